@@ -77,6 +77,16 @@ test("whatever stands in the source, the input and the secrets arrives to the le
   )
 })
 
+test("what cannot be seen is escaped, and arrives to the letter", () => {
+  const source = 'output { a: "\u007f\u001b\u202e\u200b\u{e0061}\u0085" }\r\n'
+  const given = { ...request, source, input: { "k\u202e": source }, secrets: [], withKey: false }
+  for (const language of snippetLanguages) {
+    assert.doesNotMatch(snippet(language, given), /(?!\n)[\p{Cc}\u202e\u200b\u{e0061}]/u, language)
+  }
+  const wanted = { workflow_source: source, input: { "k\u202e": source } }
+  for (const [name, body] of Object.entries(bodies(given, {}))) assert.deepEqual(body, wanted, name)
+})
+
 test("secrets that are JSON, that are missing, and whose names are taken", () => {
   const secrets: SnippetSecret[] = [
     text("path"),

@@ -1,5 +1,6 @@
 import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
+import { escapeHidden, visibleJson } from "../../src/base/visible-text.ts"
 
 /** A secret as a snippet needs to know it; its value is read from an environment variable. */
 export interface SnippetSecret {
@@ -69,7 +70,7 @@ const shellJson = `json() {
 function curl(request: SnippetRequest): string {
   const { secrets, withKey } = request
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-  const json = JSON.stringify(plainBody(request), null, 2)
+  const json = visibleJson(plainBody(request), 2)
   // The pieces with the secrets are quoted by hand: their variables must be seen by the shell.
   const fields = secrets.map(
     (secret) => `    ${quote(JSON.stringify(secret.name)).slice(1, -1)}: '"${shellValue(secret)}"'`,
@@ -105,13 +106,13 @@ function typeScript(request: SnippetRequest): string {
   const { source, input, options, secrets, withKey } = request
   const fields = [
     "workflow_source: source",
-    `input: ${indented(JSON.stringify(input, null, 2), 4)}`,
+    `input: ${indented(visibleJson(input, 2), 4)}`,
     ...(secrets.length === 0
       ? []
       : [
           `secrets: { ${secrets.map((secret) => `${JSON.stringify(secret.name)}: ${typeScriptValue(secret)}`).join(", ")} }`,
         ]),
-    ...(Object.keys(options).length === 0 ? [] : [`options: ${JSON.stringify(options)}`]),
+    ...(Object.keys(options).length === 0 ? [] : [`options: ${visibleJson(options)}`]),
   ]
   const needs = withKey || secrets.some(({ isOptional }) => !isOptional)
   return `const source = ${templateLiteral(source)}
@@ -145,20 +146,26 @@ const typeScriptVariable = `function variable(name: string): string {
 }`
 
 function templateLiteral(text: string): string {
-  return `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${").replaceAll("\r", "\\r")}\``
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")
+  return `\`${escapeInLines(escaped, (code) => `\\u{${code.toString(16)}}`)}\``
+}
+
+/** In a text over several lines, tabs and line feeds stay. */
+function escapeInLines(text: string, write: (code: number) => string): string {
+  return escapeHidden(text, (code, character) => (character === "\n" || character === "\t" ? character : write(code)))
 }
 
 function python(request: SnippetRequest): string {
   const { source, input, options, secrets, withKey } = request
   const fields = [
     '"workflow_source": source',
-    `"input": json.loads(${JSON.stringify(JSON.stringify(input))})`,
+    `"input": json.loads(${JSON.stringify(visibleJson(input))})`,
     ...(secrets.length === 0
       ? []
       : [
           `"secrets": {${secrets.map((secret) => `${JSON.stringify(secret.name)}: ${pythonValue(secret)}`).join(", ")}}`,
         ]),
-    ...(Object.keys(options).length === 0 ? [] : [`"options": json.loads(${JSON.stringify(JSON.stringify(options))})`]),
+    ...(Object.keys(options).length === 0 ? [] : [`"options": json.loads(${JSON.stringify(visibleJson(options))})`]),
   ]
   return `import json
 import os
@@ -192,7 +199,7 @@ function pythonValue(secret: SnippetSecret): string {
 
 /** A string over several lines that Python reads back to the letter. */
 function pythonText(text: string): string {
-  const lines = text.split("\n").map((line) => JSON.stringify(line).slice(1, -1))
+  const lines = text.split("\n").map((line) => visibleJson(line).slice(1, -1))
   return `"""\\\n${lines.join("\n")}"""`
 }
 
@@ -200,11 +207,11 @@ function php(request: SnippetRequest): string {
   const { source, input, options, secrets, withKey } = request
   const fields = [
     '"workflow_source" => $source',
-    `"input" => json_decode(${phpText(JSON.stringify(input))})`,
+    `"input" => json_decode(${phpText(visibleJson(input))})`,
     ...(secrets.length === 0
       ? []
       : [`"secrets" => [${secrets.map((secret) => `${phpText(secret.name)} => ${phpValue(secret)}`).join(", ")}]`]),
-    ...(Object.keys(options).length === 0 ? [] : [`"options" => json_decode(${phpText(JSON.stringify(options))})`]),
+    ...(Object.keys(options).length === 0 ? [] : [`"options" => json_decode(${phpText(visibleJson(options))})`]),
   ]
   return `<?php
 
@@ -238,7 +245,9 @@ function phpValue(secret: SnippetSecret): string {
   return `${value} === false ? ${otherwise} : ${known}`
 }
 
+/** In single quotes there are no escapes: a text with characters that cannot be seen is read from JSON. */
 function phpText(text: string): string {
+  if (escapeInLines(text, () => "") !== text) return `json_decode(${phpText(visibleJson(text))})`
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
 }
 

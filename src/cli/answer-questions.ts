@@ -5,7 +5,7 @@ import { promptForAnswer, questionLines } from "./question-prompt.ts"
 import type { Palette } from "./terminal.ts"
 import type { TerminalLines } from "./terminal-lines.ts"
 import { InputEnded } from "./terminal-lines.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 /** What answering needs of the run and of the terminal. */
 export interface AnswerPorts {
@@ -20,6 +20,8 @@ export interface AnswerPorts {
   readonly lines: (() => TerminalLines) | null
   readonly bug: (error: unknown) => void
   readonly palette: Palette
+  /** Of the terminal. */
+  readonly columns: number
 }
 
 /** Answers the questions of a run: from the command line, else from the person at the terminal, one after the other. */
@@ -67,12 +69,12 @@ export class Answering {
     open: () => TerminalLines,
   ): Promise<void> {
     if (signal.aborted) return
-    const { write, palette, pause, goOn, answer } = this.#ports
+    const { write, palette, pause, goOn, answer, columns } = this.#ports
     pause()
     const lines = open()
     try {
       const read = (prompt: string): Promise<string> => lines.next(prompt, signal)
-      const given = await promptForAnswer(question, known, { write, read }, palette)
+      const given = await promptForAnswer(question, known, { write, read, columns }, palette)
       await answer(question.id, given)
     } catch (error) {
       if (error instanceof InputEnded) this.#lacks(question, missing)

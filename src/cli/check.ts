@@ -6,7 +6,7 @@ import type { SourceVisitor } from "./each-source.ts"
 import { eachSource } from "./each-source.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import { Output, paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleJson, visibleText } from "../base/visible-text.ts"
 
 export function addCheck(program: Command): void {
   program
@@ -102,7 +102,7 @@ async function checkForMachines(sources: Sources, output: Output): Promise<numbe
     miss: (sentence) => void misses.push(sentence),
   })
   const valid = misses.length === 0 && files.every((file) => file.valid)
-  output.out(JSON.stringify({ valid, ...total, files, misses }, null, 2))
+  output.out(visibleJson({ valid, ...total, files, misses }, 2))
   for (const sentence of misses) output.err(visibleText(sentence))
   if (misses.length > 0) return 2
   return valid ? 0 : 1

@@ -6,7 +6,7 @@ import type { SourceFile } from "./each-source.ts"
 import { eachSource } from "./each-source.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import { Output, paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleText } from "../base/visible-text.ts"
 import { writeAtomically } from "./write-atomically.ts"
 
 export function addFmt(program: Command): void {

@@ -4,7 +4,7 @@ import type { Command } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { complain } from "./complain.ts"
 import { whyUnwritable } from "./file-errors.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 export function addInit(program: Command): void {
   program

@@ -57,3 +57,13 @@ test("lines are written in their order, many at a time, and the last ones when t
     Array.from({ length: 2_100 }, (_, n) => n),
   )
 })
+
+test("what turns or hides text is escaped", () => {
+  const text = "a\u202eb\u200bc\u009b2Jd\n"
+  const script = `
+    import { createLog } from ${JSON.stringify(import.meta.resolve("./log.ts"))}
+    createLog("info").info({ text: ${JSON.stringify(text)} }, "it ran")`
+  const { stderr } = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], { encoding: "utf8" })
+  assert.doesNotMatch(stderr, /[\u202e\u200b\u009b]/)
+  assert.equal((JSON.parse(stderr) as { text: string }).text, text)
+})

@@ -1,3 +1,4 @@
+import { visibleInJson } from "../base/visible-text.ts"
 import { pino } from "pino"
 import { aboutError } from "../base/about-error.ts"
 import { isoTime } from "../base/iso-time.ts"
@@ -17,6 +18,8 @@ export function createLog(level: string): ServerLog {
       level,
       base: null,
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
+      // JSON leaves what turns or hides text as it is.
+      hooks: { streamWrite: visibleInJson },
       formatters: { level: (label) => ({ level: label }) },
       serializers: {
         err: (error: unknown) =>

@@ -9,7 +9,7 @@ import { readSettings } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
 import { table } from "./table.ts"
 import { paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleJson, visibleText } from "../base/visible-text.ts"
 import { complain } from "./complain.ts"
 
 interface InspectFlags {
@@ -83,11 +83,12 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
     stop.ignore()
   }
   const name = flags.name ?? nameFor(contents)
-  const imports = importsText(contents, { name, endpoint: url, headers: Object.keys(headers) })
-  if (flags.json === true) process.stdout.write(`${JSON.stringify({ ...contents, imports }, null, 2)}\n`)
-  else if (flags.wire === true) process.stdout.write(imports)
-  else process.stdout.write(`${shownContents(contents).join("\n")}\n\n${imports}`)
-  return 0
+  const { text: imports, problems } = importsText(contents, { name, endpoint: url, headers: Object.keys(headers) })
+  if (flags.json === true) process.stdout.write(`${visibleJson({ ...contents, imports }, 2)}\n`)
+  else if (flags.wire === true) process.stdout.write(imports ?? "")
+  else process.stdout.write(`${shownContents(contents).join("\n")}\n\n${imports ?? ""}`)
+  for (const sentence of problems) complain(sentence)
+  return imports === null ? 1 : 0
 }
 
 function readHeaders(given: readonly string[], command: Command): Record<string, string> {

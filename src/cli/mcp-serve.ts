@@ -26,7 +26,7 @@ import { readSettings } from "./settings.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import { stopSignal } from "./stop-signal.ts"
 import { paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleText } from "../base/visible-text.ts"
 import { complain, reportBug } from "./complain.ts"
 
 interface ServeFlags {
@@ -113,7 +113,7 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
     parts = await composeRuns(settings, plans, reportBug, settings.maxRuns)
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error
-    complain(error.message)
+    complain(visibleText(error.message))
     return 1
   }
   try {

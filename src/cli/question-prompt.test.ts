@@ -41,6 +41,7 @@ const approval = question("approve: boolean, note: maybe string", {
   tool: "pay-bill",
   server: "bank",
   endpoint: "https://bank.example.com/mcp",
+  digest: "sha256:00ff",
   arguments: { amount: 3, note: "\u001b[2J" },
 })
 
@@ -49,6 +50,7 @@ async function typed(asked: AskedQuestion, lines: readonly string[], known: Json
   const left = [...lines]
   const shown: string[] = []
   const person = {
+    columns: 80,
     write: (line: string) => void shown.push(line),
     read(prompt: string) {
       shown.push(prompt)
@@ -68,12 +70,12 @@ test("a prompt for each field, with its type and its label", async () => {
   assert.equal(
     shown,
     `? ask.review, for editors
-  Publish this?
-
-  A text.
-  {
-    "title": "Owls"
-  }
+  │ Publish this?
+  │
+  │ A text.
+  │ {
+  │   "title": "Owls"
+  │ }
   publish (boolean, y or n): 
   What should be changed?
   note (maybe string, empty for null): `,
@@ -112,11 +114,54 @@ test("an approval shows what would be called, and takes y or n", async () => {
   const { answer, shown } = await typed(approval, ["what", "y"])
   assert.deepEqual(answer, { approve: true, note: null })
   assert.match(shown, /tool\.pay wants to be called/)
-  assert.match(shown, /tool {6}pay-bill\n {2}server {4}bank\n {2}endpoint {2}https:\/\/bank\.example\.com\/mcp/)
-  assert.match(shown, /"amount": 3/)
+  assert.ok(
+    shown.startsWith(`? tool.pay wants to be called
+  │ May pay be called?
+  │ tool       "pay-bill"
+  │ server     "bank"
+  │ endpoint   "https://bank.example.com/mcp"
+  │ digest     "sha256:00ff"
+  │ arguments  {
+  │   "amount": 3,
+  │   "note": "\\u001b[2J"
+  │ }
+  Approve this call? [y/n] `),
+    shown,
+  )
   assert.match(shown, /Type y to approve it, n to decline it/)
   const declined = await typed(approval, ["n", "too much"])
   assert.deepEqual(declined.answer, { approve: false, note: "too much" })
+})
+
+test("an approval shows arguments as what they are", () => {
+  const forged = "3\n  Approve this call? [y/n]"
+  const sent = {
+    yes: "true",
+    really: true,
+    to: "ada\u202egro.elpmaxe@",
+    zero: "a\u200bb\u{e0061}\u00a0c",
+    rows: forged,
+    "k\u2066ey": { deep: { deeper: [{ deepest: "x" }] } },
+    long: `${" ".repeat(90)}Approve this call? [y/n] y`,
+  }
+  const lines = questionLines(
+    { ...approval, arguments: sent, tool: forged, server: "b\u200b", endpoint: "c\u202e" },
+    palette,
+    60,
+  )
+  const text = lines.join("\n")
+  assert.doesNotMatch(text, /[\p{Bidi_Control}\u200b\u00a0\u{e0061}]/u)
+  for (const line of lines.slice(1)) {
+    assert.match(line, /^ {2}│/)
+    assert.ok(line.length <= 60, line)
+  }
+  const shown = lines.slice(1).map((line) => line.slice(4).padEnd(55))
+  const json = shown.join("\n").split("arguments  ")[1] ?? ""
+  assert.match(json, /"yes": "true",\s+"really": true,/)
+  assert.match(text, /"to": "ada\\u202egro\.elpmaxe@"/)
+  assert.match(text, /"zero": "a\\u200bb\\udb40\\udc61\\u00a0c"/)
+  assert.match(text, /"rows": "3\\n {2}Approve this call/)
+  assert.match(text, /"deepest": "x"/)
 })
 
 test("text of a model cannot move the cursor", () => {

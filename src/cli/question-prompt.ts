@@ -7,33 +7,65 @@ import { showType } from "../types/show-type.ts"
 import type { Field, Type, TypeTable } from "../types/types.ts"
 import { validateValue } from "../types/validate-value.ts"
 import type { Palette } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { exactJson, visibleJson, visibleLines, visibleText } from "../base/visible-text.ts"
+import { cellWidth } from "./cell-width.ts"
 
 /** How a question reaches a person. */
 export interface Person {
   write(line: string): void
   /** The next line that is typed. */
   read(prompt: string): Promise<string>
+  /** Of the terminal. */
+  readonly columns: number
 }
 
-/** The question with all that belongs to it, as lines for a terminal. */
-export function questionLines(question: AskedQuestion, palette: Palette): string[] {
-  const { kind, name, iteration, to, show, tool, server, endpoint } = question
+/**
+ * The question with all that belongs to it, as lines for a terminal of so many columns. What the run shows stands behind a bar, also where a
+ * long line goes on: nothing in it can be taken for a line of ours.
+ */
+export function questionLines(question: AskedQuestion, palette: Palette, columns = Infinity): string[] {
+  const { kind, name, iteration, to, show } = question
   const index = iteration === undefined ? "" : `[${iteration}]`
   const head = kind === "ask" ? `ask.${name}${index}` : `tool.${name}${index} wants to be called`
   const lines = [
     `${palette.warning("?")} ${palette.bold(visibleText(head))}${to === null ? "" : visibleText(`, for ${to}`)}`,
+    ...barred(visibleLines(question.question), columns),
   ]
-  lines.push(...indented(question.question))
-  if (kind === "approval") {
-    lines.push(...indented(`tool      ${tool ?? name}\nserver    ${server ?? ""}\nendpoint  ${endpoint ?? ""}`))
-    lines.push(...indented(`arguments ${JSON.stringify(question.arguments ?? {}, null, 2)}`))
-  } else if (show !== null) lines.push(...indented(typeof show === "string" ? show : JSON.stringify(show, null, 2)))
+  if (kind === "approval") lines.push(...barred(callText(question), columns))
+  else if (show !== null)
+    lines.push(...barred(typeof show === "string" ? visibleLines(show) : visibleJson(show, 2), columns))
   return lines
 }
 
-function indented(text: string): string[] {
-  return text.split(/\r\n|[\n\r]/).map((line) => `  ${visibleText(line)}`.trimEnd())
+/** What is approved, to the letter. */
+function callText({ tool, name, server, endpoint, digest, arguments: sent }: AskedQuestion): string {
+  const facts = { tool: tool ?? name, server: server ?? "", endpoint: endpoint ?? "", digest: digest ?? "" }
+  const rows = Object.entries(facts).map(([key, value]) => `${key.padEnd(11)}${exactJson(value)}`)
+  return [...rows, `arguments  ${exactJson(sent ?? {}, 2)}`].join("\n")
+}
+
+function barred(text: string, columns: number): string[] {
+  const room = Math.max(20, columns - 5)
+  return text.split("\n").flatMap((line) => wrapped(line, room).map((piece) => `  │ ${piece}`.trimEnd()))
+}
+
+/** The line in pieces of at most so many cells. */
+function wrapped(line: string, room: number): string[] {
+  if (line.length * 2 <= room) return [line]
+  const pieces: string[] = []
+  let piece = ""
+  let width = 0
+  for (const character of line) {
+    const cells = cellWidth(character)
+    if (width + cells > room) {
+      pieces.push(piece)
+      piece = ""
+      width = 0
+    }
+    piece += character
+    width += cells
+  }
+  return [...pieces, piece]
 }
 
 /** Asks for each field that is not known yet, again where what was typed does not fit. */
@@ -43,7 +75,7 @@ export async function promptForAnswer(
   person: Person,
   palette: Palette,
 ): Promise<JsonValue> {
-  for (const line of questionLines(question, palette)) person.write(line)
+  for (const line of questionLines(question, palette, person.columns)) person.write(line)
   if (question.kind === "approval") {
     const approve = await promptForApproval(person)
     const note = approve ? "" : (await person.read("  Why not (may be left empty): ")).trim()
@@ -74,7 +106,7 @@ async function promptForFields(
   for (const { name, type, doc } of fields) {
     if (Object.hasOwn(known, name)) continue
     const fieldPath = path === "" ? name : childPath(path, name)
-    if (doc !== undefined) for (const line of indented(doc)) person.write(line)
+    if (doc !== undefined) for (const line of visibleLines(doc).split("\n")) person.write(`  ${line}`.trimEnd())
     const plain = resolve(type, types)
     answer[name] =
       plain.kind === "record"

@@ -8,7 +8,7 @@ import { reduce } from "../run/reduce.ts"
 import { initialState } from "../run/run-state.ts"
 import { eventLine, LiveLines, progressLines, seconds } from "./run-progress.ts"
 import { paletteFor } from "./terminal.ts"
-import { cellWidth } from "./visible-text.ts"
+import { cellWidth } from "./cell-width.ts"
 
 const plain = paletteFor({ write: () => true }, {})
 

@@ -3,7 +3,8 @@ import type { LogEvent, Usage } from "../ports/events.ts"
 import type { NodeState, RunState } from "../run/run-state.ts"
 import { answerProgress } from "../run/reduce/answer-progress.ts"
 import type { Palette } from "./terminal.ts"
-import { cellWidth, visibleText } from "./visible-text.ts"
+import { cellWidth } from "./cell-width.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 

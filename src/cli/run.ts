@@ -31,7 +31,7 @@ import { readSettings } from "./settings.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import { stopSignal } from "./stop-signal.ts"
 import { paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleJson, visibleLines, visibleText } from "../base/visible-text.ts"
 import { complain, reportBug } from "./complain.ts"
 
 interface RunFlags extends ValueFlags, AnswerFlags {
@@ -202,7 +202,7 @@ async function execute(
     parts = await composeRuns(settings, [plan], reportBug, 1, recorded)
   } catch (error) {
     if (!(error instanceof StoreFailure || error instanceof WrongRecording)) throw error
-    complain(error.message)
+    complain(visibleLines(error.message))
     return 2
   }
   const { runs, store, close } = parts
@@ -231,6 +231,8 @@ async function execute(
       lines: isTerminal ? () => new TerminalLines(process.stdin, process.stderr, interrupt) : null,
       bug: reportBug,
       palette: paletteFor(process.stderr),
+      // A terminal that does not know its size says 0.
+      columns: process.stderr.columns || 80,
     })
     for await (const event of store.follow(run_id, 0, new AbortController().signal)) {
       watch.event(event)
@@ -290,7 +292,7 @@ class Watch {
     reduce(this.#state, event)
     this.#last = event
     const { id, type, data } = event
-    if (this.#flags.events === true) process.stdout.write(`${JSON.stringify({ id, event: type, data })}\n`)
+    if (this.#flags.events === true) process.stdout.write(`${visibleJson({ id, event: type, data })}\n`)
     if (this.#live !== null || this.#flags.quiet === true) return
     const line = eventLine(event, this.#state)
     if (line !== null) complain(visibleText(line))
@@ -336,7 +338,7 @@ class Watch {
     if (this.#flags.quiet !== true) {
       complain(this.#palette.faint(`Done in ${seconds(duration_ms)}, ${tokensText(usage)}.`))
     }
-    if (this.#flags.events !== true) process.stdout.write(`${JSON.stringify(output.result, null, 2)}\n`)
+    if (this.#flags.events !== true) process.stdout.write(`${visibleJson(output.result, 2)}\n`)
     return 0
   }
 

@@ -5,7 +5,7 @@ import type { Service } from "./compose.ts"
 import { count } from "./count.ts"
 import type { Settings } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleLines, visibleText } from "../base/visible-text.ts"
 import { withoutLogin } from "./without-login.ts"
 
 /** How long a stop waits for what is under way. */
@@ -24,7 +24,7 @@ export async function serve(settings: Settings): Promise<number> {
     service = await compose(settings, opening)
   } catch (error) {
     if (!isRefusal(error)) throw error
-    process.stderr.write(`${error.message}\n`)
+    process.stderr.write(`${visibleLines(error.message)}\n`)
     await opening.then(
       ({ store }) => store.close(),
       () => undefined,
@@ -78,7 +78,7 @@ function banner(
   ]
   if (workflows !== null) {
     const { files, refused } = workflows
-    const names = refused.length === 0 ? "" : `; refused: ${refused.map(visibleText).join(", ")}`
+    const names = refused.length === 0 ? "" : `; refused: ${refused.join(", ")}`
     rows.unshift([
       "workflows",
       `${count(files, "file")} of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`,
@@ -86,7 +86,7 @@ function banner(
   }
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
-  return `Wireworks ${about.version} listens on ${listens}\n${lines.join("\n")}\n`
+  return `Wireworks ${about.version} listens on ${listens}\n${lines.map(visibleText).join("\n")}\n`
 }
 
 function whyNotListening(error: unknown, { host, port }: Settings): string {

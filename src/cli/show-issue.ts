@@ -2,7 +2,8 @@ import { withoutTrailing } from "../base/without-trailing.ts"
 import type { Issue } from "../source/diagnostic.ts"
 import type { LineMap } from "../source/line-map.ts"
 import type { Palette } from "./terminal.ts"
-import { cellWidth, visibleText } from "./visible-text.ts"
+import { cellWidth } from "./cell-width.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 /** Source around a long line's problem that is shown at most. */
 const windowColumns = 100
@@ -36,7 +37,7 @@ export function showIssue(file: string, text: string, lines: LineMap, issue: Iss
 
 /** What is wrong with a file as a whole: a clause that is printed after its name. */
 export function showProblem(file: string, problem: string, palette: Palette): string {
-  return `${palette.bold(`${visibleText(file)}:`)} ${palette.error("error:")} ${problem}`
+  return `${palette.bold(`${visibleText(file)}:`)} ${palette.error("error:")} ${visibleText(problem)}`
 }
 
 function lineText(text: string, lines: LineMap, line: number): string {

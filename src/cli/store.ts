@@ -1,3 +1,4 @@
+import { visibleJson, visibleLines } from "../base/visible-text.ts"
 import type { Command } from "commander"
 import type { StoreReport } from "./open-store.ts"
 import { count } from "./count.ts"
@@ -51,19 +52,17 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
       const { checkCluster, checkSqlite } = await import("./open-store.ts")
       const checked = settings.store === "sqlite" ? checkSqlite(settings) : await checkCluster(settings)
       if ("refused" in checked) {
-        if (json === true) output.out(JSON.stringify({ problems: [checked.refused] }, null, 2))
-        else output.err(checked.refused)
+        if (json === true) output.out(visibleJson({ problems: [checked.refused] }, 2))
+        else output.err(visibleLines(checked.refused))
         process.exitCode = 1
         return
       }
       if (!("report" in checked)) {
         const report = { ...checked, problems: [] }
-        output.out(
-          json === true ? JSON.stringify(report, null, 2) : `${"old key".padEnd(12)}${oldKey(checked.under_old_key)}`,
-        )
+        output.out(json === true ? visibleJson(report, 2) : `${"old key".padEnd(12)}${oldKey(checked.under_old_key)}`)
         return
       }
-      output.out(json === true ? JSON.stringify(checked.report, null, 2) : forPeople(checked.report))
+      output.out(json === true ? visibleJson(checked.report, 2) : visibleLines(forPeople(checked.report)))
       process.exitCode = checked.report.problems.length > 0 ? 1 : 0
     })
   addBackup(store)
@@ -99,7 +98,7 @@ Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong 
       }
       const { backUpSqlite } = await import("./open-store.ts")
       const problem = backUpSqlite(settings, file)
-      if (problem !== null) output.err(problem)
+      if (problem !== null) output.err(visibleLines(problem))
       process.exitCode = problem === null ? 0 : 1
     })
 }

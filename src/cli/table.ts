@@ -1,5 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
-import { cellWidth, visibleText } from "./visible-text.ts"
+import { cellWidth } from "./cell-width.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 /** Rows in columns; the last column takes what is left of the width. Texts are made fit for a terminal. */
 export function table(rows: readonly (readonly string[])[], width: number): string[] {

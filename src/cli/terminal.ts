@@ -15,7 +15,7 @@ export interface Palette {
   readonly bold: (text: string) => string
 }
 
-const plain: Palette = {
+export const plain: Palette = {
   error: (text) => text,
   warning: (text) => text,
   hint: (text) => text,

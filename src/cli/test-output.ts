@@ -6,7 +6,7 @@ import { count } from "./count.ts"
 import { LiveLines, seconds } from "./run-progress.ts"
 import type { Palette } from "./terminal.ts"
 import { paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 /** Details of one failure that are shown at most. */
 const mostDetails = 60

@@ -19,9 +19,9 @@ import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } 
 import { readSecret, WrongValue } from "./run-values.ts"
 import { readSettings } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
-import { paletteFor } from "./terminal.ts"
+import { paletteFor, plain } from "./terminal.ts"
 import { reportPretty, TestProgress } from "./test-output.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleText } from "../base/visible-text.ts"
 
 interface TestFlags {
   readonly title?: string
@@ -119,9 +119,9 @@ interface Outcome {
 
 async function testOnce(asked: Asked): Promise<Outcome> {
   const startedAt = performance.now()
-  const palette = paletteFor(asked.reporter === "pretty" ? process.stdout : process.stderr)
+  const palette = asked.reporter === "pretty" ? paletteFor(process.stdout) : plain
   const { files, misses } = testFiles(asked.paths)
-  const broken: BrokenFile[] = misses.map((problem) => ({ file: "", problem }))
+  const broken: BrokenFile[] = misses.map((problem) => ({ file: "", problem: visibleText(problem) }))
   const loaded: LoadedTests[] = []
   const secrets = new SecretValues(asked.secrets)
   for (const file of files) {
@@ -141,7 +141,7 @@ async function testOnce(asked: Asked): Promise<Outcome> {
   if (count === 0 && loaded.length > 0) {
     broken.push({
       file: "",
-      problem: asked.title === null ? "There are no tests." : `No test has "${asked.title}" in its title.`,
+      problem: asked.title === null ? "There are no tests." : visibleText(`No test has "${asked.title}" in its title.`),
     })
   }
   if (asked.mode !== "play") secrets.remindOfMissing(loaded)
@@ -317,7 +317,7 @@ function openRecordings(
       recordings.set(file, engines.recording(mode, exchanges))
     } catch (error) {
       if (!(error instanceof WrongRecording)) throw error
-      broken.push({ file, problem: error.message })
+      broken.push({ file, problem: visibleText(error.message) })
     }
   }
   return recordings

@@ -15,7 +15,7 @@ import { errorCode, whyUnreadable, whyUnwritable } from "./file-errors.ts"
 import { readSource } from "./read-source.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import { paletteFor } from "./terminal.ts"
-import { visibleText } from "./visible-text.ts"
+import { visibleJson, visibleText } from "../base/visible-text.ts"
 
 type Language = "typescript" | "python" | "json-schema"
 
@@ -94,7 +94,7 @@ function print(workflows: readonly WorkflowTypes[], lang: Language): string {
       const schemas = workflows.map(({ name, input, output, types }) => {
         return [name, { input: toJsonSchema(input, types), output: toJsonSchema(output, types) }]
       })
-      return `${JSON.stringify(Object.fromEntries(schemas), null, 2)}\n`
+      return `${visibleJson(Object.fromEntries(schemas), 2)}\n`
     }
   }
 }

@@ -1,3 +1,4 @@
+import { quoteText } from "../source/quote-text.ts"
 import { asWritten } from "../check/known-list.ts"
 import { choiceOf, showLabel } from "../check/match-choice.ts"
 import type { Program } from "../check/program.ts"
@@ -84,7 +85,7 @@ export function comparedItems(program: Program, { compared }: Setting, quoted: b
   const equal = compared.operator === "contains" ? elementOf(program, type) : type
   return labelsOf(program, equal).flatMap((label): Completion[] => {
     if (typeof label !== "string") return []
-    const text = quoted ? JSON.stringify(label) : label
+    const text = quoted ? quoteText(label) : label
     return [{ label: text, kind: "constant", insert: text }]
   })
 }

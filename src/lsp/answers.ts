@@ -1,3 +1,4 @@
+import { visibleLines, visibleText } from "../base/visible-text.ts"
 import type * as Lsp from "vscode-languageserver-protocol"
 import type { CodeAction } from "../editor/code-actions.ts"
 import type { Completion, CompletionKind, Completions } from "../editor/completion.ts"
@@ -12,7 +13,8 @@ import type { PlacedEdits } from "./across-tests.ts"
 import type { Client } from "./client.ts"
 import type { TextDocument } from "./text-document.ts"
 
-// What the editor's functions give, in the shapes of the protocol.
+// What the editor's functions give, in the shapes of the protocol. Names and comments come from files that others may have
+// written: what is shown of them has no hidden characters; edits have the text as it is.
 
 export function toDiagnostic(
   document: TextDocument,
@@ -83,14 +85,14 @@ function toCompletionItem(
 ): Lsp.CompletionItem {
   const asSnippet = client.snippets ? snippet : undefined
   return {
-    label,
+    label: visibleText(label),
     kind: completionKinds[kind],
     // Editors sort by this: the order of the list is the order of likelihood.
     sortText: String(index).padStart(5, "0"),
     insertTextFormat: asSnippet === undefined ? 1 : 2,
     textEdit: { range: document.range(span), newText: asSnippet ?? insert },
-    ...(detail === undefined ? {} : { detail }),
-    ...(doc === undefined ? {} : { documentation: toMarkup(doc, client) }),
+    ...(detail === undefined ? {} : { detail: visibleText(detail) }),
+    ...(doc === undefined ? {} : { documentation: toMarkup(docText(doc, client), client) }),
     ...(filter === undefined ? {} : { filterText: filter }),
     ...(edits === undefined ? {} : { additionalTextEdits: edits.map((edit) => toTextEdit(document, edit)) }),
   }
@@ -102,9 +104,16 @@ function toMarkup(text: string, client: Client): Lsp.MarkupContent {
   return { kind: client.markdown ? "markdown" : "plaintext", value: text }
 }
 
+/** An author's comment may be Markdown; it loads no images. */
+function docText(doc: string, client: Client): string {
+  return client.markdown ? visibleLines(doc).replaceAll("![", "!\\[") : visibleLines(doc)
+}
+
 export function toHover(document: TextDocument, { span, code, doc, text }: Hover, client: Client): Lsp.Hover {
-  const shown = code === undefined ? undefined : client.markdown ? `\`\`\`wire\n${code}\n\`\`\`` : code
-  const value = [shown, doc, text].filter((part) => part !== undefined).join("\n\n")
+  const visible = code === undefined ? undefined : visibleLines(code)
+  const shown = visible !== undefined && client.markdown ? `\`\`\`wire\n${visible}\n\`\`\`` : visible
+  const about = doc === undefined ? undefined : docText(doc, client)
+  const value = [shown, about, text].filter((part) => part !== undefined).join("\n\n")
   return { contents: toMarkup(value, client), range: document.range(span) }
 }
 
@@ -135,12 +144,12 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
 export function toSymbol(document: TextDocument, symbol: DocumentSymbol): Lsp.DocumentSymbol {
   const { name, kind, detail, span, selection, children } = symbol
   return {
-    name,
+    name: visibleText(name),
     kind: symbolKinds[kind],
     range: document.range(span),
     selectionRange: document.range(selection),
     children: children.map((child) => toSymbol(document, child)),
-    ...(detail === undefined ? {} : { detail }),
+    ...(detail === undefined ? {} : { detail: visibleText(detail) }),
   }
 }
 
@@ -152,8 +161,8 @@ export function toFlatSymbols(
 ): Lsp.SymbolInformation[] {
   return symbols.flatMap(({ name, kind, span, children }) => {
     const location = { uri: document.uri, range: document.range(span) }
-    const own = { name, kind: symbolKinds[kind], location }
-    const around = container === undefined ? {} : { containerName: container }
+    const own = { name: visibleText(name), kind: symbolKinds[kind], location }
+    const around = container === undefined ? {} : { containerName: visibleText(container) }
     return [{ ...own, ...around }, ...toFlatSymbols(document, children, name)]
   })
 }
@@ -227,7 +236,7 @@ function pieces(text: string, token: SemanticToken): { readonly start: number; r
 
 export function toCodeAction(document: TextDocument, action: CodeAction, client: Client): Lsp.CodeAction {
   return {
-    title: action.title,
+    title: visibleText(action.title),
     kind: "quickfix",
     isPreferred: action.preferred,
     diagnostics: [toDiagnostic(document, action.diagnostic)],

@@ -1,3 +1,4 @@
+import { visibleLines } from "../base/visible-text.ts"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { LanguageServer } from "./language-server.ts"
@@ -8,7 +9,7 @@ export async function serveStdio(version: string): Promise<number> {
     const server = new LanguageServer({
       version,
       write: (bytes) => void process.stdout.write(bytes),
-      log: (line) => void process.stderr.write(`${line}\n`),
+      log: (line) => void process.stderr.write(`${visibleLines(line)}\n`),
       exit: (clean) => resolve(clean ? 0 : 1),
       readFile(uri) {
         try {

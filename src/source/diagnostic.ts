@@ -1,3 +1,4 @@
+import { visibleText } from "../base/visible-text.ts"
 import type { DiagnosticCode } from "./codes.ts"
 import { severityOf } from "./codes.ts"
 import type { LineMap, Range } from "./line-map.ts"
@@ -34,8 +35,9 @@ export function diagnostic(
   hint?: string,
   severity: Severity = severityOf(code),
 ): Diagnostic {
-  const base = { code, severity, path, message, span: { start: span.start, end: span.end } }
-  return hint === undefined ? base : { ...base, hint }
+  // Both quote the source, which somebody else may have written.
+  const base = { code, severity, path, message: visibleText(message), span: { start: span.start, end: span.end } }
+  return hint === undefined ? base : { ...base, hint: visibleText(hint) }
 }
 
 export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {

@@ -1,3 +1,4 @@
+import { visibleText } from "../base/visible-text.ts"
 import { costText, totalsOf } from "./report.ts"
 import type { TestResult } from "./run-suites.ts"
 import { nameOf } from "./run-suites.ts"
@@ -11,9 +12,12 @@ export interface ModelColumn {
 /** Models against tests: pass rates, and at the foot tokens, cost and the median time. */
 export function showComparison(columns: readonly ModelColumn[]): string {
   const names = [...new Set(columns.flatMap(({ results }) => results.map(nameOf)))]
-  const rows: string[][] = [["", ...columns.map(({ name }) => name)]]
+  const rows: string[][] = [["", ...columns.map(({ name }) => visibleText(name))]]
   for (const name of names) {
-    rows.push([name, ...columns.map(({ results }) => rateText(results.filter((result) => nameOf(result) === name)))])
+    rows.push([
+      visibleText(name),
+      ...columns.map(({ results }) => rateText(results.filter((result) => nameOf(result) === name))),
+    ])
   }
   rows.push([])
   rows.push(["pass rate", ...columns.map(({ results }) => rateText(results))])

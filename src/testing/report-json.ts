@@ -1,3 +1,4 @@
+import { visibleJson } from "../base/visible-text.ts"
 import type { ModelColumn } from "./compare-models.ts"
 import { comparisonOf } from "./compare-models.ts"
 import type { Report } from "./report.ts"
@@ -6,7 +7,7 @@ import { distinctFailures, totalsOf } from "./report.ts"
 /** One JSON document. */
 export function reportJson({ results, broken, lineOf }: Report, models: readonly ModelColumn[]): string {
   const totals = totalsOf(results)
-  return JSON.stringify(
+  return visibleJson(
     {
       passed: totals.passed,
       failed: totals.failed,
@@ -32,7 +33,6 @@ export function reportJson({ results, broken, lineOf }: Report, models: readonly
       broken: broken.map(({ file, problem }) => ({ file, problem })),
       ...(models.length === 0 ? {} : { models: models.map(comparisonOf) }),
     },
-    null,
     2,
   )
 }

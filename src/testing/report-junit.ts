@@ -1,3 +1,4 @@
+import { visibleLines, visibleText } from "../base/visible-text.ts"
 import type { Report } from "./report.ts"
 import { distinctFailures, totalsOf } from "./report.ts"
 import { nameOf } from "./run-suites.ts"
@@ -12,34 +13,32 @@ export function reportJunit({ results, broken, lineOf }: Report): string {
     const { failed, duration_ms } = totalsOf(own)
     const cases = [
       ...own.map((result) => {
-        const head = `    <testcase classname="${escape(file)}" name="${escape(nameOf(result))}" file="${escape(file)}" line="${result.line}" time="${seconds(result.duration_ms)}"`
+        const head = `    <testcase classname="${inAttribute(file)}" name="${inAttribute(nameOf(result))}" file="${inAttribute(file)}" line="${result.line}" time="${seconds(result.duration_ms)}"`
         const found = result.passed ? [] : distinctFailures(result)
         if (found.length === 0) return `${head}/>`
         const text = found.map(({ failure }) =>
           [`${file}:${lineOf(file, failure.at)}: ${failure.text}`, ...failure.details].join("\n"),
         )
         const message = found[0]?.failure.text ?? ""
-        return `${head}>\n      <failure message="${escape(message)}">${escape(text.join("\n\n"))}</failure>\n    </testcase>`
+        return `${head}>\n      <failure message="${inAttribute(message)}">${inElement(text.join("\n\n"))}</failure>\n    </testcase>`
       }),
       ...problems.map(
         ({ problem }) =>
-          `    <testcase classname="${escape(file)}" name="${escape(file)}">\n      <error message="${escape(problem.split("\n")[0] ?? "")}">${escape(problem)}</error>\n    </testcase>`,
+          `    <testcase classname="${inAttribute(file)}" name="${inAttribute(file)}">\n      <error message="${inAttribute(problem.split("\n")[0] ?? "")}">${inElement(problem)}</error>\n    </testcase>`,
       ),
     ]
     const counts = `tests="${own.length + problems.length}" failures="${failed}" errors="${problems.length}"`
-    return `  <testsuite name="${escape(file)}" ${counts} time="${seconds(duration_ms)}">\n${cases.join("\n")}\n  </testsuite>`
+    return `  <testsuite name="${inAttribute(file)}" ${counts} time="${seconds(duration_ms)}">\n${cases.join("\n")}\n  </testsuite>`
   })
   const { failed, duration_ms } = totalsOf(results)
   const counts = `tests="${results.length + broken.length}" failures="${failed}" errors="${broken.length}"`
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="wire test" ${counts} time="${seconds(duration_ms)}">\n${suites.join("\n")}\n</testsuites>`
 }
 
-/** Characters that XML has no way to write are left out. */
+/** Lines stay in what an element holds; an attribute is one line. */
+const inElement = (text: string): string => escape(visibleLines(text))
+const inAttribute = (text: string): string => escape(visibleText(text))
+
 function escape(text: string): string {
-  return text
-    .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, "")
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 }

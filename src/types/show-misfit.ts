@@ -1,5 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
-import { showString, showType } from "./show-type.ts"
+import { quoteText } from "../source/quote-text.ts"
+import { showType } from "./show-type.ts"
 import type { Type } from "./types.ts"
 
 const mostListed = 8
@@ -28,7 +29,7 @@ function oneOf(values: readonly string[]): string {
 }
 
 function showValue(value: string): string {
-  return showString(cutText(value, 40))
+  return quoteText(cutText(value, 40))
 }
 
 /** A list for a sentence: the first few, and how many more there are. */

@@ -1,5 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import { isIdentifier } from "../base/identifier.ts"
+import { quoteText } from "../source/quote-text.ts"
 import type { Field, Type, UnionType } from "./types.ts"
 
 /** Longest text that `showType` gives by default: it still reads inside a sentence. */
@@ -39,16 +40,11 @@ export function showType(type: Type, width: number = usualWidth): string {
   return show(type, { depth: 0, items: 1, parts: width }, 0)
 }
 
-/** A string as the author would write it. */
-export function showString(value: string): string {
-  return JSON.stringify(value).replace(/\{\{/g, "\\{\\{").replace(/\}\}/g, "\\}\\}")
-}
-
 function show(type: Type, detail: Text, level: number): string {
   if (--detail.parts < 0) return "…"
   switch (type.kind) {
     case "literal":
-      return showString(cutText(type.value, 40))
+      return quoteText(cutText(type.value, 40))
     case "ref":
       return `schema.${type.name}`
     case "error":
@@ -93,7 +89,7 @@ function showFields(fields: readonly Field[], detail: Text, level: number): stri
 
 /** A field, case or value of an enum: quoted where it has to be. */
 export function showName(name: string): string {
-  return isIdentifier(name) ? cutText(name, 64) : showString(cutText(name, 64))
+  return isIdentifier(name) ? cutText(name, 64) : quoteText(cutText(name, 64))
 }
 
 function list<T>(items: readonly T[], detail: Text, level: number, one: (item: T) => string): string {

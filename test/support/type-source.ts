@@ -1,14 +1,14 @@
 import { isIdentifier } from "../../src/base/identifier.ts"
-import { showString } from "../../src/types/show-type.ts"
+import { quoteText } from "../../src/source/quote-text.ts"
 import type { Field, Type } from "../../src/types/types.ts"
 
 /** A type as a workflow writes it, whole. What cannot be written (`any`, a tuple of nothing) becomes `object`. */
 export function typeSource(type: Type): string {
   switch (type.kind) {
     case "literal":
-      return showString(type.value)
+      return quoteText(type.value)
     case "enum":
-      return `enum { ${type.values.map(showString).join(", ")} }`
+      return `enum { ${type.values.map(quoteText).join(", ")} }`
     case "array":
       return `[${typeSource(type.element)}${type.length === undefined ? "" : `; ${type.length}`}]`
     case "tuple":
@@ -18,7 +18,7 @@ export function typeSource(type: Type): string {
     case "union":
       return type.members.map((member) => `(${typeSource(member)})`).join(" | ")
     case "variant": {
-      const cases = type.cases.map((one) => `${showString(one.name)} ${fieldsSource(one.fields)}`)
+      const cases = type.cases.map((one) => `${quoteText(one.name)} ${fieldsSource(one.fields)}`)
       return `variant ${nameSource(type.tag)} { ${cases.join(" ")} }`
     }
     case "ref":
@@ -37,5 +37,5 @@ export function fieldsSource(fields: readonly Field[]): string {
 }
 
 export function nameSource(name: string): string {
-  return isIdentifier(name) ? name : showString(name)
+  return isIdentifier(name) ? name : quoteText(name)
 }

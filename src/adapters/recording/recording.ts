@@ -1,3 +1,4 @@
+import { visibleJson } from "../../base/visible-text.ts"
 import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
@@ -109,7 +110,7 @@ function cut(value: JsonValue): JsonValue {
 /** The text of a recording file: keys in order, nothing that differs from one recording to the next. */
 export function writeRecording(exchanges: Exchanges): string {
   const sorted = JSON.parse(canonicalJson({ version: recordingVersion, exchanges })) as JsonObject
-  return `${JSON.stringify(sorted, null, 2)}\n`
+  return `${visibleJson(sorted, 2)}\n`
 }
 
 /** Null for a text that is no recording. One of another version is empty. */

@@ -1,3 +1,4 @@
+import { escapeHidden, visibleLines } from "../../base/visible-text.ts"
 import type { Field, RecordType, Type } from "../../types/types.ts"
 import type { WorkflowTypes } from "./declared-names.ts"
 import { UniqueNames, usedSchemas } from "./declared-names.ts"
@@ -63,7 +64,7 @@ class Printer {
       this.declarations.push(`${hashes(doc, "")}class ${name}(TypedDict):\n${lines.join("") || "    pass\n"}`)
       return
     }
-    const entries = printed.map(({ field, text }) => `        ${JSON.stringify(field.name)}: ${this.#quoted(text)},\n`)
+    const entries = printed.map(({ field, text }) => `        ${pythonString(field.name)}: ${this.#quoted(text)},\n`)
     this.declarations.push(
       `${hashes(doc, "")}${name} = TypedDict(\n    "${name}",\n    {\n${entries.join("")}    },\n)\n`,
     )
@@ -92,9 +93,9 @@ class Printer {
       case "error":
         return "Any"
       case "literal":
-        return `Literal[${JSON.stringify(type.value)}]`
+        return `Literal[${pythonString(type.value)}]`
       case "enum":
-        return `Literal[${type.values.map((value) => JSON.stringify(value)).join(", ")}]`
+        return `Literal[${type.values.map((value) => pythonString(value)).join(", ")}]`
       case "array":
         return `List[${this.#print(type.element, place)}]`
       case "tuple":
@@ -122,9 +123,16 @@ class Printer {
   }
 }
 
+/** A string of JSON is one of Python, too; what cannot be seen is written in Python's escapes. */
+function pythonString(text: string): string {
+  return escapeHidden(JSON.stringify(text), (code) => {
+    return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`
+  })
+}
+
 function hashes(text: string | null, indent: string): string {
   if (text === null || text === "") return ""
-  return text
+  return visibleLines(text)
     .split("\n")
     .map((line) => `${`${indent}# ${line}`.trimEnd()}\n`)
     .join("")

@@ -1,3 +1,4 @@
+import { visibleJson, visibleLines } from "../../base/visible-text.ts"
 import type { Field, RecordType, Type } from "../../types/types.ts"
 import type { WorkflowTypes } from "./declared-names.ts"
 import { UniqueNames, usedSchemas } from "./declared-names.ts"
@@ -22,7 +23,7 @@ export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
       if (named !== undefined) declarations.push(printer.declare(name, named.type, named.doc))
     }
     rows.push(
-      `${comment(workflow.description, "  ")}  ${JSON.stringify(workflow.name)}: { input: ${input}; output: ${output} }\n`,
+      `${comment(workflow.description, "  ")}  ${visibleJson(workflow.name)}: { input: ${input}; output: ${output} }\n`,
     )
   }
   return [head, `export interface Workflows {\n${rows.join("")}}\n`, ...declarations].join("\n")
@@ -57,9 +58,9 @@ class Printer {
       case "error":
         return "unknown"
       case "literal":
-        return JSON.stringify(type.value)
+        return visibleJson(type.value)
       case "enum":
-        return union(type.values.map((value) => JSON.stringify(value)))
+        return union(type.values.map((value) => visibleJson(value)))
       case "array":
         return this.#array(type.element, type.length, indent)
       case "tuple":
@@ -102,12 +103,12 @@ function union(members: readonly string[]): string {
 }
 
 function key(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : visibleJson(name)
 }
 
 function comment(text: string | null, indent: string): string {
   if (text === null || text === "") return ""
-  const lines = text.replaceAll("*/", "*\\/").split("\n")
+  const lines = visibleLines(text).replaceAll("*/", "*\\/").split("\n")
   if (lines.length === 1) return `${indent}/** ${lines[0] ?? ""} */\n`
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`
 }

@@ -1,17 +1,3 @@
-/**
- * Text from a file as a terminal may show it: control characters (which could move the cursor or recolour the screen) and
- * those that turn the direction of writing are replaced one for one, so that columns stay. Tabs become one blank each.
- */
-export function visibleText(text: string): string {
-  return text.toWellFormed().replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029\ufeff]/gu, (character) => {
-    const code = character.charCodeAt(0)
-    if (character === "\t") return " "
-    // The pictures of control characters: ␀ to ␟ and ␡.
-    if (code < 0x20) return String.fromCharCode(0x2400 + code)
-    return code === 0x7f ? "\u2421" : "\ufffd"
-  })
-}
-
 /** How many cells a terminal gives a text: two for East Asian wide characters and emoji, none for marks that combine. */
 export function cellWidth(text: string): number {
   let width = 0
