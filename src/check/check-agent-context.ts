@@ -53,6 +53,9 @@ function checkAgentReference(checking: CheckContext, chain: Syntax.Chain, path: 
   if (chain.base.kind !== "name" || (step === undefined && isCutOff(chain))) return
   if (chain.base.text !== "agent" || step?.kind !== "field" || extra !== undefined) {
     const name = step?.kind === "field" ? step.name.text : chain.base.text
+    // `dynamic.history`, which was reported where it is declared.
+    const value = chain.base.text === "dynamic" ? checking.dynamicFields.get(name)?.value : undefined
+    if (value?.kind === "missing-expression") return
     const message = `Expected an agent, found \`${checking.quote(chain)}\``
     const hint = `Write \`context: agent.${checking.agents.has(name) ? name : "name"}\`.`
     checking.report("type-mismatch", path, chain, message, hint)

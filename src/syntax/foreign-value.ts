@@ -2,6 +2,7 @@ import { withoutTrailing } from "../base/without-trailing.ts"
 import { environmentHint, isCalled, missing, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
 import { ifHint } from "./field-colon.ts"
 import { textInQuotes } from "./foreign-text.ts"
+import { isHistoryWord, refuseCalledHistory } from "./history-value.ts"
 import { startsOperation } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -12,6 +13,7 @@ import type { Chain, Expression, Name, PropertyValue } from "./tree.ts"
 /** `template("…")`: explained, and read over. */
 export function refuseFunction(reader: TokenReader, { base, steps }: Chain): Expression | undefined {
   if (base.kind !== "name" || steps.length > 0 || !isCalled(reader)) return undefined
+  if (isHistoryWord(base.text)) return refuseCalledHistory(reader, base)
   refuseCall(reader, base)
   if (startsStep(reader.token)) parseSteps(reader)
   return missing(reader)

@@ -5,6 +5,7 @@ import { leavesBlock } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { parseColon, valueIsAbsent } from "./field-colon.ts"
 import { refuseModelCall } from "./foreign-value.ts"
+import { startsHistory } from "./history-value.ts"
 import { joinedName, parseKey } from "./key-parser.ts"
 import {
   assumeBrace,
@@ -249,10 +250,12 @@ function parseReferences<Kind>(
 
 /** Context = "compact"? reference block? */
 function parseContext(reader: TokenReader, parse: ParseExpression): PropertyValue & { readonly kind: "context" } {
+  // `context: context agent.a` says it twice.
+  const doubled = reader.isWord("context") && startsHistory(reader) ? reader.take() : undefined
   const compact = reader.isWord("compact") && startsApart(reader) ? reader.take() : undefined
   const reference = parseReference(reader)
   const block = parseOwnBlock(reader, "compact", reference, parse)
-  return { kind: "context", reference, compact, block, obsolete: false }
+  return { kind: "context", reference, compact, block, obsolete: doubled !== undefined }
 }
 
 /** Whether a reference follows the reader's word, or what is left of one without its first name. */

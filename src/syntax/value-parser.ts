@@ -16,6 +16,7 @@ import {
 } from "./foreign-value.ts"
 import { parseKey } from "./key-parser.ts"
 import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
+import { isHistoryWord, refuseHistory, startsHistory } from "./history-value.ts"
 import { numberNode } from "./number-parser.ts"
 import { isForeignWord, mayBeOperator, parseOperations, parseTernary } from "./operator-parser.ts"
 import * as blocks from "./property-parser.ts"
@@ -150,6 +151,7 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       break
     case 99:
       if (reader.isWord("call") && referenceFollows(reader)) return parseInvoke(reader, "call")
+      if (startsHistory(reader) && isHistoryWord(reader.textOf(token))) return refuseHistory(reader, token)
       break
     case 102:
       if (reader.isWord("false")) return { kind: "word", value: false, ...spanOf(reader.take()) }
