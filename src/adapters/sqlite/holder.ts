@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from "node:fs"
 import { basename, dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { codeOf, sqliteCode } from "./sqlite-error.ts"
@@ -22,6 +22,8 @@ export function holdDatabase(path: string): Holder {
   for (;;) {
     const id = randomBytes(8).toString("hex")
     const file = fileOf(path, id)
+    // SQLite would let others read it.
+    closeSync(openSync(file, "wx", 0o600))
     const lock = new DatabaseSync(file, { timeout: 5_000 })
     lock.exec(takeLock)
     // Someone who was clearing up may have taken the file for a dead one's before it was locked.

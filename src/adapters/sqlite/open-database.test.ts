@@ -6,13 +6,14 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, describe, test } from "node:test"
 import { aRequest, created, ended, happened, leaseMs, row, several } from "../../../test/contract/run-store/material.ts"
@@ -62,12 +63,27 @@ async function refused(path: string, sentence: RegExp): Promise<void> {
 }
 
 describe("opening a sqlite store", () => {
-  test("an empty file is a new database", async () => {
+  test("an empty file is refused: a new database is made whole or not at all", async () => {
+    const whole = await filled()
+    for (const size of [0, 1]) {
+      const path = newPath()
+      copyFileSync(whole, path)
+      truncateSync(path, size)
+      await refused(path, /is empty: it has no tables.* remove the file$/)
+      rmSync(path)
+      const store = await open(path)
+      await created(store)
+      await store.close()
+      assert.deepEqual(readdirSync(dirname(path)), ["wire.db"])
+    }
+  })
+
+  test("a database without tables is refused", async () => {
     const path = newPath()
-    writeFileSync(path, "")
-    const store = await open(path)
-    await created(store)
-    await store.close()
+    const database = new DatabaseSync(path)
+    database.exec("CREATE TABLE t (x); DROP TABLE t")
+    database.close()
+    await refused(path, /is empty: it has no tables/)
   })
 
   test("a database of version 1 is brought up to date, with all that is in it", async () => {

@@ -1,4 +1,5 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
+import { randomBytes } from "node:crypto"
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
@@ -20,7 +21,7 @@ const keptLogBytes = 16 * 1024 * 1024
  */
 export function openForWriting(path: string, marks: readonly Uint8Array[]): DatabaseSync {
   try {
-    makeFile(path)
+    makeDatabase(path, marks)
     inspect(path, marks)
     return prepare(path, marks)
   } catch (error) {
@@ -39,28 +40,51 @@ export function openForReading(path: string): DatabaseSync {
   }
 }
 
-/** Only the owner may read it: its plain text (who called when) is private too. */
-function makeFile(path: string): void {
+/**
+ * Makes the database whole or not at all: written to another file, then linked to the name. So a file without tables is never a new
+ * one. Only the owner may read it: its plain text (who called when) is private too.
+ */
+function makeDatabase(path: string, marks: readonly Uint8Array[]): void {
+  if (existsSync(path)) return
+  const temporary = `${path}.${randomBytes(8).toString("hex")}`
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // Only when it is not there: closing a file that SQLite has open in this process would drop its locks.
-    if (!existsSync(path)) closeSync(openSync(path, "wx", 0o600))
+    closeSync(openSync(temporary, "wx", 0o600))
+    // Here, too, because a process that is killed in the switch to WAL leaves a journal that `inspect` could not roll back.
+    prepare(temporary, marks).close()
+    nameIt(temporary, path)
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST" && existsSync(path)) return
+    if (codeOf(error) !== null) throw error
     throw new StoreFailure(`${path} cannot be made: ${error instanceof Error ? error.message : String(error)}`, error)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+/** Unless another process was first. */
+function nameIt(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path)
+  } catch {
+    // There it is, or the file system has no links.
+    if (!existsSync(path)) renameSync(temporary, path)
   }
 }
 
 /** Refuses what is not ours to open, before anything is written. */
 function inspect(path: string, marks: readonly Uint8Array[]): void {
   const { size } = statSync(path)
-  if (size === 0) return
   const database = new DatabaseSync(path, { readOnly: true, timeout: writerWaitMs })
   try {
     const tables = readNumber(database, "SELECT count(*) FROM sqlite_schema")
     const owner = readNumber(database, "PRAGMA application_id")
     const version = readNumber(database, "PRAGMA user_version")
-    if (tables === 0 && owner === 0 && version === 0) return
+    if (tables === 0 && owner === 0 && version === 0) {
+      throw new StoreFailure(
+        `${path} is empty: it has no tables, so the runs that it held are lost. Restore it from a backup; to begin with an empty store, ` +
+          "remove the file",
+      )
+    }
     if (owner !== applicationId) {
       throw new StoreFailure(
         `${path} is a database of another program; move it away, or set WIRE_DATA_DIR to another directory`,

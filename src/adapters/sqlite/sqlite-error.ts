@@ -33,7 +33,7 @@ export function sentenceFor(path: string, error: unknown): string {
     case sqliteCode.full:
       return `The disk is full: nothing more can be stored in ${path} until there is space`
     case sqliteCode.cannotOpen:
-      return `${path} cannot be opened; check that the directory exists and can be written to`
+      return `${path} cannot be opened; check that the directory exists and can be written to, and that the process may open more files (ulimit -n)`
     case sqliteCode.tooBig:
       return `A value is too large to store in ${path}`
     case sqliteCode.notADatabase:
