@@ -110,7 +110,7 @@ export async function compose(
   const health = new Health(systemClock, log)
   const timed = timeStore(opened.store, metrics.service.store, () => systemClock.monotonic())
   const watched = watchStore(timed, health, systemClock)
-  const stopLooking = watchDescriptors(health)
+  const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
   const demo = settings.demo ? await startDemoServer() : null
   const joined = joinPorts(
@@ -137,6 +137,7 @@ export async function compose(
     serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
     note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
+    shortage: () => (descriptors.isShort() ? troubleForCallers.descriptors : null),
   } satisfies RunPorts
   const plans = new PlanCache((source, share) => compiler.plan(source, share))
   const planOf = (source: string, share: string): Promise<Planned> => plans.get(source, share)
@@ -185,6 +186,7 @@ export async function compose(
     readsBaggage: passesTraces,
     metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
     trouble: () => health.trouble?.kind ?? null,
+    shortage: ports.shortage,
     requestTimeoutMs: onlyInTests.requestTimeoutMs,
   })
   await app.ready()
@@ -224,7 +226,7 @@ export async function compose(
       await runs.drain(graceMs)
       await notifier?.stop(Math.min(graceMs, 2_000))
       watched.stop()
-      stopLooking()
+      descriptors.stop()
       streams.close()
       await app.close()
       await mcp?.close()
@@ -279,7 +281,7 @@ async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog
 
 const troubleForCallers: Readonly<Record<TroubleKind, string>> = {
   store: "The store cannot be written to right now: no run can begin. Try again later",
-  descriptors: "The service is out of file descriptors: no run can begin. Try again later",
+  descriptors: "The service is out of file descriptors. Try again later",
 }
 
 /** Runs take a few times as much as is counted for them: a quarter of the heap leaves room for the rest. */

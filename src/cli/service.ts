@@ -14,7 +14,12 @@ const graceMs = 10_000
 /** Runs the service until it is stopped. Resolves to the exit code. */
 export async function serve(settings: Settings): Promise<number> {
   boundHeap()
-  const { isRefusal, openStore } = await import("./open-store.ts")
+  const { isRefusal, openStore, tooFewToStart } = await import("./open-store.ts")
+  const tooFew = tooFewToStart()
+  if (tooFew !== null) {
+    process.stderr.write(`${tooFew}\n`)
+    return 1
+  }
   // The store's thread starts while the larger part of the service is still being read.
   const opening = openStore(settings)
   opening.catch(() => undefined)

@@ -42,6 +42,8 @@ export interface RunPorts {
   given?(step: string, iteration: number | null): GivenResult | undefined
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
   trouble?(): string | null
+  /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers; null when it lacks nothing. */
+  shortage?(): string | null
   /** The server's own secrets, for workflows of its folder. */
   readonly serverSecrets?: ServerSecrets
   /** Called for each run that this process takes, before any of its work. */

@@ -337,6 +337,16 @@ test("outputs over 256 KiB are shown by size, the workflow's whole; over its lim
   assert.equal(errorOf(over).kind, "payload_too_large")
 })
 
+test("what fails because the process lacks something is no bug", async () => {
+  const model = new ScriptedModel(() => {
+    throw new Error("ERR_WORKER_INIT_FAILED")
+  })
+  const message = "The service is out of file descriptors"
+  const outcome = await runPlan(plan([agent("a")]), { model, ports: { shortage: () => message } })
+  assert.deepEqual(errorOf(outcome), { kind: "overloaded", message, issues: [{ path: "", message }] })
+  assert.deepEqual(outcome.bugs, [])
+})
+
 test("a bug is an internal error that says nothing of the request", async () => {
   const model = new ScriptedModel(() => {
     throw new TypeError("cannot read input.password of undefined")

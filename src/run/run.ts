@@ -336,8 +336,11 @@ class Run {
     else if (this.#stop !== null) return
     else if (error instanceof RunFailure) this.#end({ why: "failed", error: error.error })
     else {
-      this.#running.ports.bug(error)
-      this.#end({ why: "failed", error: internalError })
+      const { ports } = this.#running
+      const shortage = ports.shortage?.() ?? null
+      if (shortage === null) ports.bug(error)
+      const found = shortage === null ? internalError : wireError("overloaded", [{ path: "", message: shortage }])
+      this.#end({ why: "failed", error: found })
     }
   }
 

@@ -76,6 +76,8 @@ export interface ServerOptions {
   }
   /** What keeps the service from its work right now. */
   readonly trouble: () => TroubleKind | null
+  /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers. */
+  readonly shortage: () => string | null
   /** How long a request may take to arrive; a minute unless set. */
   readonly requestTimeoutMs?: number | undefined
 }
@@ -99,6 +101,10 @@ export function createServer(options: ServerOptions): Server {
   const requestTimeout = options.requestTimeoutMs ?? 60_000
   const logBug = (bug: unknown, route: string | undefined): void =>
     options.log.error({ err: bug, route }, "unexpected error")
+  const explained = (error: unknown): unknown => {
+    const shortage = asHttpError(error) === undefined ? options.shortage() : null
+    return shortage === null ? error : refuse("overloaded", shortage)
+  }
   const app = fastify({
     bodyLimit: options.maxBody,
     forceCloseConnections: true,
@@ -115,7 +121,7 @@ export function createServer(options: ServerOptions): Server {
     },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => {
-      void answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
+      void answerError(explained(error), reply, (bug) => logBug(bug, request.routeOptions.url))
     },
     routerOptions: { maxParamLength: 200 },
     schemaController: { compilersFactory: schemaCompilers },
@@ -128,7 +134,8 @@ export function createServer(options: ServerOptions): Server {
   const transit = new MemoryShare(options.transit)
   readBodies(app, new ArrivingBodies(transit))
   countUnreadAnswers(app, transit)
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler((found, request, reply) => {
+    const error = explained(found)
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
   })

@@ -1,4 +1,4 @@
-import { countDescriptors, isEnough, isShort } from "./descriptors.ts"
+import { countDescriptors, isEnough, isShort, type Descriptors } from "./descriptors.ts"
 import type { Health } from "../../run/health.ts"
 
 const lookEveryMs = 500
@@ -6,21 +6,37 @@ const lookEveryMs = 500
 const own = 64
 /** A client's connection, a model's, and one of a tool. */
 const perRun = 3
+/** What the store, the threads and the listener take, and some that are left for the first requests. */
+const toStart = 32
 
-/** Reports a shortage while there is one. The result stops that. */
-export function watchDescriptors(health: Health): () => void {
-  const look = (): void => {
+export interface DescriptorWatch {
+  /** Looks at once. Whether there are nearly none left. */
+  isShort(): boolean
+  stop(): void
+}
+
+/** Reports a shortage while there is one. */
+export function watchDescriptors(health: Health): DescriptorWatch {
+  const look = (): boolean => {
     const count = countDescriptors()
-    if (count === null) return
-    if (isShort(count)) {
-      health.failed(
-        "descriptors",
-        `Only ${count.most} file descriptors are allowed (ulimit -n), and ${count.open} are open`,
-      )
-    } else if (isEnough(count)) health.worked("descriptors")
+    const short = count !== null && isShort(count)
+    if (short) health.failed("descriptors", sentenceOf(count))
+    else if (count !== null && isEnough(count)) health.worked("descriptors")
+    return short
   }
   const timer = setInterval(look, lookEveryMs).unref()
-  return () => clearInterval(timer)
+  return { isShort: look, stop: () => clearInterval(timer) }
+}
+
+/** A sentence for the operator where too few are left for the service to start. */
+export function tooFewToStart(): string | null {
+  const count = countDescriptors()
+  if (count === null || count.most - count.open >= toStart) return null
+  return `${sentenceOf(count)}: the service needs ${toStart} more to start. Raise the limit.`
+}
+
+function sentenceOf({ open, most }: Descriptors): string {
+  return `Only ${most} file descriptors are allowed (ulimit -n), and ${open} are open`
 }
 
 /** A sentence for the operator where the limit is too low for the settings. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { Agent, request, type ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
-import { startService } from "../../cli/run-wire.ts"
+import { startService, type Started } from "../../cli/run-wire.ts"
 import { startServer } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
 import { allEvents } from "./read-stream.ts"
@@ -28,12 +28,7 @@ describe("a process without file descriptors", () => {
       await startServer((_, response) => void answering(response)),
     ]
     after(() => Promise.all([first.close(), second.close()]))
-    const limit = ["--nofile=100:100", process.execPath, "src/cli/wire.ts", "serve"]
-    const service = await startService("prlimit", limit, {
-      WIRE_PORT: "0",
-      WIRE_DATA_DIR: folder,
-      WIRE_RATE_LIMIT: "0",
-    })
+    const service = await startWith(100, folder)
     await until(async () =>
       /Only 100 file descriptors are allowed: with WIRE_MAX_RUNS=1000 about 3064/.test(service.output()),
     )
@@ -60,10 +55,7 @@ describe("a process without file descriptors", () => {
     after(() => kept.destroy())
     assert.equal((await ready(kept, service.address)).status, 200)
 
-    const sockets: Socket[] = []
-    const { hostname, port } = new URL(service.address)
-    for (let n = 0; n < 120; n++) sockets.push(connect(Number(port), hostname).on("error", () => undefined))
-    await until(async () => (await ready(kept, service.address)).status === 503)
+    const sockets = await takeAll(service.address, kept)
     assert.deepEqual((await ready(kept, service.address)).body, { status: "out of file descriptors" })
     gate.resolve()
     const end = (await within(30_000, "the end of the run", allEvents(stream))).at(-1)
@@ -87,12 +79,65 @@ describe("a process without file descriptors", () => {
     service.child.kill("SIGTERM")
     assert.deepEqual(await service.ended, { code: 0, signal: null })
   })
+
+  it("answers its first request with `overloaded`: the modules for it cannot be loaded", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wire-descriptors-"))
+    after(() => rmSync(folder, { recursive: true, force: true }))
+    const service = await startWith(100, folder)
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    after(() => kept.destroy())
+    const sockets = await takeAll(service.address, kept)
+    const body = JSON.stringify({ workflow_source: 'output { m: "x" }' })
+    const refused = await ask(kept, `${service.address}/execute`, body)
+    const message = "The service is out of file descriptors. Try again later"
+    assert.deepEqual(refused, { status: 503, body: { error: { kind: "overloaded", message, issues: [] } } })
+    assert.ok(!service.output().includes("unexpected error"), service.output())
+    for (const socket of sockets) socket.destroy()
+    await until(async () => (await ready(kept, service.address)).status === 200)
+    assert.deepEqual(await ask(kept, `${service.address}/execute`, body), { status: 200, body: { m: "x" } })
+  })
+
+  it("does not start with too few, and says so", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wire-descriptors-"))
+    after(() => rmSync(folder, { recursive: true, force: true }))
+    for (const limit of [28, 40]) {
+      await assert.rejects(startWith(limit, folder), (error: Error) => {
+        const sentence = `Only ${limit} file descriptors are allowed \\(ulimit -n\\), and \\d+ are open: the service needs \\d+ more to start`
+        assert.match(
+          error.message,
+          new RegExp(`^Ended with code 1 before it listened:\n${sentence}\\. Raise the limit\\.\n$`),
+        )
+        return true
+      })
+    }
+    assert.deepEqual(readdirSync(folder), [])
+  })
 })
+
+function startWith(descriptors: number, folder: string): Promise<Started> {
+  const limit = [`--nofile=${descriptors}:${descriptors}`, process.execPath, "src/cli/wire.ts", "serve"]
+  return startService("prlimit", limit, { WIRE_PORT: "0", WIRE_DATA_DIR: folder, WIRE_RATE_LIMIT: "0" })
+}
+
+/** Connects until the service has no descriptors left. */
+async function takeAll(address: string, kept: Agent): Promise<Socket[]> {
+  assert.equal((await ready(kept, address)).status, 200)
+  const sockets: Socket[] = []
+  const { hostname, port } = new URL(address)
+  for (let n = 0; n < 120; n++) sockets.push(connect(Number(port), hostname).on("error", () => undefined))
+  await until(async () => (await ready(kept, address)).status === 503)
+  return sockets
+}
 
 /** Over a connection that is there already. */
 function ready(agent: Agent, address: string): Promise<{ status: number; body: unknown }> {
+  return ask(agent, `${address}/readyz`)
+}
+
+function ask(agent: Agent, url: string, body?: string): Promise<{ status: number; body: unknown }> {
+  const sent = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" } }
   return new Promise((resolve, reject) => {
-    const asked = request(`${address}/readyz`, { agent }, (response) => {
+    const asked = request(url, { agent, ...sent }, (response) => {
       const chunks: Buffer[] = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.on("end", () => {
@@ -100,7 +145,7 @@ function ready(agent: Agent, address: string): Promise<{ status: number; body: u
       })
     })
     asked.on("error", reject)
-    asked.end()
+    asked.end(body)
   })
 }
 
