@@ -56,6 +56,7 @@ class Steps {
   readonly #path: string
   /** Up to this step, what the chain reads is known not to be null. */
   readonly #present: number
+  #firstPluck: number | undefined
 
   constructor(checking: CheckContext, chain: Syntax.Chain, scope: Scope) {
     this.#checking = checking
@@ -74,6 +75,7 @@ class Steps {
     if (type.kind === "any") return this.#untyped(step, index)
     if (nullable(type, this.#checking.types)) {
       if (step.optional) return maybe(this.from(withoutNull(type, this.#checking.types), index))
+      if (this.#dropsSlot(step, index)) return this.from(withoutNull(type, this.#checking.types), index)
       this.#nullable(step)
       return errorType
     }
@@ -85,6 +87,13 @@ class Steps {
       case "pluck":
         return this.#pluck(type, step, index)
     }
+  }
+
+  /** `rows.*.items.**.x`: where `items` is null, the row gives nothing to the result. */
+  #dropsSlot(step: Step, index: number): boolean {
+    if (step.kind !== "pluck" || step.stars !== 2) return false
+    this.#firstPluck ??= this.#chain.steps.findIndex(({ kind }) => kind === "pluck")
+    return this.#firstPluck < index
   }
 
   /** An untyped value is checked at run time; a pluck of it is an array all the same. */
@@ -221,6 +230,20 @@ class Steps {
   }
 
   #notAnArray(type: Type, step: Step): Type {
+    const variant = resolve(type, this.#checking.types)
+    if (variant.kind === "variant" && step.kind === "pluck") {
+      const { text } = step.name
+      const having = variant.cases.find(({ fields }) => fields.some(({ name }) => name === text))
+      const name = `#${asWritten(having?.name ?? variant.cases[0]?.name ?? "case")}`
+      const rest = this.#checking.quote({ start: step.name.start, end: this.#chain.end })
+      const hint =
+        having === undefined
+          ? `None of its cases has a field \`${text}\`.`
+          : `Write \`${this.#before(step)}${name}.${rest}\`.`
+      const message = `\`${this.#before(step)}\` is a variant, not an array: \`${name}\` chooses a case`
+      this.#report("not-iterable", step, message, hint)
+      return errorType
+    }
     this.#report("not-iterable", step, `\`${this.#before(step)}\` is not an array (found ${showType(type)})`)
     return errorType
   }

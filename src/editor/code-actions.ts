@@ -24,6 +24,7 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "nullable-access": fixAccess,
   "array-access": fixAccess,
   "variant-access": fixAccess,
+  "not-iterable": fixAccess,
   "nullable-interpolation": fixNullableText,
   "obsolete-syntax": fixObsolete,
   "missing-property": addProperty,

@@ -220,10 +220,15 @@ function present(value: JsonValue | undefined, text: string): JsonValue {
 type Chain = Extract<Expression, { op: "chain" }>
 
 export function followChain(chain: Chain, base: JsonValue, scope: Scope): JsonValue {
-  return follow(chain, base, 0, scope)
+  const found = follow(chain, base, 0, scope)
+  if (found === dropped) throw lacking(chain, ".**. needs an array", null, scope)
+  return found
 }
 
-function follow(chain: Chain, start: JsonValue, from: number, scope: Scope): JsonValue {
+/** What `.**.` makes of null: the element of the pluck around it gives nothing. */
+const dropped = Symbol("dropped")
+
+function follow(chain: Chain, start: JsonValue, from: number, scope: Scope): JsonValue | typeof dropped {
   let value = start
   for (let at = from; at < chain.steps.length; at++) {
     const step = chain.steps[at]
@@ -254,7 +259,8 @@ function pluck(
   value: JsonValue,
   at: number,
   scope: Scope,
-): JsonValue {
+): JsonValue | typeof dropped {
+  if (value === null && step.nulls === "drop") return dropped
   const sign = { keep: ".*.", drop: ".**.", refuse: ".***." }[step.nulls]
   if (!Array.isArray(value)) throw lacking(chain, `${sign}${step.name} needs an array`, value, scope)
   scope.work.elements(value.length, scope.path)
@@ -276,7 +282,8 @@ function pluck(
       }
       kind = found
     }
-    plucked.add(follow(chain, field, at + 1, scope))
+    const rest = follow(chain, field, at + 1, scope)
+    if (rest !== dropped) plucked.add(rest)
   }
   return plucked.array
 }

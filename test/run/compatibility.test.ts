@@ -225,3 +225,37 @@ output { found: call tool.find }`
   assert.equal(kind, "tool_error")
   assert.match(message, /result\.hits\[1\]\.id: expected integer, found string "2"; result\.total is missing/)
 })
+
+test("`**` in a pluck leaves out the slots whose array is null", async () => {
+  const source = `
+input { rows: [maybe { elements: maybe [maybe { x: maybe string, tags: maybe [{ y: integer }] }] }] }
+mcp s { endpoint: "https://s.test/mcp" }
+tool find from mcp.s.tool.find
+dynamic { found: call tool.find }
+output {
+    xs: input.rows.*.elements.**.x
+    kept: input.rows.*.elements?.**.x
+    tags: input.rows.*.elements.**.tags.**.y
+    untyped: dynamic.found.rows.*.elements.**.x
+}`
+  const rows = [
+    { elements: [{ x: "a", tags: null }, null, { x: null, tags: [{ y: 1 }] }] },
+    { elements: null },
+    null,
+    { elements: [] },
+    { elements: [{ x: "b", tags: [{ y: 2 }] }] },
+  ]
+  const tools = new InProcessTools({
+    tools: { find: { input: record({}), call: () => ({ structured: { rows }, text: "", is_error: false }) } },
+  })
+  assert.deepEqual(resultOf(await run(source, { rows }, model(), tools)), {
+    xs: [["a"], [], ["b"]],
+    kept: [["a"], null, null, [], ["b"]],
+    tags: [[[1]], [], [[2]]],
+    untyped: [["a"], [], ["b"]],
+  })
+  const alone = source.replace("dynamic.found.rows.*.elements", "dynamic.found.rows[1]?.elements")
+  const { kind, message } = errorOf(await run(alone, { rows }, model(), tools))
+  assert.equal(kind, "evaluation_error")
+  assert.match(message, /needs an array, found null/)
+})

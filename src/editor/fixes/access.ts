@@ -39,9 +39,11 @@ export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fi
         { ...one, preferred: false },
       ]
     }
+    case "not-iterable":
     case "variant-access": {
       const variant = plainType(program, program.receivers.get(step))
-      if (variant?.kind !== "variant" || step.kind !== "field") return []
+      const kind = code === "not-iterable" ? "pluck" : "field"
+      if (variant?.kind !== "variant" || step.kind !== kind) return []
       const having = variant.cases.filter(({ fields }) => fields.some(({ name }) => name === use.text))
       return having.map(({ name }) => ({
         title: `Take \`${use.text}\` of the case \`${asWritten(name)}\``,
