@@ -25,7 +25,7 @@ import { root, run, SetupError } from "./setup.mjs"
 const lanes = [
   [
     { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150 },
-    { name: "browser", path: /^test\/browser\//, seconds: 20, soakSeconds: 40 },
+    { name: "browser", path: /^test\/browser\//, seconds: 40, soakSeconds: 30 },
     { name: "hostile", path: /^test\/hostile\//, seconds: 15, soakSeconds: 80 },
     { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15 },
   ],

@@ -75,7 +75,7 @@ export function editor(page: Page): Locator {
   return page.getByRole("textbox", { name: "Workflow source" })
 }
 
-/** Pastes a text over the one that is there. Not by the clipboard, which visits that go on side by side share. */
+/** Pastes a text over the one that is there; not by the clipboard, which visits that go on side by side share. */
 export async function write(page: Page, source: string): Promise<void> {
   await editor(page).focus()
   await page.keyboard.press("ControlOrMeta+a")
@@ -125,10 +125,18 @@ export async function nodeSays(page: Page, id: string, text: RegExp): Promise<vo
   await page.locator(`[data-node="${id}"]`, { hasText: text }).waitFor()
 }
 
+/** The clipboard belongs to one visit at a time: visits that go on side by side share it. */
+let clipboard: Promise<unknown> = Promise.resolve()
+
 /** What a press of the button copies; the page says so for three seconds. */
-export async function copied(page: Page, button: Locator, notice: string | RegExp): Promise<string> {
-  await Promise.all([page.locator(".notice", { hasText: notice }).waitFor(), button.click()])
-  return page.evaluate(() => navigator.clipboard.readText())
+export function copied(page: Page, button: Locator, notice: string | RegExp): Promise<string> {
+  const copy = async (): Promise<string> => {
+    await Promise.all([page.locator(".notice", { hasText: notice }).waitFor(), button.click()])
+    return page.evaluate(() => navigator.clipboard.readText())
+  }
+  const text = clipboard.then(copy)
+  clipboard = text.catch(() => undefined)
+  return text
 }
 
 /** Waits until the browser's database holds this many ended runs, one of them with the label: the page shows them sooner. */
@@ -207,4 +215,21 @@ export async function pointAt(page: Page, point: () => Promise<unknown>, tooltip
       await page.mouse.move(0, 0)
     }
   }
+}
+
+/** Where something is, once it has been there for three frames. */
+export async function placeOf(target: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  return target.evaluate(async (element) => {
+    const look = (): string => {
+      const { x, y, width, height } = element.getBoundingClientRect()
+      return JSON.stringify({ x, y, width, height })
+    }
+    for (let seen = look(), times = 0; ;) {
+      await new Promise(requestAnimationFrame)
+      const now = look()
+      times = now === seen ? times + 1 : 0
+      seen = now
+      if (times === 3) return JSON.parse(seen) as { x: number; y: number; width: number; height: number }
+    }
+  })
 }

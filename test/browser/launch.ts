@@ -2,7 +2,7 @@ import { existsSync } from "node:fs"
 import type { Browser } from "playwright-core"
 import { chromium } from "playwright-core"
 
-/** What Playwright switches off, whose list this one replaces; and two pages of the address bar, which each visit would load. */
+/** What Playwright switches off, whose list this one replaces; and what each visit would start: pages of the address bar, a spare process. */
 const without = [
   "AvoidUnnecessaryBeforeUnloadCheckSync",
   "DestroyProfileOnBrowserClose",
@@ -19,6 +19,7 @@ const without = [
   "PreconnectToSearch",
   "WebUIOmniboxPopup",
   "WebUIOmniboxAimPopup",
+  "SpareRendererForSitePerProcess",
 ]
 
 /** The system's Chromium, without anything that would talk to the world. */
@@ -36,6 +37,8 @@ export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      // A visit stays in the process that its empty page began in.
+      "--renderer-process-limit=1",
       `--disable-features=${without.join(",")}`,
       ...more,
     ],

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { after } from "node:test"
+import type { TestContext } from "node:test"
+import { after, getTestContext } from "node:test"
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from "playwright-core"
+import type { Started } from "../cli/run-wire.ts"
 import { startService } from "../cli/run-wire.ts"
+import { atEnd } from "../support/at-end.ts"
 import { builtWire } from "../support/built-wire.ts"
 import { launchBrowser } from "./launch.ts"
 
@@ -17,7 +20,6 @@ mkdirSync(screenshots, { recursive: true })
 export interface Playground {
   /** `http://127.0.0.1:…` */
   readonly address: string
-  readonly browser: Browser
   /** A first visit: a browser that has never been here. Fails afterwards for any console error or foreign request. */
   readonly visit: (options?: VisitOptions) => Promise<Visit>
 }
@@ -37,32 +39,42 @@ export interface Visit {
   readonly context: BrowserContext
   /** Every request that the page has made. */
   readonly requests: readonly Request[]
-  /** Fails for what went wrong in the browser so far, then closes it. */
+  /** Fails for what went wrong in the browser so far, and closes the page. */
   readonly close: () => Promise<void>
 }
 
-/** Starts everything; it is taken down after the tests of this file. */
-export async function openPlayground(env: Readonly<Record<string, string>> = {}): Promise<Playground> {
+let browser: Promise<Browser> | undefined
+
+/** One for all tests of the file: each visit has its own storage. */
+function sharedBrowser(): Promise<Browser> {
+  browser ??= launchBrowser()
+  atEnd(async () => (await browser)?.close())
+  return browser
+}
+
+/** Starts a service, and the browser unless it runs; both end after the tests. `usual` is what visits have unless they say otherwise. */
+export async function openPlayground(
+  env: Readonly<Record<string, string>> = {},
+  usual: VisitOptions = {},
+): Promise<Playground> {
   const service = await startService(process.execPath, [builtWire, "serve"], {
     WIRE_STORE: "memory",
     WIRE_PORT: "0",
-    WIRE_LOG_LEVEL: "error",
     ...env,
   })
-  const browser = await launchBrowser()
   after(async () => {
-    await browser.close()
     service.child.kill("SIGTERM")
     await service.ended
   })
-  const { address } = service
-  return { address, browser, visit: (options = {}) => visit(browser, options.address ?? address, options) }
+  const visits = await sharedBrowser()
+  return { address: service.address, visit: (options = {}) => visit(visits, service, { ...usual, ...options }) }
 }
 
-async function visit(browser: Browser, address: string, options: VisitOptions): Promise<Visit> {
-  const { expected, path = "/playground", says, address: _address, ...rest } = options
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest })
+async function visit(from: Browser, service: Started, options: VisitOptions): Promise<Visit> {
+  const { expected, path = "/playground", says, address = service.address, ...rest } = options
+  const context = await from.newContext({ viewport: { width: 1440, height: 900 }, ...rest })
   context.setDefaultTimeout(120_000)
+  reportFailure(context, service)
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address })
   const page = await context.newPage()
   await slowDown(page)
@@ -88,10 +100,32 @@ async function visit(browser: Browser, address: string, options: VisitOptions): 
     requests,
     close: async () => {
       const surprises = wrong.filter((text) => expected === undefined || !expected.test(text))
-      await context.close()
       assert.deepEqual(surprises, [])
+      await context.close()
     },
   }
+}
+
+let pictures = 0
+
+/** After the test that made the visit: if it has failed, names a picture of each page, and prints what the service has logged since. */
+export function reportFailure(context: BrowserContext, service: Started): void {
+  // Node's types do not know `passed` yet.
+  const test = getTestContext() as (TestContext & { readonly passed: boolean }) | undefined
+  if (test === undefined) throw new Error("A visit belongs to a test")
+  const before = service.output().length
+  test.after(async () => {
+    if (!test.passed) {
+      for (const page of context.pages()) {
+        const name = test.name.replace(/\W+/g, "-").slice(0, 60)
+        const path = join(screenshots, `failed-${name}-${++pictures}.png`)
+        const outcome = await page.screenshot({ path, timeout: 30_000 }).then(() => path, String)
+        console.error(`"${test.name}" failed at ${page.url()}: ${outcome}`)
+      }
+      console.error(`The service's log of "${test.name}":\n${service.output().slice(before)}`)
+    }
+    await context.close()
+  })
 }
 
 /** `BROWSER_SLOWDOWN=6` makes the page's own code six times slower: to find tests that depend on its speed. */

@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { startWire } from "../cli/run-wire.ts"
 import { startServer } from "../support/http-server.ts"
 import { launchBrowser } from "./launch.ts"
+import { reportFailure } from "./open-playground.ts"
 
 // DNS rebinding with a real browser: a page is loaded under a name of an attacker's, then the name leads to the service. To
 // the browser it stays one origin, and over plain HTTP its GET requests carry neither `Origin` nor `Sec-Fetch-*`.
@@ -18,7 +19,8 @@ test("a page that rebinds its name to the service reads nothing from it", async 
   const page = await browser.newPage()
   await page.goto(`http://${name}:${port}/`)
   await attacker.close()
-  const service = await startWire(["serve", "--port", String(port)], { WIRE_STORE: "memory", WIRE_LOG_LEVEL: "error" })
+  const service = await startWire(["serve", "--port", String(port)], { WIRE_STORE: "memory" })
+  reportFailure(page.context(), service)
 
   const read = (path: string, method = "GET"): Promise<[number, string]> =>
     page.evaluate(

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import type { Locator } from "playwright-core"
 import { thousandSteps } from "../support/thousand-steps.ts"
 import {
   copied,
@@ -13,6 +12,7 @@ import {
   node,
   nodeSays,
   openExample,
+  placeOf,
   run,
   runToEnd,
   says,
@@ -21,27 +21,9 @@ import {
   tab,
   write,
 } from "./actions.ts"
-import { startHeldModel } from "./held-model.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
-
-/** Where something is, once it has been there for three frames. */
-async function placeOf(target: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
-  return target.evaluate(async (element) => {
-    const look = (): string => {
-      const { x, y, width, height } = element.getBoundingClientRect()
-      return JSON.stringify({ x, y, width, height })
-    }
-    for (let seen = look(), times = 0; ;) {
-      await new Promise(requestAnimationFrame)
-      const now = look()
-      times = now === seen ? times + 1 : 0
-      seen = now
-      if (times === 3) return JSON.parse(seen) as { x: number; y: number; width: number; height: number }
-    }
-  })
-}
 
 /** Visits of which each has its own storage, and none looks at the clipboard, go on side by side: most of them wait. */
 const together = { concurrency: 2 }
@@ -85,47 +67,6 @@ describe("graph, timeline and details", together, () => {
     await page.keyboard.type("agent ")
     await page.getByText("as of the last text without errors").waitFor()
     await hasCount(node(page, "agent.step2"), 1)
-    await close()
-  })
-
-  test("each node shows its state while it runs; a click selects it everywhere", async () => {
-    const model = await startHeldModel()
-    const { page, close } = await playground.visit()
-    await write(page, model.chain(2))
-    await run(page)
-    await nodeSays(page, "agent.step1", /running/)
-    await nodeSays(page, "agent.step2", /waiting/)
-    model.letOneGo()
-    await nodeSays(page, "agent.step2", /running/)
-    await nodeSays(page, "agent.step1", /done [\d.]+ m?s \d+ tok/)
-    // The timeline is drawn while it runs, not when it is over.
-    await page.getByRole("treeitem", { name: /^agent\.step2 running/ }).waitFor()
-    await page.getByRole("treeitem", { name: /^model call running/ }).waitFor()
-    model.letOneGo()
-    await status(page, /completed in/)
-    await eventually(async () => {
-      const title = await page.getByRole("treeitem").last().getAttribute("title")
-      assert.match(title ?? "", /^model call: done\n.* after /)
-    })
-    const name = page.locator(".bar-label").first()
-    const before = (await placeOf(name)).width
-    await page.getByRole("separator", { name: "Width of the names" }).press("ArrowRight")
-    await eventually(async () => assert.ok((await placeOf(name)).width > before))
-
-    await node(page, "agent.step2").click()
-    const details = page.getByRole("region", { name: "Details" })
-    await details.getByRole("heading", { name: "agent.step2" }).waitFor()
-    await details.getByRole("heading", { name: "Instruction, as rendered" }).waitFor()
-    await says(details.locator("pre").first(), /^Say it in a word\. \S+/)
-    await says(details.getByRole("list", { name: "Output" }), /text: /)
-    await says(details, /Tokens in\s+\d+/)
-    await says(page.locator(".cm-selected-node").first(), /^agent step2 \{$/)
-    await page.getByRole("treeitem", { name: /^agent\.step2/, selected: true }).waitFor()
-
-    await page.getByRole("treeitem", { name: /^agent\.step1/ }).click()
-    await details.getByRole("heading", { name: "agent.step1" }).waitFor()
-    await hasAttribute(node(page, "agent.step1"), "aria-pressed", "true")
-    await says(page.locator(".cm-selected-node").first(), /^agent step1 \{$/)
     await close()
   })
 
@@ -280,80 +221,6 @@ describe("graph, timeline and details", together, () => {
     const details = page.getByRole("region", { name: "Details" })
     await details.getByText("The condition was false, so it did not run.").waitFor()
     await says(details, /Condition\s+agent\.first\.text == ""/)
-    await close()
-  })
-
-  test("a failed run shows its sentence, its place and its next step; every view says the same; a result is marked once its text has changed", async () => {
-    const { page, close } = await playground.visit()
-    const source = (id: string): string => `${slowChain(0)
-      .replace(/output[^]*/, "")
-      .replace("demo-slow", id)}
-agent each for word in ["yes", "no"] {
-    model: model.slow
-    instruction: "Explain {{ word }}."
-    output { text: string }
-}
-
-agent after {
-    model: model.slow
-    instruction: "Sum up {{ agent.each.*.text }}."
-    output { text: string }
-}
-
-output {
-    text: agent.after.text
-}
-`
-    await write(page, source("no-such-model"))
-    await runToEnd(page, /failed after/)
-    const details = page.getByRole("region", { name: "Details" })
-    const fault = details.getByRole("group", { name: "Error" })
-    await says(fault, /no-such-model|404/)
-    await says(fault, /At agent\.each\[[01]\]/)
-    await says(fault, /Check the provider/)
-    await fault.getByRole("button", { name: /^Go to line/ }).click()
-    await hasFocus(editor(page))
-    await says(page.locator(".cm-activeLine"), /^ {4}id: "no-such-model"$/)
-    // Graph and timeline agree: the loop has failed, and so have its calls; what comes after was never reached.
-    await nodeSays(page, "agent.each", /failed/)
-    await nodeSays(page, "agent.after", /not reached/)
-    await page.getByRole("treeitem", { name: /^agent\.each failed/ }).waitFor()
-    const call = page.getByRole("treeitem", { name: /^model call failed/ }).first()
-    const colour = (state: string): Promise<string> =>
-      call.evaluate((_, name) => {
-        const probe = document.body.appendChild(document.createElement("i"))
-        probe.style.color = `var(--${name})`
-        const { color } = getComputedStyle(probe)
-        probe.remove()
-        return color
-      }, state)
-    await eventually(async () => {
-      const icon = call.locator(".icon").last()
-      const drawn = await icon.evaluate((element) => getComputedStyle(element).color)
-      assert.equal(drawn, await colour("failed"))
-    })
-    await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
-    await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
-    await details.getByRole("button", { name: "Close details" }).click()
-
-    // The failure is that of an earlier text now, until the new one has run.
-    await write(page, source("demo"))
-    const note = page.locator(".status", { hasText: "of an earlier text" })
-    await note.waitFor()
-    await details.getByText("of an earlier text").waitFor()
-    await page.locator(".waterfall.of-other-text").waitFor()
-    await runToEnd(page)
-    await note.waitFor({ state: "detached" })
-    // An old run beside another source says so, too.
-    await openExample(page, "Hello")
-    await page.locator(".status", { hasText: "Ready" }).waitFor()
-    await tab(page, "History")
-    await page
-      .getByRole("button", { name: /^Look at/ })
-      .first()
-      .click()
-    await page.locator(".status", { hasText: /completed in.*of another text/s }).waitFor()
-    await details.getByText("of another text").waitFor()
     await close()
   })
 })

@@ -10,42 +10,14 @@ import {
   pointAt,
   refused,
   run,
-  says,
   understood,
   write,
   written,
 } from "./actions.ts"
+import { greeter } from "./greeter.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
-
-const source = `input {
-    /// Who is greeted
-    name: string
-}
-
-provider demo from openai {
-    endpoint: "demo"
-}
-
-model small from demo {
-    id: "demo"
-}
-
-agent greeter {
-    model: model.small
-    instruction: "Greet {{ input.name }}."
-
-    output {
-        greeting: string
-        mood: maybe string
-    }
-}
-
-output {
-    greeting: agent.greeter.greeting
-}
-`
 
 /** The colour of the first piece of text that says this. */
 function colourOf(page: Page, text: string): Promise<string> {
@@ -56,7 +28,7 @@ function colourOf(page: Page, text: string): Promise<string> {
 describe("the editor", { concurrency: 2 }, () => {
   test("colours the language by its own lexer and checker", async () => {
     const { page, close } = await playground.visit()
-    await write(page, source)
+    await write(page, greeter)
     await understood(page)
     const words = ["provider", "string", "/// Who is greeted", "model", '"demo"']
     await eventually(async () => {
@@ -66,29 +38,12 @@ describe("the editor", { concurrency: 2 }, () => {
     await close()
   })
 
-  test("reports what is wrong while one types, where, and with a hint", async () => {
-    const { page, close } = await playground.visit()
-    await write(page, source.replace("agent.greeter.greeting", "agent.greter.greeting"))
-    await page.getByRole("button", { name: "1 problem" }).click()
-    const problem = page.getByRole("region", { name: "Problems" }).getByRole("listitem")
-    await says(problem, /25:21\s+Unknown reference: agent\.greter\.greeting/)
-    await says(problem, /Did you mean agent\.greeter\.greeting\?/)
-    const tooltip = page.locator(".cm-tooltip-lint", { hasText: "Did you mean agent.greeter.greeting?" })
-    await pointAt(page, () => editor(page).locator(".cm-lintRange-error").hover(), tooltip)
-    // A press of Run says the same and goes there.
-    await refused(page, () => run(page), /^Not started: 1 error in the source\. Unknown reference/)
-    await problem.getByRole("button", { name: /Unknown reference/ }).click()
-    await page.keyboard.type("greeter.greeting")
-    await page.getByText("No problems").waitFor()
-    await close()
-  })
-
   test("fixes what it can: from the tooltip, from the list, and by keyboard; each code leads to its entry in the docs", async () => {
     const { page, context, close } = await playground.visit()
-    const broken = source.replace("agent.greeter.greeting", "agent.greter.greeting")
+    const broken = greeter.replace("agent.greeter.greeting", "agent.greter.greeting")
     const fixed = async (): Promise<void> => {
       await page.getByText("No problems").waitFor()
-      await written(page, source)
+      await written(page, greeter)
     }
     await write(page, broken)
     const fix = page.locator(".cm-tooltip-lint").getByRole("button", { name: /agent\.greeter/ })
@@ -131,33 +86,9 @@ describe("the editor", { concurrency: 2 }, () => {
     await close()
   })
 
-  test("completes roots, fields and types with what is there", async () => {
-    const { page, close } = await playground.visit()
-    await write(page, source)
-    await cursorAt(page, "greeter.greeting")
-    await page.keyboard.press("Shift+End")
-    const options = page.getByRole("option")
-    const choose = async (typed: string, name: RegExp): Promise<void> => {
-      await page.keyboard.type(typed)
-      await options.filter({ hasText: name }).first().waitFor()
-      // The list takes keys only once it has stood for a moment, so that nobody picks by accident.
-      await page.waitForFunction(() => {
-        const host = document.querySelector(".editor")?.shadowRoot
-        return host?.querySelector("[aria-selected=true]") !== null
-      })
-      await options.filter({ hasText: name }).first().click()
-    }
-    await choose("gre", /^greeter/)
-    await page.keyboard.type(".")
-    await says(options.filter({ hasText: /^mood/ }), /maybe string/)
-    await choose("gr", /^greeting/)
-    await written(page, source)
-    await close()
-  })
-
   test("shows types and doc comments where one points", async () => {
     const { page, close } = await playground.visit()
-    await write(page, source)
+    await write(page, greeter)
     await understood(page)
     const line = editor(page).locator(".cm-line", { hasText: "instruction:" })
     const point = async (): Promise<void> => {
@@ -182,7 +113,7 @@ describe("the editor", { concurrency: 2 }, () => {
 
   test("goes to a definition, and renames everywhere", async () => {
     const { page, close } = await playground.visit()
-    await write(page, source)
+    await write(page, greeter)
     await cursorAt(page, "greeter.greeting")
     await page.keyboard.press("F12")
     await page.keyboard.press("F2")
@@ -193,16 +124,16 @@ describe("the editor", { concurrency: 2 }, () => {
     await dialog.getByRole("textbox", { name: "New name" }).fill("welcome")
     await page.keyboard.press("Enter")
     await dialog.waitFor({ state: "detached" })
-    await written(page, source.replaceAll("greeter", "welcome"))
+    await written(page, greeter.replaceAll("greeter", "welcome"))
     await hasFocus(editor(page))
     await page.keyboard.press("ControlOrMeta+z")
-    await written(page, source)
+    await written(page, greeter)
     await close()
   })
 
   test("folds a block away and back", async () => {
     const { page, close } = await playground.visit()
-    await write(page, source)
+    await write(page, greeter)
     await understood(page)
     await cursorAt(page, "greeter {")
     await page.keyboard.press("Control+Shift+BracketLeft")
@@ -215,13 +146,13 @@ describe("the editor", { concurrency: 2 }, () => {
 
   test("formats with Ctrl+S, and says why it cannot", async () => {
     const { page, close } = await playground.visit()
-    const squeezed = source.replace(
+    const squeezed = greeter.replace(
       "    /// Who is greeted\n    name: string\n",
       " /// Who is greeted\n name:   string\n\n\n",
     )
     await write(page, squeezed)
     await page.keyboard.press("ControlOrMeta+s")
-    await written(page, source)
+    await written(page, greeter)
     await write(page, "agent {")
     await refused(page, () => page.keyboard.press("ControlOrMeta+s"), /^Not formatted: fix line 1 first/)
     await written(page, "agent {")

@@ -5,9 +5,7 @@ import {
   copied,
   editor,
   eventually,
-  hasAttribute,
   hasCount,
-  hasFocus,
   hasValue,
   nodeSays,
   openExample,
@@ -18,9 +16,7 @@ import {
   status,
   tab,
   write,
-  written,
 } from "./actions.ts"
-import { startHeldModel } from "./held-model.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -29,21 +25,6 @@ const playground = await openPlayground()
 const together = { concurrency: 2 }
 
 describe("a first visit", together, () => {
-  test("runs with one press of Run: the graph, the timeline and the output come to life", async () => {
-    const { page, close } = await playground.visit()
-    await written(page, /^input \{/m)
-    await hasValue(page.getByRole("textbox", { name: "name" }), "Ada")
-    assert.match(await runToEnd(page), /completed in [\d.]+ m?s · [\d,]+ tokens/)
-    await nodeSays(page, "agent.greeter", /done/)
-    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
-    // The result is there without a click, and in a tab of its own.
-    const details = page.getByRole("region", { name: "Details" })
-    await says(details.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
-    await tab(page, "Output")
-    await says(page.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
-    await close()
-  })
-
   test("runs with Ctrl+Enter from the editor, and from a field", async () => {
     const { page, close } = await playground.visit()
     await editor(page).click()
@@ -155,27 +136,6 @@ output {
     await close()
   })
 
-  test("a value that does not fit is reported at its field, and nothing is sent", async () => {
-    const { page, requests, close } = await playground.visit()
-    await write(page, "input {\n    count: integer\n}\n\noutput {\n    count: input.count\n}\n")
-    const field = page.getByRole("textbox", { name: "count integer" })
-    await field.fill("3.5")
-    await page
-      .locator(".form-field", { hasText: "count" })
-      .getByText(/expected.* integer/i)
-      .waitFor()
-    await refused(page, () => run(page))
-    await hasFocus(field)
-    await hasAttribute(field, "aria-invalid", "true")
-    assert.deepEqual(
-      requests.filter((request) => request.url().endsWith("/execute")),
-      [],
-    )
-    await field.fill("3")
-    await runToEnd(page)
-    await close()
-  })
-
   test("is the same as JSON", async () => {
     const { page, close } = await playground.visit()
     await page.getByRole("button", { name: "JSON" }).click()
@@ -196,19 +156,6 @@ output {
 })
 
 describe("run control", together, () => {
-  test("a run is cancelled", async () => {
-    const model = await startHeldModel()
-    const { page, close } = await playground.visit()
-    await write(page, model.chain(3))
-    await run(page)
-    await nodeSays(page, "agent.step1", /running/)
-    await page.getByRole("button", { name: "Cancel" }).click()
-    await status(page, /cancelled after/)
-    await nodeSays(page, "agent.step1", /cancelled/)
-    await page.getByRole("button", { name: "Run", exact: true }).waitFor()
-    await close()
-  })
-
   test("options are checked and sent: a cache key makes the second run answer from the cache", async () => {
     const { page, close } = await playground.visit()
     await tab(page, "Options")
@@ -223,30 +170,6 @@ describe("run control", together, () => {
       page.getByText("1 entry of this cache key dropped.").waitFor(),
       page.getByRole("button", { name: "Empty it" }).click(),
     ])
-    await close()
-  })
-
-  test("text appears as it is written, field by field, for the step that runs; the result takes its place", async () => {
-    const model = await startHeldModel()
-    const { page, close } = await playground.visit()
-    await write(page, model.chain(2))
-    await run(page)
-    const details = page.getByRole("region", { name: "Details" })
-    for (const step of ["step1", "step2"]) {
-      const written = details.getByRole("list", { name: `agent.${step}, so far` })
-      await written.getByText("text: ").waitFor()
-      model.letOneGo()
-    }
-    await details.getByRole("list", { name: "Output" }).waitFor()
-    await tab(page, "Options")
-    await page.getByRole("switch", { name: /^Show text/ }).uncheck()
-    await run(page)
-    await details.getByText("Running: agent.step1").waitFor()
-    model.letOneGo()
-    await details.getByText("Running: agent.step2").waitFor()
-    await hasCount(details.getByRole("list"), 0)
-    await page.getByRole("button", { name: "Cancel" }).click()
-    await details.getByText("The run was cancelled").waitFor()
     await close()
   })
 })

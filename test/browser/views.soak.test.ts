@@ -306,44 +306,4 @@ describe("by keyboard alone", () => {
     await hasAttribute(columns, "aria-valuenow", "45")
     await close()
   })
-
-  test("from the first tab stop to a selected step, announced on the way", async () => {
-    const { page, close } = await playground.visit()
-    const focused = (): Promise<string> =>
-      page.evaluate(() => {
-        const element = document.activeElement
-        return element?.getAttribute("aria-label") ?? element?.textContent ?? ""
-      })
-    const tabTo = async (name: RegExp): Promise<void> => {
-      for (let presses = 0; presses < 60; presses++) {
-        await page.keyboard.press("Tab")
-        if (name.test(await focused())) return
-      }
-      assert.fail(`Tab never came to ${name.source}`)
-    }
-    await tabTo(/^Examples/)
-    await page.keyboard.press("Enter")
-    await page.keyboard.press("ArrowDown")
-    await page.keyboard.press("ArrowUp")
-    await page.keyboard.press("Escape")
-    await eventually(async () => assert.match(await focused(), /^Examples/))
-    await tabTo(/^Run/)
-    await page.keyboard.press("Enter")
-    await page.locator("[aria-live]", { hasText: /Run completed in/ }).waitFor({ state: "attached" })
-    // Past the second part of the button into the editor, and out of it again.
-    const inEditor = (): Promise<boolean> => page.evaluate(() => (document.activeElement?.shadowRoot ?? null) !== null)
-    for (let presses = 0; presses < 12 && !(await inEditor()); presses++) await page.keyboard.press("Tab")
-    await page.keyboard.press("Escape")
-    await tabTo(/^greeter done/)
-    await page.keyboard.press("Enter")
-    await page.getByRole("heading", { name: "agent.greeter" }).waitFor()
-    await tabTo(/^Timeline/)
-    await page.keyboard.press("ArrowRight")
-    await page.getByRole("tab", { name: "Output", selected: true }).waitFor()
-    await page.keyboard.press("ArrowLeft")
-    await page.keyboard.press("Tab")
-    await page.keyboard.press("ArrowDown")
-    await page.getByRole("treeitem", { name: /^model call/, selected: true }).waitFor()
-    await close()
-  })
 })

@@ -1,130 +1,14 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { Locator, Page } from "playwright-core"
-import { eventually, hasCount, node, nodeSays, run, says, status, tab, write } from "./actions.ts"
+import { hasCount, node, nodeSays, run, says, status, tab, write } from "./actions.ts"
+import { approval, ask, output, review, source } from "./ask.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
 
-/** One question and one approval, both open at once. */
-const source = `mcp library {
-    endpoint: "demo"
-}
-
-tool reserve from mcp.library.tool.reserve {
-    approval {
-        to: "librarians"
-    }
-}
-
-ask review {
-    question: "Publish this?\\n\\nThe owl flies at night."
-    show: { title: "Owls", tags: ["birds", "night"] }
-    to: "editors"
-
-    output {
-        publish: boolean
-        /// What should be changed?
-        note: maybe string
-        level: enum { low, high }
-        pages: integer
-    }
-}
-
-dynamic {
-    reserved: call tool.reserve {
-        input {
-            title: "The Owl Papers"
-            reader: "Ada"
-        }
-    }
-}
-
-output {
-    publish: ask.review.publish
-    pages: ask.review.pages
-    reserved: dynamic.reserved
-}
-`
-
-const card = (page: Page, name: string): Locator => page.getByRole("article", { name })
-const review = (page: Page): Locator => card(page, "ask.review")
-const approval = (page: Page): Locator => card(page, "approval of tool.reserve")
-
-/** Runs the workflow up to its questions. */
-async function ask(page: Page): Promise<void> {
-  await write(page, source)
-  await run(page)
-  await review(page).waitFor()
-  await approval(page).waitFor()
-}
-
-async function output(page: Page): Promise<unknown> {
-  await tab(page, "Output")
-  await page.getByRole("button", { name: "Raw" }).click()
-  return JSON.parse(await page.getByLabel("Output as JSON").innerText())
-}
-
 describe("questions", () => {
-  test("by mouse: a question is answered in its form, a call is approved", async () => {
-    const { page, close } = await playground.visit()
-    await ask(page)
-    await nodeSays(page, "ask.review", /asking/)
-    await page.locator(".status", { hasText: "2 questions" }).waitFor()
-    await status(page, /waiting for people/)
-    await page.waitForURL(/#run=[\w-]+$/)
-
-    // Amber, as its word and icon are.
-    const word = page.locator(".status .is-asking").first()
-    const box = node(page, "ask.review").locator(".box")
-    await eventually(async () => {
-      const amber = await word.evaluate((one) => getComputedStyle(one).color)
-      assert.equal(await box.evaluate((one) => getComputedStyle(one).stroke), amber)
-    })
-
-    const question = review(page)
-    await question.getByText("The owl flies at night.").waitFor()
-    await question.getByText("to editors").waitFor()
-    await question.getByText("What should be changed?").waitFor()
-    await question.getByRole("list", { name: "Shown with ask.review" }).getByText("Owls").waitFor()
-
-    // A value that does not fit is reported at its field, and nothing is sent.
-    await question.getByRole("button", { name: "Answer" }).click()
-    await question.getByText(/Missing: expected integer/).waitFor()
-    await question.getByLabel(/^pages/).fill("12")
-    await question.getByRole("switch", { name: /^publish/ }).click()
-    await question.getByLabel(/^level/).selectOption("high")
-    await question.getByRole("combobox", { name: "Kind of answer.note" }).selectOption({ label: "string" })
-    await question.getByRole("group", { name: "answer.note" }).getByRole("textbox").fill("Shorter, please.")
-    await question.getByRole("button", { name: "Answer" }).click()
-    await question.getByText("answered").waitFor()
-    await nodeSays(page, "ask.review", /done/)
-    await page.locator(".status", { hasText: "1 question" }).waitFor()
-    await node(page, "ask.review").click()
-    const details = page.getByRole("region", { name: "Details" })
-    await details.getByRole("list", { name: "Answer" }).getByText("Shorter, please.").waitFor()
-
-    const call = approval(page)
-    for (const text of ["reserve", "library", "The Owl Papers", "Ada", "to librarians"]) {
-      await call.getByText(text, { exact: true }).waitFor()
-    }
-    await call.getByRole("button", { name: "Approve" }).click()
-    await status(page, /completed in/)
-    assert.deepEqual(await output(page), {
-      publish: true,
-      pages: 12,
-      reserved: "The Owl Papers is reserved for Ada, says the demo.",
-    })
-    // A run without questions does not stay on their tab.
-    await tab(page, "Questions")
-    await write(page, 'output { text: "An owl." }')
-    await run(page)
-    await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor()
-    await hasCount(page.getByRole("tab", { name: /^Questions/ }), 0)
-    await close()
-  })
-
   test("by keyboard: from the header to the card, and a call is declined", async () => {
     const { page, close } = await playground.visit()
     await ask(page)

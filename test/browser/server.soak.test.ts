@@ -1,47 +1,13 @@
 import assert from "node:assert/strict"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { after, describe, test } from "node:test"
-import type { Page } from "playwright-core"
-import { editor, hasCount, nodeSays, run, runToEnd, slowChain, status, tab, write, written } from "./actions.ts"
+import { describe, test } from "node:test"
+import { nodeSays, run, runToEnd, status, tab } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
+import { openServed, servedFolder } from "./served.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "wireworks-served-"))
-after(() => rmSync(folder, { recursive: true, force: true }))
-const hello = readFileSync(join(import.meta.dirname, "..", "..", "examples", "hello.wire"), "utf8")
-mkdirSync(join(folder, "tickets"))
-writeFileSync(join(folder, "tickets", "triage.wire"), `// Sorts a ticket.\n${hello}`)
-writeFileSync(join(folder, "slowly.wire"), slowChain(1))
-writeFileSync(join(folder, "broken.wire"), "agent {\n")
-
-const playground = await openPlayground({ WIRE_WORKFLOWS: folder })
-
-async function openServed(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name: /^Examples/ }).click()
-  await page.getByRole("menuitemradio", { name: new RegExp(`^${name}`) }).click()
-  await page.getByText(`The server's workflow ${name}`).waitFor()
-}
+const playground = await openPlayground({ WIRE_WORKFLOWS: servedFolder() })
 
 describe("the workflows of the server", () => {
-  test("are opened read-only, run by name, and edited as a copy", async () => {
-    const { page, close } = await playground.visit()
-    await openServed(page, "tickets/triage")
-    await written(page, /Sorts a ticket/)
-    await write(page, "output { a: 1 }")
-    await written(page, /Sorts a ticket/)
-    await page.getByRole("textbox", { name: "name" }).fill("Ada")
-    await runToEnd(page)
-    await nodeSays(page, "agent.greeter", /done/)
-    await page.getByRole("button", { name: "Edit a copy" }).click()
-    await editor(page).focus()
-    await write(page, "output { a: 1 }")
-    await written(page, "output { a: 1 }")
-    await hasCount(page.getByText("The server's workflow"), 0)
-    await close()
-  })
-
   test("stay read-only after a reload", async () => {
     const { page, close } = await playground.visit()
     await openServed(page, "tickets/triage")

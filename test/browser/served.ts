@@ -1,0 +1,24 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import { atEnd } from "../support/at-end.ts"
+import { slowChain } from "./actions.ts"
+
+/** A folder of workflows for `WIRE_WORKFLOWS`: `tickets/triage`, `slowly`, and one that does not compile. */
+export function servedFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-served-"))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
+  const hello = readFileSync(join(import.meta.dirname, "..", "..", "examples", "hello.wire"), "utf8")
+  mkdirSync(join(folder, "tickets"))
+  writeFileSync(join(folder, "tickets", "triage.wire"), `// Sorts a ticket.\n${hello}`)
+  writeFileSync(join(folder, "slowly.wire"), slowChain(1))
+  writeFileSync(join(folder, "broken.wire"), "agent {\n")
+  return folder
+}
+
+export async function openServed(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name: /^Examples/ }).click()
+  await page.getByRole("menuitemradio", { name: new RegExp(`^${name}`) }).click()
+  await page.getByText(`The server's workflow ${name}`).waitFor()
+}

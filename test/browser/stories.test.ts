@@ -1,0 +1,24 @@
+import { describe } from "node:test"
+import { atStrength } from "../support/strength.ts"
+import { openPlayground } from "./open-playground.ts"
+import { servedFolder } from "./served.ts"
+import { connection } from "./stories/connection.ts"
+import { editing } from "./stories/editing.ts"
+import { history } from "./stories/history.ts"
+import { questions } from "./stories/questions.ts"
+import { runs } from "./stories/runs.ts"
+import { served } from "./stories/served.ts"
+import { sharing } from "./stories/sharing.ts"
+import { views } from "./stories/views.ts"
+
+// What most people do in the playground. All stories share one process, one service and one browser: starting these takes as long as
+// several stories. The soak repeats them with motion and in the dark theme; all other stories are in the files `*.soak.test.ts`.
+
+const playground = await openPlayground(
+  { WIRE_WORKFLOWS: servedFolder() },
+  atStrength({ reducedMotion: "reduce" }, { colorScheme: "dark" }),
+)
+
+describe("the main stories", { concurrency: 2 }, () => {
+  for (const stories of [runs, editing, connection, questions, history, sharing, served, views]) stories(playground)
+})

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import {
+  editor,
+  eventually,
+  hasAttribute,
+  hasCount,
+  hasFocus,
+  hasValue,
+  node,
+  nodeSays,
+  openExample,
+  placeOf,
+  run,
+  runToEnd,
+  says,
+  slowChain,
+  status,
+  tab,
+  write,
+  written,
+} from "../actions.ts"
+import { startHeldModel } from "../held-model.ts"
+import type { Playground } from "../open-playground.ts"
+
+export function runs(playground: Playground): void {
+  test("a first visit runs with one press of Run: the graph, the timeline and the output come to life", async () => {
+    const { page, close } = await playground.visit()
+    await written(page, /^input \{/m)
+    await hasValue(page.getByRole("textbox", { name: "name" }), "Ada")
+    assert.match(await runToEnd(page), /completed in [\d.]+ m?s · [\d,]+ tokens/)
+    await nodeSays(page, "agent.greeter", /done/)
+    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
+    // The result is there without a click, and in a tab of its own.
+    const details = page.getByRole("region", { name: "Details" })
+    await says(details.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
+    await tab(page, "Output")
+    await says(page.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
+    await close()
+  })
+
+  test("each node shows its state while it runs; a click selects it everywhere", async () => {
+    const model = await startHeldModel()
+    const { page, close } = await playground.visit()
+    await write(page, model.chain(2))
+    await run(page)
+    await nodeSays(page, "agent.step1", /running/)
+    await nodeSays(page, "agent.step2", /waiting/)
+    model.letOneGo()
+    await nodeSays(page, "agent.step2", /running/)
+    await nodeSays(page, "agent.step1", /done [\d.]+ m?s \d+ tok/)
+    // The timeline is drawn while it runs, not when it is over.
+    await page.getByRole("treeitem", { name: /^agent\.step2 running/ }).waitFor()
+    await page.getByRole("treeitem", { name: /^model call running/ }).waitFor()
+    model.letOneGo()
+    await status(page, /completed in/)
+    await eventually(async () => {
+      const title = await page.getByRole("treeitem").last().getAttribute("title")
+      assert.match(title ?? "", /^model call: done\n.* after /)
+    })
+    const name = page.locator(".bar-label").first()
+    const before = (await placeOf(name)).width
+    await page.getByRole("separator", { name: "Width of the names" }).press("ArrowRight")
+    await eventually(async () => assert.ok((await placeOf(name)).width > before))
+
+    await node(page, "agent.step2").click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.step2" }).waitFor()
+    await details.getByRole("heading", { name: "Instruction, as rendered" }).waitFor()
+    await says(details.locator("pre").first(), /^Say it in a word\. \S+/)
+    await says(details.getByRole("list", { name: "Output" }), /text: /)
+    await says(details, /Tokens in\s+\d+/)
+    await says(page.locator(".cm-selected-node").first(), /^agent step2 \{$/)
+    await page.getByRole("treeitem", { name: /^agent\.step2/, selected: true }).waitFor()
+
+    await page.getByRole("treeitem", { name: /^agent\.step1/ }).click()
+    await details.getByRole("heading", { name: "agent.step1" }).waitFor()
+    await hasAttribute(node(page, "agent.step1"), "aria-pressed", "true")
+    await says(page.locator(".cm-selected-node").first(), /^agent step1 \{$/)
+    await close()
+  })
+
+  test("text appears as it is written, field by field, for the step that runs; the result takes its place", async () => {
+    const model = await startHeldModel()
+    const { page, close } = await playground.visit()
+    await write(page, model.chain(2))
+    await run(page)
+    const details = page.getByRole("region", { name: "Details" })
+    for (const step of ["step1", "step2"]) {
+      const answer = details.getByRole("list", { name: `agent.${step}, so far` })
+      await answer.getByText("text: ").waitFor()
+      model.letOneGo()
+    }
+    await details.getByRole("list", { name: "Output" }).waitFor()
+    await tab(page, "Options")
+    await page.getByRole("switch", { name: /^Show text/ }).uncheck()
+    await run(page)
+    await details.getByText("Running: agent.step1").waitFor()
+    model.letOneGo()
+    await details.getByText("Running: agent.step2").waitFor()
+    await hasCount(details.getByRole("list"), 0)
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await details.getByText("The run was cancelled").waitFor()
+    await close()
+  })
+
+  test("a run is cancelled", async () => {
+    const model = await startHeldModel()
+    const { page, close } = await playground.visit()
+    await write(page, model.chain(3))
+    await run(page)
+    await nodeSays(page, "agent.step1", /running/)
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await status(page, /cancelled after/)
+    await nodeSays(page, "agent.step1", /cancelled/)
+    await page.getByRole("button", { name: "Run", exact: true }).waitFor()
+    await close()
+  })
+
+  test("a failed run shows its sentence, its place and its next step; every view says the same; a result is marked once its text has changed", async () => {
+    const { page, close } = await playground.visit()
+    const source = (id: string): string => `${slowChain(0)
+      .replace(/output[^]*/, "")
+      .replace("demo-slow", id)}
+agent each for word in ["yes", "no"] {
+    model: model.slow
+    instruction: "Explain {{ word }}."
+    output { text: string }
+}
+
+agent after {
+    model: model.slow
+    instruction: "Sum up {{ agent.each.*.text }}."
+    output { text: string }
+}
+
+output {
+    text: agent.after.text
+}
+`
+    await write(page, source("no-such-model"))
+    await runToEnd(page, /failed after/)
+    const details = page.getByRole("region", { name: "Details" })
+    const fault = details.getByRole("group", { name: "Error" })
+    await says(fault, /no-such-model|404/)
+    await says(fault, /At agent\.each\[[01]\]/)
+    await says(fault, /Check the provider/)
+    await fault.getByRole("button", { name: /^Go to line/ }).click()
+    await hasFocus(editor(page))
+    await says(page.locator(".cm-activeLine"), /^ {4}id: "no-such-model"$/)
+    // Graph and timeline agree: the loop has failed, and so have its calls; what comes after was never reached.
+    await nodeSays(page, "agent.each", /failed/)
+    await nodeSays(page, "agent.after", /not reached/)
+    await page.getByRole("treeitem", { name: /^agent\.each failed/ }).waitFor()
+    const call = page.getByRole("treeitem", { name: /^model call failed/ }).first()
+    const colour = (state: string): Promise<string> =>
+      call.evaluate((_, name) => {
+        const probe = document.body.appendChild(document.createElement("i"))
+        probe.style.color = `var(--${name})`
+        const { color } = getComputedStyle(probe)
+        probe.remove()
+        return color
+      }, state)
+    await eventually(async () => {
+      const icon = call.locator(".icon").last()
+      const drawn = await icon.evaluate((element) => getComputedStyle(element).color)
+      assert.equal(drawn, await colour("failed"))
+    })
+    await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
+    await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
+    await details.getByRole("button", { name: "Close details" }).click()
+
+    // The failure is that of an earlier text now, until the new one has run.
+    await write(page, source("demo"))
+    const note = page.locator(".status", { hasText: "of an earlier text" })
+    await note.waitFor()
+    await details.getByText("of an earlier text").waitFor()
+    await page.locator(".waterfall.of-other-text").waitFor()
+    await runToEnd(page)
+    await note.waitFor({ state: "detached" })
+    // An old run beside another source says so, too.
+    await openExample(page, "Hello")
+    await page.locator(".status", { hasText: "Ready" }).waitFor()
+    await tab(page, "History")
+    await page
+      .getByRole("button", { name: /^Look at/ })
+      .first()
+      .click()
+    await page.locator(".status", { hasText: /completed in.*of another text/s }).waitFor()
+    await details.getByText("of another text").waitFor()
+    await close()
+  })
+}
