@@ -31,6 +31,7 @@ import { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import { changeKey } from "./change-key.ts"
 import { createLog } from "./log.ts"
 import { mcpRoute } from "./mcp-route.ts"
+import { countDescriptors } from "../adapters/system/descriptors.ts"
 import { tooFewDescriptors, watchDescriptors } from "../adapters/system/watch-descriptors.ts"
 import type { OpenedStore } from "./open-store.ts"
 import { openStore, StartRefusal } from "./open-store.ts"
@@ -57,6 +58,8 @@ export interface Service {
 export interface OnlyInTests {
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number
+  /** Connections at a time. */
+  readonly maxConnections?: number
   /** Where log lines go instead of standard error. */
   readonly log?: ServerLog
 }
@@ -188,6 +191,7 @@ export async function compose(
     trouble: () => health.trouble?.kind ?? null,
     shortage: ports.shortage,
     requestTimeoutMs: onlyInTests.requestTimeoutMs,
+    maxConnections: onlyInTests.maxConnections ?? mostConnections(),
   })
   await app.ready()
   const { notifySecret } = settings
@@ -294,6 +298,16 @@ function memoryBounds(maxRuns: number, runsPerCaller: number): MemoryBounds {
 function transitBounds(maxBody: number, hasShares: boolean): MemoryBounds {
   const all = Math.max(getHeapStatistics().heap_size_limit / 4, 8 * maxBody)
   return { all, perCaller: hasShares ? all / 2 : all, perRun: 0 }
+}
+
+/** A connection takes up to this much memory while its request arrives, its headers and a small body. */
+const connectionBytes = 64 * 1024
+
+/** Connections at a time. Runs need file descriptors, too. */
+function mostConnections(): number {
+  const byMemory = getHeapStatistics().heap_size_limit / connectionBytes
+  const descriptors = countDescriptors()
+  return Math.floor(Math.min(byMemory, descriptors === null ? Infinity : (descriptors.most * 3) / 4))
 }
 
 /** Where several callers use the service, none of them can take more than half of it. */

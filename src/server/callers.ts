@@ -18,6 +18,10 @@ export class Callers {
     return this.#keys.length > 0
   }
 
+  get several(): boolean {
+    return new Set(this.#keys.map(({ name }) => name)).size > 1
+  }
+
   /** Whether an `Authorization` header has one of the keys. */
   knows(authorization: string | undefined): boolean {
     const given = keyIn(authorization)

@@ -10,6 +10,7 @@ import { MemoryShare, type MemoryBounds } from "../run/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, asHttpError } from "./answer-error.ts"
 import { ArrivingBodies } from "./arriving-bodies.ts"
+import { boundConnections } from "./bound-connections.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
@@ -18,6 +19,7 @@ import { Callers } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
 import { Groups, type Group } from "./groups.ts"
 import { refuse } from "./http-error.ts"
+import { OpenRequests } from "./open-requests.ts"
 import { openApiText } from "./openapi.ts"
 import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { schemaCompilers } from "./late-validation.ts"
@@ -78,6 +80,8 @@ export interface ServerOptions {
   readonly trouble: () => TroubleKind | null
   /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers. */
   readonly shortage: () => string | null
+  /** Connections at a time; as many as there are unless set. One caller may have requests on half of them. */
+  readonly maxConnections?: number | undefined
   /** How long a request may take to arrive; a minute unless set. */
   readonly requestTimeoutMs?: number | undefined
 }
@@ -140,6 +144,7 @@ export function createServer(options: ServerOptions): Server {
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
   })
   refuseOddities(app.server)
+  if (options.maxConnections !== undefined) boundConnections(app.server, options.maxConnections)
   app.server.on("connection", () => loopTurns.accepted())
   countRequests(app, options.metrics.service)
   guard(app, options)
@@ -174,7 +179,7 @@ function countRequests(app: FastifyInstance, metrics: RequestMetrics): void {
   })
 }
 
-const open = new Set(["/healthz", "/readyz"])
+const unguarded = new Set(["/healthz", "/readyz"])
 
 function isPlayground(path: string): boolean {
   return path === "/" || path === "/playground" || path.startsWith("/playground/")
@@ -191,6 +196,7 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
   const callers = new Callers(options.keys)
   const metricsKey = new Callers(options.metrics.key === null ? [] : [{ name: "metrics", key: options.metrics.key }])
   const limit = new RateLimit(options.rateLimit)
+  const open = new OpenRequests(callers.several ? (options.maxConnections ?? Infinity) / 2 : Infinity)
   const { browsers } = options
   // Without a valid key, requests are counted by address: for the playground's files, and for keys that are guessed.
   const takeByAddress = ({ ip }: FastifyRequest): void => limit.take(`address:${networkOf(ip)}`, performance.now())
@@ -232,13 +238,14 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
         void reply.code(204).headers(preflightHeaders).send()
         return
       }
-      if (open.has(path)) {
+      if (unguarded.has(path)) {
         request.caller = ""
         done()
         return
       }
       const caller = admitCaller(request, page)
       request.caller = caller
+      open.take(caller, reply.raw)
       turns.take(caller, done)
     } catch (error) {
       turns.take(networkOf(request.ip), () => done(error as Error))

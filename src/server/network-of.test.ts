@@ -3,7 +3,8 @@ import { test } from "node:test"
 import { networkOf } from "./network-of.ts"
 
 test("an IPv6 address counts by its first 64 bits, an IPv4 address by itself", () => {
-  const rows: readonly (readonly [ip: string, network: string])[] = [
+  const rows: readonly (readonly [ip: string | undefined, network: string])[] = [
+    [undefined, ""],
     ["127.0.0.1", "127.0.0.1"],
     ["::ffff:10.1.2.3", "10.1.2.3"],
     ["::FFFF:10.1.2.3", "10.1.2.3"],

@@ -1,8 +1,9 @@
 /**
  * Whom an address belongs to, for counting: an IPv4 address as it is, of an IPv6 address the first 64 bits. One machine has all addresses
- * that begin with these.
+ * that begin with these. A client that is gone has none any more.
  */
-export function networkOf(ip: string): string {
+export function networkOf(ip: string | undefined): string {
+  if (ip === undefined) return ""
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped !== undefined) return mapped
   if (!ip.includes(":")) return ip

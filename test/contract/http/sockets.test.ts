@@ -224,3 +224,41 @@ async function total(service: { get(path: string): Promise<Response> }, status: 
   const text = await (await service.get("/metrics")).text()
   return Number(new RegExp(`^wireworks_runs_total\\{status="${status}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0)
 }
+
+describe("connections, as many as there may be", async () => {
+  const service = await startService({ API_KEYS: "mallory:m,bob:b" }, { maxConnections: 20 })
+
+  it("one caller has streams and requests on half of them, and others go on", async () => {
+    const { source, release } = await heldAgent()
+    const started = { workflow_source: source, input: ada }
+    const mallory = { authorization: "Bearer m" }
+    const run = await service.post("/execute", started, { ...mallory, prefer: "respond-async" })
+    const { run_id } = (await run.json()) as { run_id: string }
+    const leave = new AbortController()
+    const streams = await Promise.all(
+      Array.from({ length: 14 }, () =>
+        fetch(`${service.url}/execute/${run_id}/events`, { headers: mallory, signal: leave.signal }),
+      ),
+    )
+    const statuses = streams.map(({ status }) => status)
+    assert.equal(statuses.filter((status) => status === 200).length, 10)
+    const refused = streams.find(({ status }) => status === 429)
+    assert.ok(refused !== undefined)
+    const { error } = (await refused.json()) as { error: { kind: string; message: string } }
+    assert.equal(error.kind, "rate_limited")
+    assert.match(error.message, /10 requests or streams open/)
+    const silent = await Promise.all(Array.from({ length: 30 }, () => open(service.port)))
+    const request = post("/execute", body, ["Authorization: Bearer b"])
+    const bob = await sendRaw(service.port, request, { deadline_ms: 30_000 })
+    assert.equal(bob.answers[0]?.status, 200)
+    leave.abort()
+    for (const socket of silent) socket.destroy()
+    release()
+    // Streams that have ended count no more.
+    const again = async (): Promise<number | undefined> => {
+      const { answers } = await sendRaw(service.port, "GET /runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer m\r\n\r\n")
+      return answers[0]?.status
+    }
+    for (let status = await again(); status !== 200; status = await again()) assert.equal(status, 429)
+  })
+})
