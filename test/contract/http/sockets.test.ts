@@ -256,7 +256,10 @@ describe("connections, as many as there may be", async () => {
     release()
     // Streams that have ended count no more.
     const again = async (): Promise<number | undefined> => {
-      const { answers } = await sendRaw(service.port, "GET /runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer m\r\n\r\n")
+      const { answers } = await sendRaw(
+        service.port,
+        "GET /runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer m\r\n\r\n",
+      )
       return answers[0]?.status
     }
     for (let status = await again(); status !== 200; status = await again()) assert.equal(status, 429)
