@@ -22,8 +22,9 @@ import type {
 } from "../api/shapes.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question } from "../ports/events.ts"
-import { errorOf } from "./errors.ts"
+import { errorOf, misfit } from "./errors.ts"
 import { followStream } from "./follow-stream.ts"
+import { readObject, UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"
 import type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 import { RunWaiting } from "./run-waiting.ts"
@@ -137,6 +138,9 @@ export function createClient<
   return new WireworksClient(options)
 }
 
+/** Pages of one list. */
+const mostPages = 1000
+
 /** A client of the service, for browsers and for Node. */
 export class WireworksClient {
   readonly #base: string
@@ -163,11 +167,12 @@ export class WireworksClient {
     const response = await this.#post(path, body, options, keyHeader(options.idempotencyKey))
     const run_id = response.headers.get("x-service-run-id") ?? ""
     if (response.status === 202) {
-      const { questions, next } = (await response.json()) as WaitingAnswer
-      const all = next === undefined ? questions : (await this.questions(run_id, options)).filter(isOpen)
+      const { questions, next } = await objectIn<WaitingAnswer>(response)
+      const known = next === undefined && Array.isArray(questions)
+      const all = known ? questions : (await this.questions(run_id, options)).filter(isOpen)
       throw new RunWaiting(this.#asking(run_id, all), all)
     }
-    return { run_id, output: (await response.json()) as Output }
+    return { run_id, output: await objectIn<Output>(response) }
   }
 
   /**
@@ -204,7 +209,7 @@ export class WireworksClient {
   async #start(path: string, body: object, options: ExecuteCallOptions): Promise<StartedAnswer> {
     const headers = { prefer: "respond-async", ...keyHeader(options.idempotencyKey) }
     const response = await this.#post(path, body, options, headers)
-    return (await response.json()) as StartedAnswer
+    return objectIn<StartedAnswer>(response)
   }
 
   /** A workflow of the server's folder. `createClient` knows its types. */
@@ -318,8 +323,7 @@ export class WireworksClient {
   // ------------------------------------------------------------------------------------------------------- calls
 
   async #json<T>(method: string, path: string, body: object | undefined, options: CallOptions): Promise<T> {
-    const response = await this.#call(method, path, body, options, {})
-    return (await response.json()) as T
+    return objectIn<T>(await this.#call(method, path, body, options, {}))
   }
 
   /** A whole list, page by page. */
@@ -331,11 +335,14 @@ export class WireworksClient {
     const all: Item[] = []
     const seen = new Set<string>()
     for (let query = ""; ;) {
-      const page = await this.#json<Page>("GET", `${path}${query}`, undefined, options)
-      for (const item of itemsOf(page)) all.push(item)
+      const response = await this.#call("GET", `${path}${query}`, undefined, options, {})
+      const page = await objectIn<Page>(response)
+      const items: unknown = itemsOf(page)
+      if (!Array.isArray(items) || seen.size > mostPages) throw misfit(response)
+      for (const item of items as Item[]) all.push(item)
       // Services of older releases send everything at once, without `next`.
-      const next = page.next ?? null
-      if (next === null || seen.has(next)) return all
+      const { next } = page
+      if (typeof next !== "string" || seen.has(next)) return all
       seen.add(next)
       query = `?after=${encodeURIComponent(next)}`
     }
@@ -363,6 +370,16 @@ export class WireworksClient {
     })
     if (!response.ok) throw await errorOf(response)
     return response
+  }
+}
+
+/** An answer with content, as its route has it. */
+async function objectIn<T>(response: Response): Promise<T> {
+  try {
+    return (await readObject(response)) as T
+  } catch (error) {
+    // A connection that broke is reported as `fetch` reports it.
+    throw error instanceof SyntaxError || error instanceof UnreadableAnswer ? misfit(response) : error
   }
 }
 

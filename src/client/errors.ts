@@ -1,6 +1,8 @@
-import type { ErrorAnswer } from "../api/shapes.ts"
 import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
+import { isJsonObject } from "../base/is-json-object.ts"
+import type { JsonValue } from "../base/json-value.ts"
 import type { ErrorIssue } from "../ports/events.ts"
+import { readObject } from "./read-json.ts"
 
 /** The service said no, or the run failed. `kind` and `issues` are those of the contract. */
 export class WireworksError extends Error {
@@ -25,22 +27,40 @@ export class WireworksError extends Error {
 
 /** The error of an answer. An answer that is not our JSON, such as a proxy's, is described by its status. */
 export async function errorOf(response: Response): Promise<WireworksError> {
-  const run_id = response.headers.get("x-service-run-id") ?? undefined
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
-  const retry_after = Number.isFinite(seconds) ? seconds : undefined
-  const error = (await readError(response)) ?? {
-    kind: response.status >= 500 ? "internal_error" : "invalid_request",
-    message: `The service answered with status ${response.status}`,
-    issues: [],
-  }
-  return new WireworksError(error, response.status, run_id, retry_after)
+  const error = await readObject(response).then(
+    (body) => readError(body["error"]),
+    () => undefined,
+  )
+  return new WireworksError(error ?? unreadable(response), response.status, runIn(response), retryAfter(response))
 }
 
-async function readError(response: Response): Promise<ApiError | undefined> {
-  try {
-    const body = (await response.json()) as Partial<ErrorAnswer>
-    return typeof body.error?.kind === "string" ? body.error : undefined
-  } catch {
-    return undefined
+/** An answer that says it is good and is not one of this service. */
+export function misfit(response: Response): WireworksError {
+  return new WireworksError(unreadable(response), response.status, runIn(response))
+}
+
+/** An error in an answer or a stream; undefined for what is none. */
+export function readError(value: JsonValue | undefined): ApiError | undefined {
+  if (!isJsonObject(value) || typeof value["kind"] !== "string") return undefined
+  const { kind, message, issues } = value
+  return {
+    kind: kind as ApiErrorKind,
+    message: typeof message === "string" ? message : kind,
+    issues: Array.isArray(issues) ? (issues.filter(isJsonObject) as unknown as ErrorIssue[]) : [],
   }
+}
+
+function unreadable({ status, ok }: Response): ApiError {
+  const isOurs = ok || status >= 500
+  const message = `The service answered with status ${status}${ok ? " and nothing that can be read" : ""}`
+  return { kind: isOurs ? "internal_error" : "invalid_request", message, issues: [] }
+}
+
+function runIn({ headers }: Response): string | undefined {
+  return headers.get("x-service-run-id") ?? undefined
+}
+
+function retryAfter({ headers }: Response): number | undefined {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN)
+  return Number.isFinite(seconds) ? seconds : undefined
 }

@@ -1,3 +1,5 @@
+import { longestAnswer, UnreadableAnswer } from "./read-json.ts"
+
 /** A server-sent event, with its own id. */
 export interface SentEvent {
   readonly id: string | undefined
@@ -25,6 +27,8 @@ export class EventParser {
   #id: string | undefined
   #event: string | undefined
   #data: string[] = []
+  /** Characters of the event that has begun. */
+  #length = 0
 
   constructor(receiver: Receiver) {
     this.#receiver = receiver
@@ -32,6 +36,7 @@ export class EventParser {
 
   feed(piece: string): void {
     if (piece === "") return
+    this.#length += piece.length
     const ends = /\r\n?|\n/g
     let start = this.#endedWithReturn && piece.startsWith("\n") ? 1 : 0
     this.#endedWithReturn = piece.endsWith("\r")
@@ -42,6 +47,7 @@ export class EventParser {
       start = ends.lastIndex
     }
     if (start < piece.length) this.#begun.push(piece.slice(start))
+    if (this.#length > longestAnswer) throw new UnreadableAnswer("An event of the stream is too large")
   }
 
   #line(text: string): void {
@@ -67,5 +73,6 @@ export class EventParser {
     this.#id = undefined
     this.#event = undefined
     this.#data = []
+    this.#length = 0
   }
 }

@@ -2,11 +2,14 @@ import { errorStatus } from "../api/error-status.ts"
 import { timerMs } from "../base/timer-ms.ts"
 import { isTerminal } from "../ports/events.ts"
 import { WireworksError } from "./errors.ts"
+import { UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"
 import { readEvents } from "./read-events.ts"
 
 const firstWait = 1000
 const longestWait = 15_000
+/** Of what the service asks for. */
+const longestAsked = 60_000
 
 export interface FollowedStream {
   /** Opens the stream for the first time. */
@@ -59,13 +62,13 @@ export async function* followStream(stream: FollowedStream): AsyncGenerator<Stre
 
 /** A refusal is final; a broken connection, or a service that is not there just now, is not. */
 function isPassing(error: unknown): boolean {
-  if (!(error instanceof WireworksError)) return true
+  if (!(error instanceof WireworksError)) return !(error instanceof UnreadableAnswer)
   return error.status === 429 || error.status === 502 || error.status === 503 || error.status === 504
 }
 
 /** How long the service asked to be left alone. */
 function asked(error: unknown): number {
-  return error instanceof WireworksError ? (error.retry_after ?? 0) * 1000 : 0
+  return error instanceof WireworksError ? Math.min((error.retry_after ?? 0) * 1000, longestAsked) : 0
 }
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {

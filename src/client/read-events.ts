@@ -1,5 +1,7 @@
 import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import type { EventData, EventType } from "../ports/events.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import { readError } from "./errors.ts"
 import { EventParser } from "./event-parser.ts"
 
 /** An event of a run's stream; `data` has `at`, except in `workflow_started`. */
@@ -21,7 +23,8 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   const parser = new EventParser({
     onEvent({ id, event, data }) {
       if (event === streamError) {
-        parts.push({ failure: (JSON.parse(data) as ErrorAnswer).error })
+        const failure = readError((JSON.parse(data) as Partial<ErrorAnswer> | null)?.error as JsonValue | undefined)
+        if (failure !== undefined) parts.push({ failure })
         return
       }
       const number = Number(id)
