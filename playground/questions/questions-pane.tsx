@@ -10,7 +10,9 @@ import { toJson } from "../state/draft.ts"
 import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
 import { Icon } from "../ui/icon.tsx"
+import { ExactJson, ExactText } from "../ui/exact-json.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
+import { VisibleText } from "../ui/visible-text.tsx"
 import type { StateName } from "../ui/state-words.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
@@ -109,9 +111,10 @@ function ApprovalCard({ question }: { readonly question: Question }) {
         <Fact name="Tool" value={question.tool ?? question.name} />
         <Fact name="Server" value={question.server ?? ""} />
         <Fact name="Endpoint" value={question.endpoint ?? ""} />
+        <Fact name="Digest" value={question.digest ?? ""} />
       </dl>
       <h3 class="question-part">Arguments</h3>
-      <JsonTree label={`Arguments of ${question.name}`} value={question.arguments ?? {}} open={6} />
+      <ExactJson label={`Arguments of ${question.name}`} value={question.arguments ?? {}} />
       <div class="form-field">
         <div class="form-label">
           <label for={noteId}>
@@ -175,10 +178,16 @@ function Card({ question, state, title, text, children }: CardProps) {
       <header class="question-head">
         <h2 id={`${id}-title`}>{title}</h2>
         <StateMark state={state} {...(text === undefined ? {} : { text })} />
-        {question.to === null ? null : <span class="note">to {question.to}</span>}
+        {question.to === null ? null : (
+          <span class="note">
+            to <VisibleText text={question.to} />
+          </span>
+        )}
         {isOpen ? <Expiry at={question.expires_at} /> : null}
       </header>
-      <p class="question-text">{question.question}</p>
+      <p class="question-text">
+        <VisibleText text={question.question} />
+      </p>
       {children}
     </article>
   )
@@ -202,10 +211,16 @@ function Expiry({ at }: { readonly at: string }) {
 function Show({ question }: { readonly question: Question }) {
   const { show } = question
   if (show === null) return null
-  if (typeof show === "string") return <p class="question-show">{show}</p>
+  if (typeof show === "string") {
+    return (
+      <p class="question-show">
+        <VisibleText text={show} />
+      </p>
+    )
+  }
   return (
     <div class="question-show">
-      <JsonTree label={`Shown with ${titleOf(question)}`} value={show} open={2} />
+      <ExactJson label={`Shown with ${titleOf(question)}`} value={show} />
     </div>
   )
 }
@@ -223,7 +238,9 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   return (
     <>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>
+        <ExactText value={value} />
+      </dd>
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { confirmation } from "../state/confirmation.ts"
 import { Dialog } from "../ui/dialog.tsx"
+import { VisibleText } from "../ui/visible-text.tsx"
 
 /** Asks before a workflow from a link runs for the first time. */
 export function ConfirmDialog() {
@@ -27,7 +28,9 @@ export function ConfirmDialog() {
             {asked.destinations.map(({ host, secrets, callers }) => (
               <tr key={host}>
                 <td>
-                  <strong>{host}</strong>
+                  <strong>
+                    <VisibleText text={host} />
+                  </strong>
                 </td>
                 <td>
                   {secrets.length === 0 ? "none" : secrets.map((name) => <code key={name}>secrets.{name} </code>)}

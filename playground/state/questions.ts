@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals"
 import type { JsonValue } from "../../src/base/json-value.ts"
+import { visibleText } from "../../src/base/visible-text.ts"
 import type { Question } from "../../src/ports/events.ts"
 import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
 import type { ReadSchema } from "../../src/types/from-json-schema.ts"
@@ -69,7 +70,11 @@ export function watchQuestions(): void {
       const [first] = fresh
       if (first === undefined) return
       if (resultTab.value === "timeline") resultTab.value = "questions"
-      announce(fresh.length === 1 ? `A question: ${first.question}` : `${fresh.length} questions wait for an answer.`)
+      announce(
+        fresh.length === 1
+          ? `A question: ${visibleText(first.question)}`
+          : `${fresh.length} questions wait for an answer.`,
+      )
     }, moment)
   })
 }

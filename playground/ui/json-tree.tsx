@@ -2,6 +2,7 @@ import { useState } from "preact/hooks"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { Icon } from "./icon.tsx"
 import { counted } from "./show.ts"
+import { VisibleText } from "./visible-text.tsx"
 
 /** How many members of an array or object are shown before a button asks for more. */
 const page = 100
@@ -75,7 +76,16 @@ function Branch({ name, value, open }: BranchProps) {
 }
 
 function Key({ name }: { readonly name: string | undefined }) {
-  return name === undefined ? null : <span class="key">{name}: </span>
+  return name === undefined ? null : (
+    <span class="key">
+      <VisibleText text={name} />:{" "}
+    </span>
+  )
+}
+
+/** Texts that would be taken for another value without quotes. */
+function readsAsOther(text: string): boolean {
+  return text.trim() === "" || /^(?:true|false|null|-?\d[\d.eE+-]*)$/.test(text)
 }
 
 function Leaf({ value }: { readonly value: JsonValue }) {
@@ -86,7 +96,7 @@ function Leaf({ value }: { readonly value: JsonValue }) {
   const cut = !whole && value.length > longest
   return (
     <span class="string">
-      {cut ? value.slice(0, longest) : value === "" ? '""' : value}
+      <VisibleText text={cut ? value.slice(0, longest) : readsAsOther(value) ? JSON.stringify(value) : value} />
       {cut ? (
         <button type="button" class="button" onClick={() => setWhole(true)}>
           … all {counted(value.length, "character")}

@@ -24,9 +24,9 @@ export function visibleText(text: string): string {
 const shortForms: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": " " }
 
 /** The text with something written in place of each character that cannot be seen. */
-export function escapeHidden(text: string, write: (code: number, character: string) => string): string {
+export function escapeHidden(text: string, write: (code: number, character: string, at: number) => string): string {
   return text.replaceAll(hidden, (character, at: number) =>
-    joins(text, at) ? character : write(character.codePointAt(0) ?? 0, character),
+    joins(text, at) ? character : write(character.codePointAt(0) ?? 0, character, at),
   )
 }
 

@@ -1,8 +1,34 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { isJsonObject } from "../../../src/base/is-json-object.ts"
+import type { JsonValue } from "../../../src/base/json-value.ts"
+import { quoteText } from "../../../src/source/quote-text.ts"
+import { tinyMcp } from "../../support/tiny-mcp.ts"
 import { eventually, hasCount, node, nodeSays, run, status, tab, write } from "../actions.ts"
 import { approval, ask, output, review } from "../ask.ts"
+import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
+
+/** What would make an approval look like another one. */
+const misleading = {
+  yes: "true",
+  really: true,
+  to: "ada\u202egro.elpmaxe@\u202c",
+  account: "12\u200b34\u{e0061}\u00a0",
+  rows: '"}\n\nArguments\n{ "amount": 1 }',
+  literal: "\\u202e",
+  "שלום \u2066key": "שלום, עולם (3)",
+  deep: { a: { b: { c: { d: { e: { f: { g: { amount: 1_000_000 } } } } } } } },
+}
+
+/** A value as a workflow writes it. */
+function written(value: JsonValue): string {
+  if (typeof value === "string") return quoteText(value)
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  return `{ ${Object.entries(value)
+    .map(([key, one]) => `${quoteText(key)}: ${written(one)}`)
+    .join(", ")} }`
+}
 
 export function questions(playground: Playground): void {
   test("a question is answered in its form, a call is approved", async () => {
@@ -25,7 +51,7 @@ export function questions(playground: Playground): void {
     await question.getByText("The owl flies at night.").waitFor()
     await question.getByText("to editors").waitFor()
     await question.getByText("What should be changed?").waitFor()
-    await question.getByRole("list", { name: "Shown with ask.review" }).getByText("Owls").waitFor()
+    await question.getByRole("group", { name: "Shown with ask.review" }).getByText("Owls").waitFor()
 
     // A value that does not fit is reported at its field, and nothing is sent.
     await question.getByRole("button", { name: "Answer" }).click()
@@ -44,9 +70,10 @@ export function questions(playground: Playground): void {
     await details.getByRole("list", { name: "Answer" }).getByText("Shorter, please.").waitFor()
 
     const call = approval(page)
-    for (const text of ["reserve", "library", "The Owl Papers", "Ada", "to librarians"]) {
+    for (const text of ['"reserve"', '"library"', '"The Owl Papers"', '"Ada"', "to librarians"]) {
       await call.getByText(text, { exact: true }).waitFor()
     }
+    await call.getByText(/^"sha256:[0-9a-f]{64}"$/).waitFor()
     await call.getByRole("button", { name: "Approve" }).click()
     await status(page, /completed in/)
     assert.deepEqual(await output(page), {
@@ -61,5 +88,36 @@ export function questions(playground: Playground): void {
     await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor()
     await hasCount(page.getByRole("tab", { name: /^Questions/ }), 0)
     await close()
+  })
+
+  test("an approval shows what is approved as what it is", async () => {
+    const server = await tinyMcp({ pay: () => ({ content: [{ type: "text", text: "paid" }] }) })
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    await write(
+      page,
+      `mcp bank { endpoint: "${server.url}" }
+tool pay from mcp.bank.tool.pay { approval: required }
+output { done: call tool.pay { input { all: ${written(misleading)} } } }
+`,
+    )
+    await run(page)
+    const call = page.getByRole("article", { name: "approval of tool.pay" })
+    const shown = call.getByRole("group", { name: "Arguments of pay" })
+    await shown.waitFor()
+    const text = await shown.innerText()
+    assert.deepEqual(JSON.parse(text), { all: misleading })
+    assert.doesNotMatch(text, /[\p{Bidi_Control}\u200b\u00a0\u{e0061}]/u)
+    assert.match(text, /"yes": "true",\n\s+"really": true,/)
+    const marks = await shown.locator("mark").allInnerTexts()
+    assert.deepEqual(marks.slice(0, 3), ["\\u202e", "\\u202c", "\\u200b"])
+    // Backslashes that the value itself has are no marks.
+    assert.equal(marks.filter((mark) => mark === "\\u202e").length, 1)
+    await call.getByText(/^"sha256:[0-9a-f]{64}"$/).waitFor()
+    const complaints: string[] = []
+    await shown.scrollIntoViewIfNeeded()
+    await lookAt(page, complaints, "questions-")("misleading")
+    assert.deepEqual(complaints, [])
+    await close()
+    await server.close()
   })
 }
