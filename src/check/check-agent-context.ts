@@ -30,9 +30,13 @@ export function checkContext(
   const written = checking.quote(reference)
   if (obsolete) {
     const meant = `${compact === undefined ? "" : "compact "}${written === "" ? "agent.name" : written}`
-    const old = `${property.colon === undefined ? "" : "context: "}context(${meant})`
-    const message = `\`${old}\` is now written \`context: ${meant}\``
-    checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${meant}\`.`)
+    const message = `\`${checking.quote({ start: property.name.start, end: property.end })}\` is now written \`context: ${meant}\``
+    const hasArguments =
+      block === undefined && checking.textOf({ start: reference.end, end: property.end }).includes(",")
+    const hint = hasArguments
+      ? `Write \`context: ${meant} { … }\`, with the arguments in the block.`
+      : `Write \`context: ${meant}\`.`
+    checking.report("obsolete-syntax", path, property.name, message, hint)
   }
   checkAgentReference(checking, reference, path, scope)
   if (block === undefined) return []

@@ -206,14 +206,17 @@ function unknown(
 
 const loopHint = "A loop follows the name: `agent name for item in input.list { … }`."
 
-/** What agents of other frameworks have, and what is written here. */
-const otherwise: Readonly<Record<string, string>> = {
-  for: loopHint,
-  for_each: loopHint,
-  depends_on: "Remove it: the order comes from the references.",
-  messages: "Write `system:` and `instruction:`.",
-  system_prompt: "Write `system:`.",
-  retries: "It belongs in `inference { max_retries: … }`.",
+/** What other frameworks have, and what is written here. */
+const otherwise: Partial<Record<PropertyPlace, Readonly<Record<string, string>>>> = {
+  agent: {
+    for: loopHint,
+    for_each: loopHint,
+    depends_on: "Remove it: the order comes from the references.",
+    messages: "Write `system:` and `instruction:`.",
+    system_prompt: "Write `system:`.",
+    retries: "It belongs in `inference { max_retries: … }`.",
+  },
+  provider: { models: 'Declare each of them: `model name from provider_name { id: "…" }`.' },
 }
 
 /** Where a property belongs that exists in another place. */
@@ -221,7 +224,8 @@ function elsewhere(place: PropertyPlace, name: string, known: Shape): string | u
   if (place === "agent" && ["if", "when", "condition"].includes(name)) {
     return "A condition follows the name: `agent name when input.ready { … }`."
   }
-  if (place === "agent" && Object.hasOwn(otherwise, name)) return otherwise[name]
+  const here = lookUp(otherwise[place] ?? {}, name)
+  if (here !== undefined) return here
   if (!(inferenceKeys as readonly string[]).includes(name)) return undefined
   if (known.optional.includes("inference")) return `It belongs in \`inference { ${name}: … }\`.`
   if (place !== "agent") return undefined

@@ -157,8 +157,18 @@ function refuseNames(checking: CheckContext, node: Syntax.TypeNode & { kind: "un
 function resolveName(checking: CheckContext, name: Syntax.Name, path: string): Type {
   const known = Object.hasOwn(builtIn, name.text) ? builtIn[name.text] : undefined
   if (known !== undefined) return known
-  unknownType(checking, path, name, name.text, suggestType(checking, name.text))
+  const isValue = isLoopVariable(checking, name.text, path)
+  unknownType(checking, path, name, name.text, isValue ? valueHint : suggestType(checking, name.text))
   return errorType
+}
+
+/** Whether a name is a variable of the loop of the agent at `path`. */
+function isLoopVariable(checking: CheckContext, name: string, path: string): boolean {
+  const [, agent = ""] = /^agent\.(\w+)\./.exec(path) ?? []
+  const pattern = checking.agentDeclarations.get(agent)?.loop?.pattern
+  if (pattern === undefined) return false
+  const variables = pattern.kind === "item" ? [pattern.name] : pattern.body.items.map(({ variable }) => variable)
+  return variables.some(({ text }) => text === name)
 }
 
 function suggestType(checking: CheckContext, name: string): string {
@@ -188,7 +198,9 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
     names.map((one) => (typeof one === "string" ? one : one.text)).join(".")
   const written = cutText(show(segments), 160)
   if (root?.text !== "schema") {
-    const isValue = root !== undefined && ["input", "agent", "ask", "dynamic", "secrets"].includes(root.text)
+    const isValue =
+      root !== undefined &&
+      (["input", "agent", "ask", "dynamic", "secrets"].includes(root.text) || isLoopVariable(checking, root.text, path))
     const hint = isValue
       ? valueHint
       : root !== undefined && checking.schemas.has(root.text)

@@ -112,6 +112,7 @@ function parsePropertyValue(
         reader.take()
         return parseObsoleteContext(reader, parse)
       }
+      if (reader.isWord("compact") && reader.peek().kind === "(") return parseObsoleteCompact(reader)
       if (reader.is("name")) return parseContext(reader, parse)
       break
     default:
@@ -275,6 +276,20 @@ function parseObsoleteContext(reader: TokenReader, parse: ParseExpression): Prop
   const { compact, reference, block } = parseContext(reader, parse)
   closeBracket(reader, open, ")", "`)`")
   return { kind: "context", reference, compact, block, obsolete: true }
+}
+
+/** The old `compact(agent.x, model: model.y)`; what follows the agent is read over. */
+function parseObsoleteCompact(reader: TokenReader): PropertyValue {
+  const compact = reader.take()
+  const open = reader.take()
+  if (reader.isWord("agent") && reader.peek().kind === ":") {
+    reader.take()
+    reader.take()
+  }
+  const reference = parseReference(reader)
+  while (!reader.is(")") && !endsBracket(reader.token)) reader.skipBalanced()
+  closeBracket(reader, open, ")", "`)`")
+  return { kind: "context", reference, compact, block: undefined, obsolete: true }
 }
 
 // ------------------------------------------------------------------------------------------------ blocks of values

@@ -17,8 +17,8 @@ export function fixObsolete(program: Program, { span, hint = "" }: Diagnostic): 
   if (use?.kind !== "property" || now === undefined) return []
   const { value } = use.property
   if (value.kind === "context") {
-    const from = value.compact?.start ?? value.reference.start
-    const kept = program.tree.text.slice(from, value.block?.end ?? value.reference.end)
+    const agent = program.tree.text.slice(value.reference.start, value.block?.end ?? value.reference.end)
+    const kept = agent === "" || value.compact === undefined ? agent : `compact ${agent}`
     return [
       {
         title: `Write \`${now}\``,
