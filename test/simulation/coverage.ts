@@ -126,6 +126,7 @@ const happenings = [
   "process: its clock is set",
   "process: its clock is wrong",
   "process: stands still",
+  "process: stands still in place of its next step",
   "receiver: its answer gets lost",
   "receiver: out of reach",
   "receiver: refuses",

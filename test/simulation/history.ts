@@ -280,13 +280,21 @@ export async function simulate(
           world.count("process: crashes")
           crash()
         } else if (trouble === 2) {
-          world.count("process: stands still")
           const ms = random.next() * 40_000
-          world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
-          punctual = false
-          calm = false
-          world.pause(machine)
-          world.after(ms, null, () => world.wake(machine))
+          const stand = (): void => {
+            world.count("process: stands still")
+            world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
+            punctual = false
+            calm = false
+            world.pause(machine)
+            world.after(ms, null, () => world.wake(machine))
+          }
+          // At any time it would mostly be idle: half of them stand still between two steps of what they do.
+          if (random.chance(0.5)) stand()
+          else {
+            world.count("process: stands still in place of its next step")
+            machine.fuse = { left: 1 + random.below(30), blow: stand }
+          }
         } else if (trouble === 3) {
           world.note(`${machine.name} begins to stop`)
           world.count("process: is told to stop")
@@ -351,7 +359,7 @@ export async function simulate(
   }
 
   const audit = await home.audit()
-  const book = { tenures, stored, answers, receiver, punctual, countsAttempts: kind === "memory" }
+  const book = { tenures, stored, answers, receiver, punctual }
   const problems = await violations(audit, clients, ledger, book).catch((error: Error) => [
     `what is stored cannot be read: ${error.message}`,
   ])

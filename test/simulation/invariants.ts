@@ -34,8 +34,6 @@ export interface StoreBook {
   readonly receiver: SimulatedReceiver | null
   /** No clock was ever wrong, and no process stood still: time limits hold to the millisecond. */
   readonly punctual: boolean
-  /** Every delivery of a notice is counted as an attempt. In a broker a second process may store and deliver it once more, uncounted. */
-  readonly countsAttempts: boolean
 }
 
 /** What is wrong with a history; nothing, as a rule. */
@@ -326,7 +324,7 @@ function timeProblems(limits: Limits | null, calls: readonly LedgerCall[], store
 }
 
 /** A run that asks for notices gets one for each stored event that it names, and no others. */
-async function noticeProblems(store: RunStore, { receiver, stored, countsAttempts }: StoreBook): Promise<string[]> {
+async function noticeProblems(store: RunStore, { receiver, stored }: StoreBook): Promise<string[]> {
   if (receiver === null) return []
   const found = [...receiver.awaited].map((notice) => `the notice ${notice} never arrived`)
   const counts = new Map<string, number>()
@@ -336,7 +334,6 @@ async function noticeProblems(store: RunStore, { receiver, stored, countsAttempt
     const notice = `${run_id}/${event_id}`
     counts.set(notice, (counts.get(notice) ?? 0) + 1)
   }
-  if (!countsAttempts) return found
   for (const run_id of new Set(receiver.received.map((notice) => notice.run_id))) {
     for (const { event_id, attempts } of await store.notices(run_id)) {
       const count = counts.get(`${run_id}/${event_id}`) ?? 0

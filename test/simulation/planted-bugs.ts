@@ -242,10 +242,46 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a question that expires while it is asked is forgotten",
     file: "src/adapters/nats/questions.ts",
-    from: "if (entry !== null && (await this.#mayBeAsked(entry))) return false",
+    from: "if (tail !== null && endOf(tail.facts) === null && tail.facts.fence <= entry.fence) return false",
     to: "",
     on: "nats",
-    seed: 527,
+    seed: 1_287,
+  },
+  {
+    name: "a question that is asked again is looked for where it was asked first",
+    file: "src/adapters/nats/questions.ts",
+    from: "await this.#broker.put(names.question(run_id, entry.id),",
+    to: "await this.#broker.putOnce(names.question(run_id, entry.id),",
+    on: "nats",
+    seed: 200_050,
+  },
+  {
+    name: "a question that is asked again is taken for a remnant of its first attempt",
+    file: "src/adapters/nats/questions.ts",
+    from: `    const asked = await this.#askedAt(place)
+    if (asked !== null) return this.#settle(asked, null)
+    const tail = await this.#reader.tail(run_id)
+    const entry = await this.#latestEntryAt(place)
+    if (entry !== null) {
+      if (tail !== null && endOf(tail.facts) === null && tail.facts.fence <= entry.fence) return false
+      if ((await this.#askedBy(entry)) !== null) return false
+`,
+    to: `    const entry = await this.#entryAt(place)
+    const asked = entry === null ? null : await this.#askedBy(entry)
+    if (asked !== null) return this.#settle(asked, null)
+    if (entry !== null) {
+      if ((await this.#reader.slot(run_id, entry.slot, "sure")) === null) return false
+`,
+    on: "nats",
+    seed: 200_878,
+  },
+  {
+    name: "a notice that is stored again after it was delivered is delivered again",
+    file: "src/adapters/nats/outbox.ts",
+    from: "if (before === null) return false\n    const { facts: kept",
+    to: "if (before === null || attempts === 0) return false\n    const { facts: kept",
+    on: "nats",
+    seed: 10_607,
   },
   {
     name: "a run in the broker can be claimed while its owner is well",
@@ -269,7 +305,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "await this.#parking.notify(run_id, head, tail)",
     to: "",
     on: "nats",
-    seed: 1_390,
+    seed: 1_591,
   },
   {
     name: "what finds a question is stored before the question",

@@ -19,7 +19,7 @@ export interface Machine {
   state: "running" | "paused" | "dead"
   /** What would have woken it while it stood still. */
   readonly missed: Entry[]
-  /** Burns down with each thing that wakes the process; in place of the last one, the process dies. */
+  /** Burns down with each thing that wakes the process; in place of the last one, the process dies or stands still. */
   fuse?: { left: number; readonly blow: () => void }
 }
 
@@ -153,13 +153,15 @@ export class World {
       }
       this.#now = entry.at
       if (entry.cancelled || entry.machine?.state === "dead") continue
-      if (entry.machine?.state === "paused") {
-        entry.machine.missed.push(entry)
+      if (standsStill(entry.machine)) {
+        entry.machine?.missed.push(entry)
         continue
       }
       const fuse = entry.machine?.fuse
-      if (fuse !== undefined && --fuse.left === 0) fuse.blow()
-      else entry.act()
+      if (fuse !== undefined && --fuse.left === 0) {
+        fuse.blow()
+        if (standsStill(entry.machine)) entry.machine?.missed.push(entry)
+      } else entry.act()
       settle()
     }
     return true
@@ -216,6 +218,10 @@ function sleepersOf(signal: AbortSignal): Set<() => void> {
     { once: true },
   )
   return sleepers
+}
+
+function standsStill(machine: Machine | null): boolean {
+  return machine?.state === "paused"
 }
 
 function before(a: Entry, b: Entry): boolean {

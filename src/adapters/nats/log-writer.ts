@@ -30,7 +30,7 @@ export interface WriterEvents {
   ended(run_id: string, slot: number, facts: EventsFacts): Promise<void>
   parked(run_id: string, slot: number, facts: EventsFacts): Promise<void>
   /** Before a slot whose events may ask questions is filled. */
-  asking(run_id: string, slot: number, nonce: string, events: readonly LogEvent[]): Promise<void>
+  asking(slot: number, events: readonly LogEvent[]): Promise<void>
   /** Until when the lease holds, as others see it. */
   until(run_id: string): number
   now(): number
@@ -60,8 +60,8 @@ export async function fillSlot(
   facts: Omit<SlotFacts, "cut" | "nonce"> & { readonly kind: SlotFacts["kind"] },
   parts: readonly Uint8Array[],
   hold: number = holdMs.write,
-  nonce = newNonce(broker),
 ): Promise<SlotFacts | null> {
+  const nonce = broker.token(9)
   const limit = Math.min(inlineBytes, broker.maxPayload - 8_192)
   const cut = parts.map(() => 0)
   const inline = [...parts]
@@ -86,10 +86,6 @@ export async function fillSlot(
   if (seq === null && (await reader.slot(run_id, slot, "sure"))?.facts.nonce !== nonce) return null
   reader.noteMark(run_id, { slot, last: whole.last })
   return whole
-}
-
-function newNonce(broker: Broker): string {
-  return broker.token(9)
 }
 
 /** The one writer of a run's log under one lease. Appends that come while one is under way are stored together after it. */
@@ -240,9 +236,8 @@ export class LogWriter {
       ...(parks ? { parked: true } : {}),
       ...(caused === null ? {} : { caused }),
     } as const
-    const nonce = newNonce(this.#broker)
-    await this.#events.asking(run_id, slot, nonce, events)
-    const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts, holdMs.write, nonce)
+    await this.#events.asking(slot, events)
+    const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts)
     if (stored === null || stored.kind !== "events") throw new LeaseLost(run_id)
     this.#position = { slot, last: stored.last, key, carried: next }
     this.confirmedAt = askedAt

@@ -38,6 +38,11 @@ interface Pending extends DueNotice {
   readonly subject: string
 }
 
+interface SeenNotice extends OpenedNotice {
+  readonly seq: number
+  readonly pending: Pending
+}
+
 /** How many notices are read side by side. */
 const readTogether = 16
 
@@ -114,7 +119,7 @@ export class Outbox {
     return { taken, next_due: times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time)) }
   }
 
-  async #see(subject: string): Promise<(OpenedNotice & { readonly seq: number; readonly pending: Pending }) | null> {
+  async #see(subject: string): Promise<SeenNotice | null> {
     const stored = await this.#broker.getFromLeader("outbox", subject)
     if (stored === null) return null
     const opened = this.#open(stored)
@@ -131,7 +136,7 @@ export class Outbox {
   async #takeOne(known: Pending, now: number, holdMs: number, turns: DeliveryTurns): Promise<TakenNotice | null> {
     const { subject } = known
     const seen = await this.#see(subject)
-    if (seen !== null && seen.facts.due_at <= now) {
+    if (seen !== null && seen.facts.due_at <= now && !(await this.#wasSettled(seen))) {
       const { facts, notice, seq } = seen
       const { url, last_error } = notice
       const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
@@ -143,6 +148,17 @@ export class Outbox {
     }
     turns.remove(known)
     return null
+  }
+
+  /** Whether a pending notice was stored again after it was settled, by a process whose message was slow. It is removed then. */
+  async #wasSettled({ facts, notice: { url }, seq, pending }: SeenNotice): Promise<boolean> {
+    const { run_id, event_id, attempts } = facts
+    const before = await this.#broker.getFromLeader("outbox", this.#broker.names.settledNotice(run_id, event_id))
+    if (before === null) return false
+    const { facts: kept, notice } = this.#open(before)
+    const settled = { ...kept, attempts }
+    await this.#file(pending.subject, seq, settled, this.#pack(settled, { url, last_error: notice.last_error }))
+    return true
   }
 
   async settle({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
@@ -161,12 +177,16 @@ export class Outbox {
         }
         return
       }
-      // Nothing is kept of a run that retention has deleted.
-      if ((await this.#reader.slot(run_id, 0, "sure")) !== null) await this.#keep(settled, packed)
-      this.#pending.delete(subject)
-      // Exactly this one: where another process has taken the notice since, its attempt counts, too.
-      if (await this.#broker.erase("outbox", subject, stored.seq)) return
+      if (await this.#file(subject, stored.seq, settled, packed)) return
     }
+  }
+
+  /** Moves a notice to the settled ones. False: another process has taken it since, and its attempt counts, too. */
+  async #file(subject: string, seq: number, settled: NoticeFacts, packed: Uint8Array): Promise<boolean> {
+    // Nothing is kept of a run that retention has deleted.
+    if ((await this.#reader.slot(settled.run_id, 0, "sure")) !== null) await this.#keep(settled, packed)
+    this.#pending.delete(subject)
+    return this.#broker.erase("outbox", subject, seq)
   }
 
   /** Keeps what became of a notice. What is kept already after more attempts stays. */

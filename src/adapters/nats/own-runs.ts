@@ -147,7 +147,7 @@ export class OwnRuns {
         },
         ended: (run_id, slot, facts) => this.#ended(run_id, slot, facts),
         parked: (_, slot, facts) => this.#parked(lease, { slot, facts, parts: [] }),
-        asking: (run_id, slot, nonce, events) => this.#questions.announce(run_id, slot, nonce, events),
+        asking: (slot, events) => this.#questions.announce(lease, slot, events),
       },
       position,
     )

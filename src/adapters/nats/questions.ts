@@ -14,7 +14,7 @@ import {
   type QuestionPage,
   type StoredOutcome,
 } from "../../ports/questions.ts"
-import { Damaged } from "../../ports/store.ts"
+import { Damaged, TooNew, type Lease } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Broker } from "./broker.ts"
@@ -23,13 +23,15 @@ import type { LogReader, RunHead } from "./log-reader.ts"
 import { isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
 import { countedMs, type Parking } from "./parking.ts"
 import { aboutOutcome, endOf, isParked, openEvents, type Slot } from "./slot.ts"
+import type { Stored } from "./transport.ts"
 
-/** Where a question is: its content is in the log. It was asked only if that slot was filled by that attempt. */
+/** Where a question is: its content is in the log. It was asked only if that slot holds it. */
 interface Entry {
   readonly id: string
   readonly run_id: string
   readonly slot: number
-  readonly nonce: string
+  /** Only the process with this lease asks the question: at a later slot, with a new entry, where storing the slot failed. */
+  readonly fence: number
   readonly event_id: number
   readonly asked_at: number
   readonly expires_at: number
@@ -44,6 +46,13 @@ interface OutcomeFacts {
   readonly at: number
   /** Tells our own attempts from others'. */
   readonly nonce: string
+}
+
+/** A question that was asked. */
+interface Asked {
+  readonly entry: Entry
+  readonly head: RunHead
+  readonly question: Question
 }
 
 type Settled = { readonly facts: OutcomeFacts; readonly given: GivenAnswer | null }
@@ -78,8 +87,8 @@ export class Questions {
     this.#clock = clock
   }
 
-  /** Before the slot that asks them is filled by the attempt with that nonce. */
-  async announce(run_id: string, slot: number, nonce: string, events: readonly LogEvent[]): Promise<void> {
+  /** Before the slot that asks them is filled. */
+  async announce({ run_id, fence }: Lease, slot: number, events: readonly LogEvent[]): Promise<void> {
     const { asked } = questionsIn(events)
     if (asked.length === 0) return
     const head = await this.#reader.head(run_id)
@@ -87,7 +96,7 @@ export class Questions {
     const caller = this.#parking.callerToken(head.facts.caller)
     const entries = asked.map(({ id: event_id, data: { id, to, asked_at, expires_at } }): Entry => {
       const times = { asked_at: Date.parse(asked_at), expires_at: Date.parse(expires_at) }
-      return { id, run_id, slot, nonce, event_id, ...times, caller, to: this.#addressee(to) }
+      return { id, run_id, slot, fence, event_id, ...times, caller, to: this.#addressee(to) }
     })
     const { names } = this.#broker
     await inTurns(entries, async (entry) => {
@@ -111,11 +120,15 @@ export class Questions {
     if (tail === null) return { found: [], next: null }
     const entries = new Map<string, Entry>()
     for (const entry of await inTurns(subjects, (subject) => this.#entryAt(subject))) {
-      if (entry !== null) entries.set(padded(entry.event_id), entry)
+      if (entry === null) continue
+      const position = padded(entry.event_id)
+      // A process that has lost the run leaves an entry with an earlier slot.
+      if (entry.slot >= (entries.get(position)?.slot ?? 0)) entries.set(position, entry)
     }
     return this.#page([...entries.keys()], limit, after, async (position, slots) => {
       const entry = entries.get(position)
-      return entry === undefined ? null : this.#view(entry, tail, slots)
+      const asked = entry === undefined ? null : await this.#asked(entry, slots)
+      return asked === null ? null : this.#view(asked, tail)
     })
   }
 
@@ -145,10 +158,14 @@ export class Questions {
     return { found, next: null }
   }
 
-  async one(run_id: string, id: string): Promise<Question | null> {
-    const entry = await this.#entry(run_id, id)
-    const tail = entry === null ? null : await this.#reader.tail(run_id)
-    return entry === null || tail === null ? null : this.#view(entry, tail)
+  one(run_id: string, id: string): Promise<Question | null> {
+    return isRunId(run_id) ? this.#oneAt(this.#broker.names.question(run_id, id)) : Promise.resolve(null)
+  }
+
+  async #oneAt(subject: string): Promise<Question | null> {
+    const asked = await this.#askedAt(subject)
+    const tail = asked === null ? null : await this.#reader.tail(asked.entry.run_id)
+    return asked === null || tail === null ? null : this.#view(asked, tail)
   }
 
   /** Outcomes that the log does not show. */
@@ -211,9 +228,7 @@ export class Questions {
     }
     return this.#page([...found.keys()], limit, after, async (position, slots) => {
       const { run_id = "", token = "" } = found.get(position) ?? {}
-      const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, token))
-      const tail = entry === null ? null : await this.#reader.tail(run_id)
-      const question = entry === null || tail === null ? null : await this.#inInbox(entry, tail, query, slots)
+      const question = await this.#inInbox(this.#broker.names.questionByToken(run_id, token), query, slots)
       return question?.status === status ? question : null
     })
   }
@@ -221,19 +236,19 @@ export class Questions {
   // ------------------------------------------------------------------------------------------------------- outcomes
 
   async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
-    const entry = await this.#entry(run_id, id)
-    const found = entry === null ? null : await this.#find(entry)
-    if (entry === null || found === null) return null
-    const { head, tail, question } = found
-    const now = this.#clock.now()
-    const mine = await this.#settle(entry, head, tail, now < entry.expires_at ? given : null)
+    const asked = isRunId(run_id) ? await this.#askedAt(this.#broker.names.question(run_id, id)) : null
+    if (asked === null) return null
+    const { entry, head, question } = asked
+    const mine = await this.#settle(asked, this.#clock.now() < entry.expires_at ? given : null)
     const settled = await this.#outcome(entry, head)
     return { stored: mine && settled?.facts.status === "answered", question: withOutcome(question, settled) }
   }
 
   /** Stores the outcome: the answer, or without one the expiry. False when there is one already. */
-  async #settle(entry: Entry, head: RunHead, tail: Slot, given: GivenAnswer | null): Promise<boolean> {
+  async #settle({ entry, head }: Asked, given: GivenAnswer | null): Promise<boolean> {
     const { run_id } = entry
+    const tail = await this.#reader.tail(run_id)
+    if (tail === null) return false
     if (endOf(tail.facts) !== null) {
       await this.#store(entry, head, "withdrawn", null)
       await this.#refile(entry)
@@ -291,28 +306,29 @@ export class Questions {
       .flat()
       .filter((subject) => Number(subject.split(".").at(-3)) <= now)
       .slice(0, mostExpired)
-    const expired = await inTurns(due, (subject) => this.#expireOne(subject))
+    const expired = await inTurns(due, (subject) => this.#expireOne(subject).catch(unlessUnreadable))
     return expired.filter(Boolean).length
   }
 
+  /**
+   * Stores the expiry of a question, or removes what is left of one that nobody will ask. The process that asks it may still be
+   * storing the slot: its clock may be behind ours, and the broker slow. It stops trying when its lease or its run is over. Only an
+   * entry that is read after that is the last one: each attempt to ask replaces it.
+   */
   async #expireOne(subject: string): Promise<boolean> {
     const run_id = subject.split(".").at(-2) ?? ""
-    const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, lastToken(subject)))
-    const found = entry === null ? null : await this.#find(entry)
-    if (entry === null || found === null) {
-      // The process that asks it may still be storing the slot: its clock may be behind ours, and the broker slow.
-      if (entry !== null && (await this.#mayBeAsked(entry))) return false
-      if (entry !== null) await this.#erase(entry)
-      await this.#broker.erase("ask", subject)
-      return false
+    const place = this.#broker.names.questionByToken(run_id, lastToken(subject))
+    const asked = await this.#askedAt(place)
+    if (asked !== null) return this.#settle(asked, null)
+    const tail = await this.#reader.tail(run_id)
+    const entry = await this.#latestEntryAt(place)
+    if (entry !== null) {
+      if (tail !== null && endOf(tail.facts) === null && tail.facts.fence <= entry.fence) return false
+      if ((await this.#askedBy(entry)) !== null) return false
+      await this.#erase(entry)
     }
-    return this.#settle(entry, found.head, found.tail, null)
-  }
-
-  /** Whether the slot that asks a question may still be stored, or has just been. A process that lost the run finds it filled by another one. */
-  async #mayBeAsked({ run_id, slot, nonce }: Entry): Promise<boolean> {
-    const filled = await this.#reader.slot(run_id, slot, "sure")
-    return filled === null ? (await this.#reader.tail(run_id)) !== null : filled.facts.nonce === nonce
+    await this.#broker.erase("ask", subject)
+    return false
   }
 
   /** The run has ended: what is open expired before, or is withdrawn. */
@@ -356,16 +372,20 @@ export class Questions {
   }
 
   async #entryAt(subject: string): Promise<Entry | null> {
-    const stored = await this.#broker.get("ask", subject, "sure")
-    return stored === null ? null : unpackFrame<Entry>(stored.subject, stored.data).facts
+    return entryIn(await this.#broker.get("ask", subject, "sure"))
+  }
+
+  async #latestEntryAt(subject: string): Promise<Entry | null> {
+    return entryIn(await this.#broker.getFromLeader("ask", subject))
   }
 
   /** Null where it was put into this inbox in the broker: the run's request and the log say whose it is. */
-  async #inInbox(entry: Entry, tail: Slot, query: InboxQuery, slots: OpenedSlots): Promise<Question | null> {
+  async #inInbox(subject: string, query: InboxQuery, slots: OpenedSlots): Promise<Question | null> {
     try {
-      const head = await this.#reader.head(entry.run_id)
-      const question = await this.#view(entry, tail, slots)
-      return head !== null && question !== null && isFor(query, head.facts.caller, question.to) ? question : null
+      const asked = await this.#askedAt(subject, slots)
+      const tail = asked === null ? null : await this.#reader.tail(asked.entry.run_id)
+      if (asked === null || tail === null) return null
+      return isFor(query, asked.head.facts.caller, asked.question.to) ? await this.#view(asked, tail) : null
     } catch (error) {
       // Damage is reported to the reader of that run.
       if (error instanceof Damaged) return null
@@ -373,42 +393,45 @@ export class Questions {
     }
   }
 
-  async #view(entry: Entry, tail: Slot, slots = new OpenedSlots()): Promise<Question | null> {
-    const head = await this.#reader.head(entry.run_id)
-    const question = head === null ? null : await this.#asked(entry, head, slots)
-    if (head === null || question === null) return null
+  async #view({ entry, head, question }: Asked, tail: Slot): Promise<Question> {
     const settled = await this.#outcome(entry, head)
     if (settled !== null) return withOutcome(question, settled)
     if (entry.expires_at <= this.#clock.now()) return { ...question, status: "expired" }
     return endOf(tail.facts) === null ? question : { ...question, status: "withdrawn" }
   }
 
-  /** The question as the log has it; null where it was never asked. */
-  async #asked(entry: Entry, { key }: RunHead, slots = new OpenedSlots()): Promise<Question | null> {
-    const { run_id, slot: number, nonce } = entry
-    const events = await slots.get(`${run_id} ${number} ${nonce}`, async () => {
+  /** The question at a subject; null where it was not asked. */
+  async #askedAt(subject: string, slots = new OpenedSlots()): Promise<Asked | null> {
+    const entry = await this.#entryAt(subject)
+    return entry === null ? null : this.#asked(entry, slots)
+  }
+
+  async #asked(near: Entry, slots: OpenedSlots): Promise<Asked | null> {
+    const asked = await this.#askedBy(near, slots)
+    if (asked !== null) return asked
+    // The nearest node may be behind, with the entry of an attempt that failed.
+    const entry = await this.#latestEntryAt(this.#broker.names.question(near.run_id, near.id))
+    return entry === null || entry.slot === near.slot ? null : this.#askedBy(entry, slots)
+  }
+
+  /** The question as the slot has it that its entry names. */
+  async #askedBy(entry: Entry, slots = new OpenedSlots()): Promise<Asked | null> {
+    const { run_id, slot: number } = entry
+    const head = await this.#reader.head(run_id)
+    if (head === null) return null
+    const events = await slots.get(`${run_id} ${number}`, async () => {
       const slot = await this.#reader.slot(run_id, number, "sure", 1)
-      if (slot === null || slot.facts.nonce !== nonce) return []
+      if (slot === null) return []
       const turn = loopTurns.forLarge(slot.parts[0]?.length ?? 0)
       if (turn !== null) await turn
-      return openEvents(key, slot, false)
+      return openEvents(head.key, slot, false)
     })
     for (const event of events) {
       if (event.type === "question_asked" && event.data.id === entry.id) {
-        return { ...askedQuestion(event), status: "open" }
+        return { entry, head, question: { ...askedQuestion(event), status: "open" } }
       }
     }
     return null
-  }
-
-  /** A question that was asked, and its run's last slot: not one from before it was asked. */
-  async #find(
-    entry: Entry,
-  ): Promise<{ readonly head: RunHead; readonly tail: Slot; readonly question: Question } | null> {
-    const head = await this.#reader.head(entry.run_id)
-    const question = head === null ? null : await this.#asked(entry, head)
-    const tail = question === null ? null : await this.#reader.tail(entry.run_id)
-    return head === null || question === null || tail === null ? null : { head, tail, question }
   }
 
   async #outcome({ run_id, id }: Pick<Entry, "run_id" | "id">, { key }: RunHead): Promise<Settled | null> {
@@ -440,6 +463,16 @@ class OpenedSlots {
     if (this.#opened.size > together && oldest !== undefined) this.#opened.delete(oldest)
     return opening
   }
+}
+
+/** A run that cannot be read, or not by this release, does not block other runs. */
+function unlessUnreadable(error: unknown): false {
+  if (error instanceof Damaged || error instanceof TooNew) return false
+  throw error
+}
+
+function entryIn(stored: Stored | null): Entry | null {
+  return stored === null ? null : unpackFrame<Entry>(stored.subject, stored.data).facts
 }
 
 function withOutcome(question: Question, settled: Settled | null): Question {

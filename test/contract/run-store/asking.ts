@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { isoTime } from "../../../src/base/iso-time.ts"
+import type { Clock } from "../../../src/ports/clock.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../../src/ports/store.ts"
 import type { GivenAnswer, InboxQuery, QuestionPage } from "../../../src/ports/questions.ts"
 import type { AskedQuestion, LogEvent } from "../../../src/ports/events.ts"
@@ -15,7 +16,7 @@ const bob: GivenAnswer = { answer: { publish: false, note: "no" }, answered_by: 
 export function aQuestion(
   run_id: string,
   id: string,
-  clock: ManualClock,
+  clock: Clock,
   changes: Partial<AskedQuestion> = {},
 ): AskedQuestion {
   return {
@@ -38,7 +39,7 @@ export function asked(event: number, question: AskedQuestion): LogEvent {
   return { id: event, type: "question_asked", at, data: { ...question, at }, kept: { place: question.id } }
 }
 
-export function waits(event: number, questions: readonly string[], clock: ManualClock): LogEvent {
+export function waits(event: number, questions: readonly string[], clock: Clock): LogEvent {
   const at = isoTime(clock.now())
   return { id: event, type: "run_waiting", at, data: { questions, at } }
 }

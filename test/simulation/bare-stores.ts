@@ -1,0 +1,44 @@
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
+import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
+import { wantedStreams } from "../../src/adapters/nats/streams.ts"
+import type { Transport } from "../../src/adapters/nats/transport.ts"
+import type { Lease, RunOptions } from "../../src/ports/store.ts"
+import { usualSizes } from "../support/nats-store.ts"
+import { usualOptions } from "../support/run-plan.ts"
+import { plainVault } from "./plain-vault.ts"
+import { SetClock } from "./replay.ts"
+import { directTransport, SimulatedBroker, surroundingsOf } from "./simulated-broker.ts"
+import { World } from "./world.ts"
+
+/** Stores that share a broker and a clock. A test puts what it needs between each of them and the broker, and says in which order things happen. */
+export class BareStores {
+  readonly clock = new SetClock()
+  readonly #names = namesOf("sim")
+  readonly #world = new World(1)
+  readonly broker = new SimulatedBroker(() => this.#world.now, wantedStreams(this.#names, usualSizes, 1))
+
+  open(between: (direct: Transport) => Partial<Transport> = () => ({})): NatsStore {
+    const around = surroundingsOf(this.#world, { name: "", state: "running", missed: [] })
+    const direct = directTransport(this.broker)
+    const broker = new Broker(
+      this.#names,
+      { ...direct, ...between(direct) },
+      { ...around, every: () => () => undefined },
+    )
+    return new NatsStore(broker, { vault: plainVault(["key"]), sizes: usualSizes, clock: this.clock }, null)
+  }
+
+  pass(ms: number): void {
+    const { now, monotonic } = this.clock.at
+    this.clock.at = { now: now + ms, monotonic: monotonic + ms }
+  }
+}
+
+export async function createRun(store: NatsStore, options: Partial<RunOptions> = {}, run_id = "run1"): Promise<Lease> {
+  const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
+  const run = { run_id, caller: "", request, created_at: 0, idempotency: null, resumable: true }
+  const created = await store.create(run, "first", 10_000)
+  if (created.outcome !== "created") throw new Error(created.outcome)
+  return created.lease
+}
