@@ -3,6 +3,7 @@ import { test } from "node:test"
 import type { JsonValue } from "../base/json-value.ts"
 import { compile } from "../compile.ts"
 import { projectValue } from "./project-value.ts"
+import { validateValue } from "./validate-value.ts"
 import type { Type, TypeTable } from "./types.ts"
 
 // Types as an author writes them, so that schemas and variants are the checker's own.
@@ -111,6 +112,14 @@ test("nested unions are tried once for each value and member", () => {
   const { value: found, misfits } = projectValue({ v: value }, type, types, "result")
   assert.deepEqual(misfits, [])
   assert.doesNotMatch(JSON.stringify(found), /"z"/)
+})
+
+test("what is said to fit does", () => {
+  for (const [, type, value, , schemas] of rows) {
+    const known = declared(type, schemas)
+    const { value: found, misfits } = projectValue({ v: value }, known.type, known.types, "result")
+    assert.equal(misfits.length === 0, validateValue(found, known.type, known.types, "result").length === 0, type)
+  }
 })
 
 test("a value with more alternatives than can be tried says so", () => {

@@ -6,7 +6,7 @@ import type { Misfit } from "./validate-value.ts"
 import { tooMuch, validateValue } from "./validate-value.ts"
 import { deepestValue, Fitting, isObject, mayBe } from "./value-fits.ts"
 
-/** How much of a union's members may be tried on one value, as in `Fitting`. */
+/** How much of a union's members may be tried on one value. */
 const mostTrials = 2_000_000
 
 /**
@@ -24,7 +24,8 @@ export function projectValue(
   const projection = new Projection(types)
   const projected = projection.project(value, type, 0)
   if (projection.isTooMuch) return { value, misfits: [tooMuch(path)] }
-  return { value: projected.value, misfits: validateValue(projected.value, type, types, path) }
+  const misfits = projected.fits ? [] : validateValue(projected.value, type, types, path)
+  return { value: projected.value, misfits }
 }
 
 interface Projected {
@@ -127,11 +128,12 @@ class Projection {
     }
     this.#left -= type.members.length
     const members = type.members.map((member) => resolve(member, this.#types)).filter((one) => mayBe(value, one))
-    const [only, ...others] = members
+    const likely = members.filter((member) => this.#hasFields(value, member))
+    const [only, ...others] = likely.length > 0 ? likely : members
     if (only !== undefined && others.length === 0) return this.project(value, only, depth)
     this.#trials++
     let best: Projected | undefined
-    for (const member of members) {
+    for (const member of likely) {
       const tried = this.#tried(value, member, depth)
       if (tried.fits && (best === undefined || tried.changes < best.changes)) best = tried
       if (best?.changes === 0) break
@@ -142,6 +144,15 @@ class Projection {
     }
     this.#trials--
     return best ?? { value, fits: false, changes: 0 }
+  }
+
+  /** Whether an object has all fields of a record that may not be missing, and the literals among them: cheaper than a trial. */
+  #hasFields(value: JsonObject | readonly JsonValue[], member: Type): boolean {
+    if (member.kind !== "record" || !isObject(value)) return true
+    return member.fields.every(({ name, type }) => {
+      if (!Object.hasOwn(value, name)) return nullable(type, this.#types)
+      return type.kind !== "literal" || value[name] === type.value
+    })
   }
 
   #tried(value: JsonValue, member: Type, depth: number): Projected {
