@@ -2,16 +2,11 @@ import { remembered } from "../base/remembered.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import type { AssetKind } from "./asset-kinds.ts"
+import { isAssetKind } from "./asset-kinds.ts"
 import { constantIn } from "./constants.ts"
 
 // Which kind of asset it is, as far as the source tells it.
-
-export const assetKinds = ["image", "document", "video"] as const
-export type AssetKind = (typeof assetKinds)[number]
-
-export function isAssetKind(word: string): word is AssetKind {
-  return assetKinds.some((kind) => kind === word)
-}
 
 /**
  * The kinds that the source tells: the one that `type` or a literal `media_type` names, or those of addresses that are written

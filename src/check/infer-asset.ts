@@ -1,6 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { inValue } from "./allowance.ts"
-import { assetKindsIn, isAssetKind, wordOrString } from "./asset-kind.ts"
+import { assetKindsIn, wordOrString } from "./asset-kind.ts"
+import { isAssetKind } from "./asset-kinds.ts"
 import type { CheckContext } from "./check-context.ts"
 import { misplacedAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"

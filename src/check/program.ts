@@ -1,5 +1,5 @@
 import type { Span } from "../source/span.ts"
-import type { AssetKind } from "./asset-kind.ts"
+import type { AssetKind } from "./asset-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Field, RecordType, Type, TypeTable, VariantType } from "../types/types.ts"
 

@@ -1,6 +1,7 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
-import { assetKindsIn, isAssetKind } from "../check/asset-kind.ts"
+import { assetKindsIn } from "../check/asset-kind.ts"
+import { isAssetKind } from "../check/asset-kinds.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"

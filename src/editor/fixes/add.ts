@@ -1,4 +1,4 @@
-import { assetKinds } from "../../check/asset-kind.ts"
+import { assetKinds } from "../../check/asset-kinds.ts"
 import { asWritten } from "../../check/known-list.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"

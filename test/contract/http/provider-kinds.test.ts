@@ -106,9 +106,9 @@ describe("providers of every kind", async () => {
   })
 
   test("a document reaches Anthropic's API with its context, and is cited", async () => {
-    const bodies: Record<string, unknown>[] = []
+    const bodies: { messages: { content: unknown }[]; output_config?: unknown }[] = []
     const backend = await startServer(({ body }, response) => {
-      bodies.push(JSON.parse(body) as Record<string, unknown>)
+      bodies.push(JSON.parse(body) as (typeof bodies)[number])
       response.writeHead(200, { "content-type": "application/json" }).end(
         JSON.stringify({
           id: "msg_1",
@@ -135,11 +135,11 @@ describe("providers of every kind", async () => {
     const [cited, plain] = bodies
     const source = { type: "url", url: "https://x.test/a.pdf" }
     const document = { type: "document", source, title: "A", context: "By Ada.", citations: { enabled: true } }
-    assert.deepEqual((cited?.["messages"] as { content: unknown }[])[0]?.content, [document])
-    assert.deepEqual((plain?.["messages"] as { content: unknown }[])[0]?.content, [{ type: "document", source }])
+    assert.deepEqual(cited?.messages[0]?.content, [document])
+    assert.deepEqual(plain?.messages[0]?.content, [{ type: "document", source }])
     // Anthropic refuses citations together with an output format.
-    assert.equal(cited?.["output_config"], undefined)
-    assert.notEqual(plain?.["output_config"], undefined)
+    assert.equal(cited?.output_config, undefined)
+    assert.notEqual(plain?.output_config, undefined)
   })
 
   test("the demo model answers at the address of each vendor, and fails in the vendor's shape", async () => {

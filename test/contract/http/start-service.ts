@@ -89,7 +89,7 @@ export const slow = oneAgent("demo").replace("test-model", "demo-slow")
 export const ada = { name: "Ada" }
 
 /** One agent whose backend answers no call until it is released: its run goes on for as long as the test needs it to. */
-export async function heldAgent(): Promise<{ readonly source: string; release(): void }> {
+export async function heldAgent(): Promise<{ readonly source: string; readonly release: () => void }> {
   const held: ServerResponse[] = []
   let released = false
   const answer = (response: ServerResponse): void => {
