@@ -19,6 +19,7 @@ import { Callers } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
 import { Groups, type Group } from "./groups.ts"
 import { refuse } from "./http-error.ts"
+import { LargeAnswers } from "./large-answers.ts"
 import { OpenRequests } from "./open-requests.ts"
 import { openApiText } from "./openapi.ts"
 import { stepsInTurns } from "../event-loop/in-turns.ts"
@@ -39,7 +40,6 @@ import { rerunRoute } from "./routes/rerun.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
 import { sourceRoutes } from "./routes/source.ts"
-import { countUnreadAnswers } from "./unread-answers.ts"
 
 export interface ServerOptions {
   readonly version: string
@@ -132,12 +132,13 @@ export function createServer(options: ServerOptions): Server {
   })
   const streams = new EventStreams()
   const groups = new Groups(options.groups ?? [], options.keys.length > 0)
-  const parts: RouteDependencies = { ...options, streams, groups }
+  const transit = new MemoryShare(options.transit)
+  const answers = new LargeAnswers(transit)
+  const parts: RouteDependencies = { ...options, streams, groups, answers }
   let draining = false
 
-  const transit = new MemoryShare(options.transit)
   readBodies(app, new ArrivingBodies(transit))
-  countUnreadAnswers(app, transit)
+  answers.countIn(app)
   app.setErrorHandler((found, request, reply) => {
     const error = explained(found)
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify"
 import type { RunRow } from "../ports/store.ts"
 import { refuse, type HttpError } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
-import { callerOf } from "./route-dependencies.ts"
+import { callerOf } from "./caller-of.ts"
 import { runExpired } from "./start-run.ts"
 
 /** A run of another caller is reported as not found. */

@@ -5,7 +5,7 @@ import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { ArrivingBodies } from "./arriving-bodies.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
-import { shareOf } from "./route-dependencies.ts"
+import { shareOf } from "./caller-of.ts"
 
 declare module "fastify" {
   interface FastifyContextConfig {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { FastifyRequest } from "fastify"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
 import type { RunStore } from "../ports/store.ts"
@@ -10,6 +9,7 @@ import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { NotifyRules } from "./check-notify.ts"
 import type { EventStreams } from "./event-stream.ts"
 import type { Groups } from "./groups.ts"
+import type { LargeAnswers } from "./large-answers.ts"
 
 /** Answers `/mcp`. */
 export interface McpRoute {
@@ -37,6 +37,7 @@ export interface RouteDependencies {
   /** Whether a `baggage` header is read: some backend may have it. */
   readonly readsBaggage: boolean
   readonly groups: Groups
+  readonly answers: LargeAnswers
 }
 
 /** Run ids and outcomes, never payloads. */
@@ -45,22 +46,4 @@ export interface ServerLog {
   info(about: Readonly<Record<string, unknown>>, message: string): void
   warn(about: Readonly<Record<string, unknown>>, message: string): void
   error(about: Readonly<Record<string, unknown>>, message: string): void
-}
-
-declare module "fastify" {
-  interface FastifyRequest {
-    /** The caller, once it is known. */
-    caller: string | null
-  }
-}
-
-export function callerOf({ caller }: FastifyRequest): string {
-  if (caller === null) throw new Error("A route ran before its caller was known")
-  return caller
-}
-
-/** The caller whose share of the service a request uses. Without keys all callers are one, and addresses distinguish them. */
-export function shareOf(request: FastifyRequest): string {
-  const caller = callerOf(request)
-  return caller === "" ? request.ip : caller
 }

@@ -14,7 +14,7 @@ import { HttpError, refuse } from "./http-error.ts"
 import { jsonType } from "./list-page.ts"
 import { writeQuestions } from "./question-page.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
-import { callerOf, shareOf } from "./route-dependencies.ts"
+import { callerOf, shareOf } from "./caller-of.ts"
 import { preferencesOf } from "./preferences.ts"
 import { turnOfItsOwn } from "./read-body.ts"
 import { readBaggage } from "./read-baggage.ts"
@@ -136,7 +136,9 @@ async function answerWaiting(
   const wanted = new Set(ids)
   const read = (_limit: number, after: string | null): Promise<QuestionPage> =>
     parts.store.questions(run_id, readTogether, after)
-  const { page, next } = await writeQuestions(wanted.size, null, read, ({ id }) => wanted.has(id))
+  const { page, next } = await parts.answers.make(reply.request, () =>
+    writeQuestions(wanted.size, null, read, ({ id }) => wanted.has(id)),
+  )
   const isCut = next !== null && page.size < wanted.size
   const fields = { run_id, status: "waiting" } satisfies Omit<WaitingAnswer, "questions">
   return reply

@@ -9,6 +9,7 @@ import { HostileService } from "./hostile-service.ts"
 import type { Health } from "./probe-health.ts"
 import { bodies } from "./inputs/bodies.ts"
 import { connections } from "./inputs/connections.ts"
+import { lists } from "./inputs/lists.ts"
 import { models } from "./inputs/models.ts"
 import { runs } from "./inputs/runs.ts"
 import { servers } from "./inputs/servers.ts"
@@ -33,6 +34,7 @@ const groups: Readonly<Record<string, readonly Hostile[]>> = {
   "requests and headers": bodies,
   connections,
   sources,
+  lists,
   "large runs": runs,
   "model backends": models,
   "MCP servers": servers,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify"
 import { invalidateBody, noQuery } from "../../api/request-schemas.ts"
 import type { InvalidateAnswer, InvalidateBody } from "../../api/shapes.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { callerOf } from "../route-dependencies.ts"
+import { callerOf } from "../caller-of.ts"
 
 export function cacheRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   app.post("/cache/invalidate", { schema: { body: invalidateBody, querystring: noQuery } }, async (request) => {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import type { MemoryShare } from "../../run/memory-share.ts"
 import { corsOf } from "../cors.ts"
 import type { McpRoute, ServerLog } from "../route-dependencies.ts"
-import { callerOf, shareOf } from "../route-dependencies.ts"
+import { callerOf, shareOf } from "../caller-of.ts"
 
 /** `/mcp`, streamable HTTP: offers each workflow of the server's folder as a tool. */
 export function mcpRoutes(app: FastifyInstance, mcp: McpRoute, transit: MemoryShare, log: ServerLog): void {

@@ -10,7 +10,7 @@ import { jsonType } from "../list-page.ts"
 import { ownRun } from "../own-run.ts"
 import { writeQuestions, type WrittenQuestions } from "../question-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { callerOf, shareOf } from "../route-dependencies.ts"
+import { callerOf, shareOf } from "../caller-of.ts"
 
 const usualLimit = 50
 /** More than a run has open, and than fit on a page. */
@@ -36,8 +36,9 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
       const position = readPosition(after)
       const { run_id } = await ownRun(parts, request, request.params.run_id)
       const most = limit === undefined ? mostOfRun : Number(limit)
-      const written = await writeQuestions(most, position, (left, from) => parts.store.questions(run_id, left, from))
-      return sendPage(reply, written)
+      const read = (left: number, from: string | null): Promise<QuestionPage> =>
+        parts.store.questions(run_id, left, from)
+      return sendPage(reply, await parts.answers.make(request, () => writeQuestions(most, position, read)))
     },
   )
 
@@ -49,7 +50,8 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
     const most = limit === undefined ? usualLimit : Number(limit)
     const read = (left: number, from: string | null): Promise<QuestionPage> =>
       parts.store.inbox({ ...whose, limit: left, after: from })
-    return sendPage(reply, await writeQuestions(most, readPosition(after), read))
+    const position = readPosition(after)
+    return sendPage(reply, await parts.answers.make(request, () => writeQuestions(most, position, read)))
   })
 
   app.post<{ Params: { run_id: string; id: string }; Body: AnswerBody }>(

@@ -6,7 +6,7 @@ import { listNeedsKeys } from "../callers.ts"
 import { refuseAt } from "../http-error.ts"
 import { jsonType, ListPage } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { callerOf } from "../route-dependencies.ts"
+import { callerOf } from "../caller-of.ts"
 
 const usualLimit = 50
 
@@ -29,16 +29,19 @@ export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isO
       status,
       after: after === undefined ? null : readCursor(after),
     }
-    // One more tells whether there is a next page.
-    const found = await parts.store.list({ ...query, limit: most + 1 })
-    const page = new ListPage()
-    let last: ListedRun | null = null
-    for (const run of found.slice(0, most)) {
-      if (!(await page.add(toAnswer(run)))) break
-      last = run
-    }
-    const next = last !== null && page.size < found.length ? cursorOf(last) : null
-    return reply.type(jsonType).send(page.write("runs", { after: { next } }))
+    const text = await parts.answers.make(request, async () => {
+      // One more tells whether there is a next page.
+      const found = await parts.store.list({ ...query, limit: most + 1 })
+      const page = new ListPage()
+      let last: ListedRun | null = null
+      for (const run of found.slice(0, most)) {
+        if (!(await page.add(toAnswer(run)))) break
+        last = run
+      }
+      const next = last !== null && page.size < found.length ? cursorOf(last) : null
+      return page.write("runs", { after: { next } })
+    })
+    return reply.type(jsonType).send(text)
   })
 }
 

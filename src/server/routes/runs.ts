@@ -29,9 +29,11 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
         stop()
         if (signal.aborted) return reply.hijack()
       }
-      const record = await parts.runs.record(run_id)
-      if (record === null) throw noSuchRun()
-      return toAnswer(record, await parts.store.notices(run_id))
+      return parts.answers.make(request, async () => {
+        const record = await parts.runs.record(run_id)
+        if (record === null) throw noSuchRun()
+        return toAnswer(record, await parts.store.notices(run_id))
+      })
     },
   )
 

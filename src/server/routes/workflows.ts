@@ -11,7 +11,7 @@ import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-fol
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { jsonType, pageBytes } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { shareOf } from "../route-dependencies.ts"
+import { shareOf } from "../caller-of.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 

@@ -1,0 +1,19 @@
+import type { FastifyRequest } from "fastify"
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The caller, once it is known. */
+    caller: string | null
+  }
+}
+
+export function callerOf({ caller }: FastifyRequest): string {
+  if (caller === null) throw new Error("A route ran before its caller was known")
+  return caller
+}
+
+/** The caller whose share of the service a request uses. Without keys all callers are one, and addresses distinguish them. */
+export function shareOf(request: FastifyRequest): string {
+  const caller = callerOf(request)
+  return caller === "" ? request.ip : caller
+}

@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyRequest } from "fastify"
+import { FairTurns } from "../base/fair-turns.ts"
+import type { MemoryShare } from "../run/memory-share.ts"
+import type { HttpError } from "./http-error.ts"
+import { refuse } from "./http-error.ts"
+import { pageBytes } from "./list-page.ts"
+import { shareOf } from "./caller-of.ts"
+
+/** Answers of fewer characters are not counted. */
+const small = 16 * 1024
+/** Each takes a few mebibytes while it is made. */
+const madeTogether = 32
+
+/**
+ * Answers that may be large: a few are made at a time, and each counts in the memory of who asked for it until it is read. A client that
+ * asks over many connections and reads nothing would keep all of its answers in memory.
+ */
+export class LargeAnswers {
+  readonly #share: MemoryShare
+  readonly #turns = new FairTurns(madeTogether)
+
+  constructor(share: MemoryShare) {
+    this.#share = share
+  }
+
+  /** Makes one when it is the caller's turn. */
+  make<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
+    const caller = shareOf(request)
+    return this.#turns.do(caller, async () => {
+      const refusal = this.#refusal(caller, pageBytes)
+      if (refusal !== null) throw refusal
+      return work()
+    })
+  }
+
+  /** Counts all texts that are sent. Bytes are shared by everyone who is sent them, and streams ask for more only when the last part was read. */
+  countIn(app: FastifyInstance): void {
+    app.addHook("onSend", (request, reply, payload, done) => {
+      if (typeof payload !== "string" || payload.length < small || request.method === "HEAD") {
+        done(null, payload)
+        return
+      }
+      const caller = shareOf(request)
+      const refusal = this.#refusal(caller, payload.length)
+      // An error is sent in any case: there is nothing shorter to say.
+      if (refusal !== null && reply.statusCode < 400) {
+        done(refusal)
+        return
+      }
+      const own = this.#share.open(caller)
+      own.add(payload.length)
+      reply.raw.once("close", () => own.close())
+      done(null, payload)
+    })
+  }
+
+  #refusal(caller: string, bytes: number): HttpError | null {
+    switch (this.#share.whyFull(caller, bytes)) {
+      case "caller":
+        return refuse(
+          "rate_limited",
+          "Your answers that have not been read take your share of the memory: read them, or ask for fewer at a time. The result of a run stays in its record",
+        )
+      case "all":
+        return refuse("overloaded", "The answers that have not been read take all the memory that they may")
+      case null:
+        return null
+    }
+  }
+}
