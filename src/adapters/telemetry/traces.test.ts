@@ -28,6 +28,8 @@ for (const [kind, name] of Object.entries({
   openai_compatible: "openai",
   openai_chat: "openai",
   anthropic: "anthropic",
+  anthropic_compatible: "anthropic",
+  cohere: "cohere",
   google: "gcp.gemini",
   mistral: "mistral_ai",
   xai: "x_ai",

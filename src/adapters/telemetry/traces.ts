@@ -299,6 +299,7 @@ export class RunTracer implements RunObserver {
 const providerNames: Readonly<Record<string, string>> = {
   openai_compatible: "openai",
   openai_chat: "openai",
+  anthropic_compatible: "anthropic",
   google: "gcp.gemini",
   mistral: "mistral_ai",
   xai: "x_ai",
