@@ -1,4 +1,5 @@
 import type { Program } from "../check/program.ts"
+import { LineMap } from "../source/line-map.ts"
 import type { Span } from "../source/span.ts"
 import type { Comment, Token } from "../syntax/token.ts"
 import { isBlockString } from "../syntax/token.ts"
@@ -11,10 +12,12 @@ export interface Fold extends Span {
 export function folding(program: Program): readonly Fold[] {
   const { text, tokens } = program.tree
   const folds: Fold[] = []
-  const open: Token[] = []
+  const open = new OpenBrackets()
   const strings: Token[] = []
+  const lines = new LineMap(text)
+  const lineOf = (offset: number): number => lines.position(offset).line
   const fold = (kind: Fold["kind"], start: number, end: number): void => {
-    if (hasLineBreak(text, start, end)) folds.push({ kind, start, end })
+    if (lineOf(start) < lineOf(end)) folds.push({ kind, start, end })
   }
   for (const token of tokens) {
     foldComments(text, token.comments, fold)
@@ -27,12 +30,8 @@ export function folding(program: Program): readonly Fold[] {
       case "}":
       case "]":
       case ")": {
-        // A closing bracket without an opening one is a mistake of the author; the blocks around it stay open.
-        const index = open.findLastIndex(({ kind }) => kind === closedBy[token.kind as "}" | "]" | ")"])
-        const opening = index < 0 ? undefined : open[index]
-        if (opening === undefined) break
-        open.length = index
-        fold("block", opening.end, token.start)
+        const opening = open.close(closedBy[token.kind as "}" | "]" | ")"])
+        if (opening !== undefined) fold("block", opening.end, token.start)
         break
       }
       case "string":
@@ -52,6 +51,32 @@ export function folding(program: Program): readonly Fold[] {
     }
   }
   return folds.sort((a, b) => a.start - b.start || b.end - a.end)
+}
+
+/** Brackets that are open. All of them are looked at once, however many there are of a kind. */
+class OpenBrackets {
+  readonly #tokens: Token[] = []
+  readonly #counts = new Map<string, number>()
+
+  push(token: Token): void {
+    this.#tokens.push(token)
+    this.#count(token.kind, 1)
+  }
+
+  /** The one that a closing bracket closes; those within it are a mistake of the author. Without any, the blocks around stay open. */
+  close(kind: "{" | "[" | "("): Token | undefined {
+    if ((this.#counts.get(kind) ?? 0) === 0) return undefined
+    let token: Token | undefined
+    do {
+      token = this.#tokens.pop()
+      if (token !== undefined) this.#count(token.kind, -1)
+    } while (token !== undefined && token.kind !== kind)
+    return token
+  }
+
+  #count(kind: string, by: number): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + by)
+  }
 }
 
 const closedBy = { "}": "{", "]": "[", ")": "(" } as const
@@ -86,12 +111,4 @@ function standsAlone(text: string, { start }: Span): boolean {
     if (unit !== " " && unit !== "\t" && unit !== "\uFEFF") return false
   }
   return true
-}
-
-function hasLineBreak(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === 10 || unit === 13) return true
-  }
-  return false
 }

@@ -8,6 +8,7 @@ import { semanticTokens } from "../editor/semantic-tokens.ts"
 import { symbols } from "../editor/symbols.ts"
 import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
 import { compile } from "../compile.ts"
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { formatText } from "../syntax/format.ts"
 import {
   toCodeAction,
@@ -180,10 +181,12 @@ export class LanguageServer implements Handler {
   /** The workflow of a test file: as the editor has it, else as it is stored. */
   #tested(test: string, path: string): TestedDocument | undefined {
     if (!URL.canParse(path, test)) return undefined
-    const uri = new URL(path, test).href
+    const { href: uri, host } = new URL(path, test)
     const open = this.#documents.get(uri)
-    const text = open?.text ?? this.#options.readFile?.(uri) ?? null
-    if (text === null) return undefined
+    // A file from elsewhere may name a machine of its author, which the system would log in to.
+    const isHere = host === URL.parse(test)?.host
+    const text = open?.text ?? (isHere ? this.#options.readFile?.(uri) : null) ?? null
+    if (text === null || text.length > maxSourceBytes) return undefined
     return { uri, text, program: open?.compiled.program ?? compile(text).program }
   }
 
@@ -210,6 +213,10 @@ export class LanguageServer implements Handler {
 }
 
 function diagnosticsOf(document: TextDocument): Lsp.Diagnostic[] {
+  if (document.isTooLarge) {
+    const message = `The file is too large: a workflow has at most ${maxSourceBytes / 1024 / 1024} MiB`
+    return [{ range: document.range({ start: 0, end: 0 }), severity: 1, source: "wire", message }]
+  }
   return document.compiled.diagnostics.map((one) => toDiagnostic(document, one))
 }
 
@@ -299,6 +306,7 @@ const answers: Readonly<Record<string, Answer>> = {
   },
 
   "textDocument/formatting": (document): Lsp.TextEdit[] | null => {
+    if (document.isTooLarge) return null
     const result = formatText(document.text)
     // Broken text is left alone; the diagnostics say what is wrong with it.
     if ("diagnostics" in result) return null

@@ -1,5 +1,6 @@
 import { visibleLines } from "../base/visible-text.ts"
-import { readFileSync } from "node:fs"
+import { readRegularFile } from "../compiler/read-regular-file.ts"
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { fileURLToPath } from "node:url"
 import { LanguageServer } from "./language-server.ts"
 
@@ -13,7 +14,7 @@ export async function serveStdio(version: string): Promise<number> {
       exit: (clean) => resolve(clean ? 0 : 1),
       readFile(uri) {
         try {
-          return readFileSync(fileURLToPath(uri), "utf8")
+          return readRegularFile(fileURLToPath(uri), maxSourceBytes)?.toString("utf8") ?? null
         } catch {
           return null
         }

@@ -79,3 +79,22 @@ test("random changes are those of the editor", () => {
     ),
   )
 })
+
+test("positions in a long line are those that counting from its start gives", () => {
+  const part = fc.constantFrom("a", "ä", "€", "😀", "😀😀", "\ud83d ", "\udc00 ")
+  const line = fc.array(part, { minLength: 300, maxLength: 600 }).map((parts) => parts.join(""))
+  fc.assert(
+    fc.property(line, fc.constantFrom("utf-8" as const, "utf-32" as const), (text, encoding) => {
+      const before = "ä\n"
+      const document = new TextDocument("a", `${before}${text}\n`, 1, encoding)
+      let offset = before.length
+      let counted = 0
+      for (const character of `${text}.`) {
+        assert.deepEqual(document.position(offset), { line: 1, character: counted })
+        counted += encoding === "utf-8" ? Buffer.byteLength(character) : 1
+        offset += character.length
+      }
+    }),
+    { numRuns: 20 },
+  )
+})

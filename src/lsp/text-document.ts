@@ -4,6 +4,7 @@ import { compileTests, isTestFile } from "../compile-tests.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { widthAt } from "../base/width-at.ts"
 import { LineMap } from "../source/line-map.ts"
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import type { Span } from "../source/span.ts"
 import type { Position, Range } from "./protocol.ts"
 
@@ -11,6 +12,15 @@ import type { Position, Range } from "./protocol.ts"
 export type PositionEncoding = "utf-16" | "utf-8" | "utf-32"
 
 let made = 0
+
+/** A place in a line, and its column as the client counts. */
+interface Mark {
+  readonly at: number
+  readonly character: number
+}
+
+/** A line has a mark after so many units: no more of it is counted for one position. */
+const marked = 256
 
 /** The workflow of a test file. */
 export interface TestedDocument {
@@ -38,6 +48,7 @@ export class TextDocument {
   readonly id = ++made
   readonly #encoding: PositionEncoding
   #lines: LineMap | undefined
+  readonly #marks = new Map<number, readonly Mark[]>()
   readonly #tested: Tested
   #compiled: CompiledDocument | undefined
 
@@ -55,7 +66,13 @@ export class TextDocument {
     this.#encoding = encoding
   }
 
+  /** Nothing but its length is looked at. */
+  get isTooLarge(): boolean {
+    return this.text.length > maxSourceBytes
+  }
+
   get compiled(): CompiledDocument {
+    if (this.isTooLarge) return (this.#compiled ??= { ...compile(""), tested: undefined })
     return (this.#compiled ??= this.isTest ? this.#compileTests() : { ...compile(this.text), tested: undefined })
   }
 
@@ -113,8 +130,36 @@ export class TextDocument {
   position(offset: number): Position {
     const { line, column } = this.lines.position(offset)
     if (this.#encoding === "utf-16") return { line: line - 1, character: column - 1 }
+    const end = this.lines.lineStart(line) + column - 1
+    const { at, character } = this.#markBefore(line, end)
+    return { line: line - 1, character: character + this.length(at, end) }
+  }
+
+  /** The last mark of a line that is not behind the offset. */
+  #markBefore(line: number, offset: number): Mark {
+    let marks = this.#marks.get(line)
+    if (marks === undefined) {
+      marks = this.#marksOf(line)
+      this.#marks.set(line, marks)
+    }
     const start = this.lines.lineStart(line)
-    return { line: line - 1, character: this.length(start, start + column - 1) }
+    let index = Math.min(Math.floor((offset - start) / marked), marks.length - 1)
+    // A mark stands behind a character that begins before its place.
+    if ((marks[index]?.at ?? 0) > offset) index--
+    return marks[index] ?? { at: start, character: 0 }
+  }
+
+  #marksOf(line: number): readonly Mark[] {
+    const start = this.lines.lineStart(line)
+    const end = this.#lineEnd(line - 1)
+    const marks: Mark[] = [{ at: start, character: 0 }]
+    let mark = { at: start, character: 0 }
+    for (let next = start + marked; next <= end; next += marked) {
+      const at = insideOf(this.text, next) === next ? next : next + 1
+      mark = { at, character: mark.character + this.length(mark.at, at) }
+      marks.push(mark)
+    }
+    return marks
   }
 
   range({ start, end }: Span): Range {
