@@ -221,7 +221,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "const seq = await broker.putOnce(broker.names.slot",
     to: "const seq: number | null = await broker.put(broker.names.slot",
     on: "nats",
-    seed: 5,
+    seed: 7,
   },
   {
     name: "an idempotency key in the broker can be taken twice",
@@ -297,7 +297,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "due_at: now + holdMs }",
     to: "due_at: now + 1e12 }",
     on: "nats",
-    seed: 66,
+    seed: 90,
   },
   {
     name: "a notice is lost with the process that parked its run",
@@ -313,7 +313,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "await this.#broker.put(names.question(run_id, entry.id), packFrame(entry, []))\n      await Promise.all([",
     to: "await Promise.all([\n        this.#broker.put(names.question(run_id, entry.id), packFrame(entry, [])),",
     on: "nats",
-    seed: 13_362,
+    seed: 14_634,
   },
   {
     name: "a change of the key forgets the runs",
@@ -329,7 +329,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "this.#final = wait <= 0",
     to: "this.#final = true",
     on: "nats",
-    seed: 92,
+    seed: 203,
   },
   {
     name: "SQLite commits events before what they cause",
@@ -337,7 +337,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "this.#remember(run, { fence, last, alone })\n    if (people",
     to: `this.#remember(run, { fence, last, alone })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
     on: "sqlite",
-    seed: 28,
+    seed: 55,
   },
   {
     name: "SQLite does not count the attempts of a notice",
