@@ -7,6 +7,7 @@ import { observeStore } from "../adapters/telemetry/observe-store.ts"
 import { logRuns } from "../adapters/telemetry/log-runs.ts"
 import type { RunObserver } from "../adapters/telemetry/run-observer.ts"
 import { timeFirstToken } from "../adapters/telemetry/time-first-token.ts"
+import { shareFields } from "../run/log/shared-fields.ts"
 import { timeStore } from "../adapters/telemetry/time-store.ts"
 import { errorStatus } from "../api/error-status.ts"
 import { TraceContexts } from "../adapters/telemetry/trace-contexts.ts"
@@ -111,7 +112,7 @@ export async function compose(
     ...(passesTraces ? [contexts] : []),
   ]
   const health = new Health(systemClock, log)
-  const timed = timeStore(opened.store, metrics.service.store, () => systemClock.monotonic())
+  const timed = timeStore(shareFields(opened.store), metrics.service.store, () => systemClock.monotonic())
   const watched = watchStore(timed, health, systemClock)
   const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
@@ -153,6 +154,7 @@ export async function compose(
     max_runs_per_caller: perCaller,
     memory: memoryBounds(settings.maxRuns, perCaller),
     max_waiting: settings.maxWaiting,
+    max_stored_per_caller: storedPerCaller(settings, opened.capacity),
     limits: {
       ...usualLimits,
       max_iterations: settings.maxIterations,
@@ -315,4 +317,14 @@ function usualShare({ apiKeys = [], host, maxRuns }: Settings): number {
   const names = new Set(apiKeys.map(({ name }) => name))
   const several = names.size > 1 || (names.size === 0 && !isLoopback(host))
   return several ? Math.ceil(maxRuns / 2) : maxRuns
+}
+
+/** Bytes of the store. The last of it is for the service itself: a full disk stops everything. */
+function storedPerCaller(settings: Settings, capacity: number | null): number {
+  const given = settings.maxStoredPerCaller
+  if (given !== undefined) return given === 0 ? Number.POSITIVE_INFINITY : given
+  if (capacity === null || capacity === 0) return Number.POSITIVE_INFINITY
+  // Without keys all callers are one.
+  const isShared = new Set((settings.apiKeys ?? []).map(({ name }) => name)).size > 1
+  return Math.floor(capacity * (isShared ? 0.5 : 0.9))
 }

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
+import { getHeapStatistics } from "node:v8"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../adapters/nats/broker.ts"
 import { backUp } from "../adapters/sqlite/back-up.ts"
@@ -31,6 +32,8 @@ export const isRefusal = (error: unknown): error is Error =>
 export interface OpenedStore {
   readonly store: RunStore
   readonly leaseMs: number
+  /** Bytes that it has room for, those that it holds included; null where that is not known. */
+  readonly capacity: number | null
   /** How the broker is, where there is one. */
   readonly broker: (() => BrokerHealth) | null
   /** Under way while the encryption key is being changed. */
@@ -49,7 +52,9 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   }
   if (store === "memory") {
     const memory = new MemoryStore(systemClock)
-    return { store: memory, leaseMs, broker: null, keyChange: null, remarks: [], warnings: [] }
+    // The rest is for runs under way and for what is in transit.
+    const capacity = getHeapStatistics().heap_size_limit / 2
+    return { store: memory, leaseMs, capacity, broker: null, keyChange: null, remarks: [], warnings: [] }
   }
   if (/^(nats|tls):/.test(store)) return openCluster(settings)
   if (store !== "sqlite") {
@@ -71,7 +76,16 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   const warn = (sentence: string): number => warnings.push(sentence)
   const sqlite = await openSqliteStore({ path, vault, clock: systemClock, warn })
   const { keyChange } = sqlite
-  return { store: sqlite, leaseMs, broker: null, keyChange, remarks: oldKeyRemarks(old, keyChange), warnings }
+  const remarks = oldKeyRemarks(old, keyChange)
+  return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, keyChange, remarks, warnings }
+}
+
+/** What is free on the disk, and what the database takes of it. Null where the file system does not say. */
+function capacityOf(folder: string, database: string): number | null {
+  const { bavail, bsize, blocks } = statfsSync(folder)
+  if (blocks === 0) return null
+  const taken = [database, `${database}-wal`].map((path) => (existsSync(path) ? statSync(path).size : 0))
+  return taken.reduce((sum, bytes) => sum + bytes, bavail * bsize)
 }
 
 function oldKeyRemarks(old: Uint8Array | null, keyChange: KeyChange | null): string[] {
@@ -142,6 +156,7 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
   return {
     store,
     leaseMs: clusterLeaseMs,
+    capacity: settings.natsMaxBytes ?? null,
     broker: () => store.health,
     keyChange: store.keyChange,
     remarks,

@@ -228,6 +228,12 @@ export const settingTable = {
   ),
   maxBody: setting("MAX_BODY", size(1), "8mb", "largest request"),
   maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
+  maxStoredPerCaller: setting(
+    "MAX_STORED_PER_CALLER",
+    size(0),
+    undefined,
+    "most bytes of the store that the runs of one caller take, 0 for no limit; else half of it where there are several callers",
+  ),
   maxRunMemory: setting(
     "MAX_RUN_MEMORY",
     size(1),

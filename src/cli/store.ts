@@ -108,6 +108,16 @@ function oldKey(under: number | null): string {
   return under === 0 ? "not needed" : `still needed for ${count(under, "stored thing")}`
 }
 
+/** What the runs of each caller take. */
+function storedBy({ stored }: StoreReport): string {
+  if (stored === null) return "not counted"
+  const parts = stored.slice(0, 3).map(({ caller, bytes }) => {
+    const size = `${Math.ceil(bytes / 1024)} KiB`
+    return caller === "" ? size : `${caller} ${size}`
+  })
+  return parts.length === 0 ? "nothing" : parts.join(", ")
+}
+
 function forPeople(report: StoreReport): string {
   const { runs, problems } = report
   const rows: [string, string][] = [
@@ -128,6 +138,7 @@ function forPeople(report: StoreReport): string {
         : `${report.notifications.pending} pending, ${report.notifications.settled} settled`,
     ],
     ["cached", count(report.cached_answers, "answer")],
+    ["stored", storedBy(report)],
     ["old key", oldKey(report.under_old_key)],
   ]
   const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`)

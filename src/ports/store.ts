@@ -243,6 +243,11 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
   cachePurge(caller: string, cache_key: string): Promise<number>
 
   /**
+   * Bytes that the caller's runs take which have ended or wait for people, about; those of others count when they get there. `sweep` frees them. A
+   * store that many machines share may count what this process has stored, and no more.
+   */
+  stored(caller: string): Promise<number>
+  /**
    * Deletes runs that ended before `ended_before`, and dead cache entries; says how many runs. A tombstone of each
    * stays for a good while.
    */

@@ -10,6 +10,7 @@ import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running
 import { endsRun } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import type { RunMemory } from "./memory-share.ts"
+import type { StoredRun } from "./stored-share.ts"
 import { whyNotResumable, writerFor, type LogWriter } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
@@ -61,6 +62,8 @@ export interface RunJob {
   readonly deadlines: Deadlines
   /** Counts what the run keeps with what others do. */
   readonly memory?: RunMemory
+  /** Counts what it adds to the store. */
+  readonly stored?: StoredRun
 }
 
 /**
@@ -113,6 +116,7 @@ class Run {
       most: limits.log_bytes,
       before: past.logBytes,
       patienceMs: limits.storePatienceMs,
+      stored: job.stored,
     })
     const redaction = redactor(request.secrets)
     this.#job = job

@@ -16,6 +16,7 @@ import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./memory-share.ts"
+import { StoredShare, type StoredRun } from "./stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
 import { announceTaken } from "./taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
@@ -33,6 +34,8 @@ export interface RunsSettings {
   readonly max_runs_per_caller?: number
   /** Most runs of one caller that wait for people; 10,000 unless set. */
   readonly max_waiting?: number
+  /** Most bytes of the store that the runs of one caller take; no limit unless set. */
+  readonly max_stored_per_caller?: number
   readonly limits: RunLimits
   /** What all runs may keep together; no bounds unless set. */
   readonly memory?: MemoryBounds
@@ -49,6 +52,7 @@ interface Job extends HeldRun {
   /** When this process took it, on the monotonic clock. */
   readonly takenAt: number
   readonly memory: RunMemory
+  readonly stored: StoredRun
   readonly ended: (end: LogEvent | null) => void
   readonly end: Promise<LogEvent | null>
 }
@@ -76,6 +80,7 @@ export class Runs {
   readonly #taken = new Tally()
   readonly #running = new Tally()
   readonly #memory: MemoryShare
+  readonly #stored: StoredShare
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   /** Between the check of capacity and the store's answer. */
@@ -88,6 +93,7 @@ export class Runs {
     this.#ports = ports
     this.#settings = settings
     this.#memory = new MemoryShare(settings.memory)
+    this.#stored = new StoredShare(ports.store, ports.clock, settings.max_stored_per_caller)
     this.#deadlines = new Deadlines(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
     const { owner, leaseMs, max_runs, max_queued } = settings
@@ -122,11 +128,18 @@ export class Runs {
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
     const { owner, leaseMs } = this.#settings
-    const refusal =
-      this.#whyNot(share, request.request) ?? (mayWait(plan) ? await this.#whyNotWait(request.caller) : null)
+    const { caller, idempotency } = request
+    const bytes = requestBytes(request.request)
+    let refusal = this.#whyNot(share, bytes)
+    const asked = refusal === null ? this.#stored.isFull(caller, bytes) : null
+    if (refusal === null && (asked !== null || mayWait(plan))) {
+      if ((await asked) === true) refusal = this.#storeFull()
+      if (mayWait(plan)) refusal ??= await this.#whyNotWait(caller)
+      // Others may have taken the room meanwhile.
+      refusal ??= this.#whyNot(share, bytes)
+    }
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.
-      const { caller, idempotency } = request
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
       return existing ?? { outcome: "refused", error: refusal }
     }
@@ -204,7 +217,8 @@ export class Runs {
     )
   }
 
-  #whyNot(share: string, request: RunRequest): WireError | null {
+  /** `bytes`: about what the run begins with. */
+  #whyNot(share: string, bytes: number): WireError | null {
     const { max_runs, max_queued } = this.#settings
     if (this.#draining) return stopping()
     const trouble = this.#ports.trouble?.() ?? null
@@ -216,7 +230,7 @@ export class Runs {
     if (this.#taken.of(share) >= most) {
       return refusal("rate_limited", `${most} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`)
     }
-    switch (this.#memory.whyFull(share, requestBytes(request))) {
+    switch (this.#memory.whyFull(share, bytes)) {
       case "all":
         return refusal("overloaded", "The runs under way take all the memory that they may")
       case "caller":
@@ -231,6 +245,15 @@ export class Runs {
     const { max_waiting = usualMaxWaiting } = this.#settings
     if ((await this.#ports.store.waiting(caller)) < max_waiting) return null
     return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
+  }
+
+  /** What a run leaves in the store stays until retention deletes it. */
+  #storeFull(): WireError {
+    return refusal(
+      "rate_limited",
+      `Your runs take the ${this.#stored.most} bytes of the store that one caller may use (WIRE_MAX_STORED_PER_CALLER): ` +
+        "wait until ended runs are deleted (WIRE_RETENTION)",
+    )
   }
 
   get #perCaller(): number {
@@ -327,8 +350,13 @@ export class Runs {
     const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
     const memory = this.#memory.open(run.share)
     // A run that is taken up again may be too much: it ends with the first value that it keeps.
-    memory.add(requestBytes(run.request))
-    const job: Job = { ...run, takenAt: this.#ports.clock.monotonic(), memory, ended: resolve, end: promise }
+    const bytes = requestBytes(run.request)
+    memory.add(bytes)
+    const stored = this.#stored.open(run.caller)
+    // That of a run that is taken up again was counted before.
+    if (run.resumed === null) stored.add(bytes, () => undefined)
+    const takenAt = this.#ports.clock.monotonic()
+    const job: Job = { ...run, takenAt, memory, stored, ended: resolve, end: promise }
     this.#jobs.set(job.held.lease.run_id, job)
     this.#taken.add(job.share)
     if (this.#mayRun(job.share)) this.#start(job, () => this.#runJob(job))
@@ -400,15 +428,26 @@ export class Runs {
     this.#jobs.delete(run_id)
     this.#taken.remove(job.share)
     job.memory.close()
+    job.stored.close()
     job.ended(end)
     this.#claims.left(run_id, end?.type === "run_waiting")
   }
 
-  #runJob({ plan, request, caller, created_at, held, resumed, takenAt, memory }: Job): Promise<LogEvent | null> {
+  #runJob({
+    plan,
+    request,
+    caller,
+    created_at,
+    held,
+    resumed,
+    takenAt,
+    memory,
+    stored,
+  }: Job): Promise<LogEvent | null> {
     const { lease, leave, gate } = held
     this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
     const deadlines = this.#deadlines
-    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory }
+    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory, stored }
     return run(job, this.#ports, this.#settings.limits)
   }
 

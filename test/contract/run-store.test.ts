@@ -66,6 +66,7 @@ function empty(path: string): void {
     "cache",
     "questions",
     "outbox",
+    "stored",
   ]) {
     database.exec(`DELETE FROM ${table}`)
   }

@@ -290,6 +290,10 @@ export class SimulatedStore implements RunStore {
     })
   }
 
+  stored(caller: string): Promise<number> {
+    return this.#send(() => this.#store.stored(caller))
+  }
+
   notices(run_id: string): Promise<Notice[]> {
     return this.#send(() => this.#store.notices(run_id))
   }

@@ -1,7 +1,9 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
+import { Tally } from "../../base/tally.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent, type Question } from "../../ports/events.ts"
+import { eventBytes } from "../../run/log/event-bytes.ts"
 import { usageAfter } from "../../run/usage-after.ts"
 import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { followLog } from "../../ports/follow-log.ts"
@@ -52,6 +54,8 @@ export class MemoryStore implements RunStore {
   readonly #questions: MemoryQuestions
   readonly #outcomeListeners = new Set<(run_id: string) => void>()
   readonly #outbox: MemoryOutbox
+  /** By caller, in bytes. */
+  readonly #stored = new Tally()
   #closed = false
 
   constructor(clock: Clock) {
@@ -125,6 +129,7 @@ export class MemoryStore implements RunStore {
     if (first.id !== run.events.length + 1) throw new OutOfSequence(lease.run_id, first.id, run.events.length)
 
     run.usage = events.reduce(usageAfter, run.usage)
+    for (const event of events) run.bytes += eventBytes(event)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
     this.#questions.appended(lease.run_id, run.caller, events)
@@ -133,7 +138,14 @@ export class MemoryStore implements RunStore {
     for (const bell of run.bells) bell.ring()
   }
 
+  /** What a run that has ended, or waits for people, takes of what its caller may store. */
+  #count(run: StoredRun): void {
+    this.#stored.add(run.caller, run.bytes - run.counted)
+    run.counted = run.bytes
+  }
+
   #park(run_id: string, run: StoredRun): void {
+    this.#count(run)
     run.fence++
     run.lease_until = Number.POSITIVE_INFINITY
     run.given_back = true
@@ -227,6 +239,7 @@ export class MemoryStore implements RunStore {
   }
 
   #finish(run_id: string, run: StoredRun, end: LogEvent): void {
+    this.#count(run)
     run.finished_at = Date.parse(end.at)
     run.fence++
     run.request = { ...run.request, secrets: {} }
@@ -348,6 +361,11 @@ export class MemoryStore implements RunStore {
     return this.#outbox.on(listener)
   }
 
+  async stored(caller: string): Promise<number> {
+    this.#checkOpen()
+    return this.#stored.of(caller)
+  }
+
   async sweep(ended_before: number): Promise<number> {
     this.#checkOpen()
     const now = this.#clock.now()
@@ -355,6 +373,7 @@ export class MemoryStore implements RunStore {
     for (const [run_id, run] of this.#runs) {
       if (run.finished_at === null || run.finished_at >= ended_before) continue
       this.#runs.delete(run_id)
+      this.#stored.add(run.caller, -run.counted)
       this.#questions.forget(run_id)
       this.#outbox.forget(run_id)
       if (run.idempotency !== null) this.#byKey.delete(run.idempotency.slot)

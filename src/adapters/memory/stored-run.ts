@@ -1,5 +1,6 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
+import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent, Usage } from "../../ports/events.ts"
 import { endStatus, openStatus, type ListedRun } from "../../ports/run-list.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
@@ -29,6 +30,9 @@ export interface StoredRun {
   /** Parked; `woken` from its wake on until it is claimed. */
   parked: "waiting" | "woken" | null
   usage: Usage
+  /** About what is stored of it, and how much of that counts for its caller. */
+  bytes: number
+  counted: number
 }
 
 /** `slot` is where the store finds the run by its idempotency key. */
@@ -51,6 +55,8 @@ export function newStoredRun(run: NewRun, slot: string | null, lease_until: numb
     given_back: false,
     parked: null,
     usage: noUsage,
+    bytes: memoryOf(run.request),
+    counted: 0,
   }
 }
 

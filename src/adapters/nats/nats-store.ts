@@ -3,6 +3,7 @@ import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent, Question } from "../../ports/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
+  LeaseLost,
   NoSuchRun,
   StoreFailure,
   type CreateOutcome,
@@ -48,6 +49,7 @@ import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
 import { aboutRun, endOf, openRequest, sealRequest } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
+import { StoredBytes } from "./stored-bytes.ts"
 import type { StreamSizes } from "./streams.ts"
 
 const readBytes = 1024 * 1024
@@ -90,6 +92,7 @@ export class NatsStore implements ClusterStore {
   readonly #claims: Claims
   readonly #entries: RunEntries
   readonly #own: OwnRuns
+  readonly #stored: StoredBytes
   #closed = false
   #shut: Promise<void> | null = null
 
@@ -100,6 +103,7 @@ export class NatsStore implements ClusterStore {
     this.#broker = broker
     this.#vault = vault
     this.#clock = clock
+    this.#stored = new StoredBytes(clock)
     this.#reader = new LogReader(broker, vault)
     this.#live = new LiveLogs(broker, this.#reader)
     this.#cancels = new Cancels(broker)
@@ -237,7 +241,24 @@ export class NatsStore implements ClusterStore {
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
     this.#checkOpen()
     checkAppend(events)
-    await this.#own.append(lease, events)
+    const { run_id } = lease
+    try {
+      await this.#own.append(lease, events)
+    } catch (error) {
+      if (error instanceof LeaseLost) this.#stored.left(run_id)
+      throw error
+    }
+    await this.#stored.appended(run_id, events, () => this.#callerOf(run_id))
+  }
+
+  /** Null where it cannot be known now. */
+  async #callerOf(run_id: string): Promise<string | null> {
+    try {
+      return (await this.#reader.head(run_id))?.facts.caller ?? null
+    } catch (error) {
+      if (error instanceof StoreFailure) return null
+      throw error
+    }
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
@@ -262,6 +283,7 @@ export class NatsStore implements ClusterStore {
 
   async release(lease: Lease): Promise<void> {
     this.#checkOpen()
+    this.#stored.left(lease.run_id)
     await this.#own.release(lease, holdMs.read)
   }
 
@@ -376,7 +398,14 @@ export class NatsStore implements ClusterStore {
 
   async sweep(ended_before: number): Promise<number> {
     this.#checkOpen()
-    return this.#retention.sweep(ended_before)
+    const swept = await this.#retention.sweep(ended_before)
+    this.#stored.swept(ended_before)
+    return swept
+  }
+
+  async stored(caller: string): Promise<number> {
+    this.#checkOpen()
+    return this.#stored.of(caller)
   }
 
   async probe(): Promise<void> {

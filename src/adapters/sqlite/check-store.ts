@@ -33,6 +33,8 @@ export interface StoreReport {
   readonly questions: { readonly open: number; readonly settled: number; readonly damaged: number } | null
   /** Notifications in the outbox; null in a database of another format. */
   readonly notifications: { readonly pending: number; readonly settled: number; readonly damaged: number } | null
+  /** The callers whose ended and waiting runs take the most, the largest first; null in a database of another format. */
+  readonly stored: readonly { readonly caller: string; readonly bytes: number }[] | null
   /** What is wrong, a sentence each; empty when all is well. */
   readonly problems: readonly string[]
 }
@@ -104,11 +106,17 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
       damaged_run_ids: damaged.slice(0, mostNamed),
       questions,
       notifications,
+      stored: format === currentVersion ? largestCallers(database) : null,
       problems,
     }
   } finally {
     database.close()
   }
+}
+
+function largestCallers(database: DatabaseSync): { caller: string; bytes: number }[] {
+  const rows = database.prepare("SELECT caller, bytes FROM stored ORDER BY bytes DESC, caller LIMIT ?").all(mostNamed)
+  return rows.map(({ caller, bytes }) => ({ caller: String(caller), bytes: Number(bytes) }))
 }
 
 export function logProblem(path: string, lost: number): string {

@@ -250,6 +250,10 @@ export class LogReader {
     return row === undefined ? null : openTaken(this.#vault, row)
   }
 
+  stored(caller: string): number {
+    return (this.#get("SELECT bytes FROM stored WHERE caller = ?", caller)?.["bytes"] as number | undefined) ?? 0
+  }
+
   /** When the first pending notice is due; null when there is none. */
   nextNotice(): number | null {
     const row = this.#get("SELECT min(due_at) AS due_at FROM outbox INDEXED BY outbox_due WHERE status = 'pending'")

@@ -167,6 +167,11 @@ export const migrations: readonly string[] = [
   `
   -- From here on the key of a run is bound to its caller. Releases before cannot open it.
   `,
+  `
+  -- What each caller's ended and waiting runs take, and each of them. Runs of releases before count for nothing.
+  ALTER TABLE runs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE stored (caller TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 export const currentVersion = migrations.length

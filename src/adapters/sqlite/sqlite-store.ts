@@ -380,6 +380,11 @@ export class SqliteStore implements RekeyedStore {
     return this.#changes.onNotice(listener)
   }
 
+  async stored(caller: string): Promise<number> {
+    this.#checkOpen()
+    return this.#reader.stored(caller)
+  }
+
   async sweep(ended_before: number): Promise<number> {
     this.#checkOpen()
     const now = this.#clock.now()

@@ -24,6 +24,13 @@ export function sweepRuns(sql: Sql, { ended_before, tombstone_until }: SweepOper
     text,
     tombstone_until,
   )
+  sql.run(
+    `UPDATE stored SET bytes = stored.bytes - freed.bytes
+     FROM (SELECT caller, sum(bytes) AS bytes FROM runs WHERE num IN ${listed} GROUP BY caller) AS freed
+     WHERE stored.caller = freed.caller`,
+    text,
+  )
+  sql.run("DELETE FROM stored WHERE bytes <= 0")
   forgetNotices(sql, text)
   sql.run(`DELETE FROM questions WHERE run IN ${listed}`, text)
   sql.run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?)`, text)

@@ -39,6 +39,17 @@ interface KnownRun {
   readonly last: number
   /** It has no row in the tables of questions and secrets. */
   readonly alone: boolean
+  /** What is stored of it: request, events, questions. */
+  readonly bytes: number
+}
+
+interface RunEnd {
+  readonly outcome: string | null
+  /** JSON; null where it stays as it is. */
+  readonly usage: string | null
+  readonly alone: boolean
+  /** Null where it is not known. */
+  readonly bytes: number | null
 }
 
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
@@ -209,7 +220,7 @@ export class Writer {
       this.#run("INSERT INTO events (run, last, body, kept) VALUES (?, ?, ?, ?)", num, last, events, kept)
     }
     this.#made.set(run_id, num)
-    this.#remember(num, { fence, last, alone: secrets === null || short })
+    this.#remember(num, { fence, last, alone: secrets === null || short, bytes: bytesOf([request, events, kept]) })
     return { outcome: "created", num, fence }
   }
 
@@ -222,6 +233,7 @@ export class Writer {
     const known = this.#known.get(run)
     const current = known?.fence === fence ? known : null
     const stored_last = current?.last ?? this.#lastEvent(run)
+    const bytes = (current?.bytes ?? this.#storedBytes(run)) + bytesOf(operation.blobs)
     // Fence and insert in one statement: asking first would cost as much again.
     const { changes } = this.#run(
       `INSERT INTO events (run, last, body, kept) SELECT ?1, ?2, ?3, ?4
@@ -238,11 +250,15 @@ export class Writer {
       return held === undefined ? "lease lost" : { stored_last }
     }
     const alone = current !== null && current.alone && people === undefined
-    this.#remember(run, { fence, last, alone })
+    this.#remember(run, { fence, last, alone, bytes })
     if (people !== undefined) this.#questions.appended(run, people, questions)
+    if (people?.waits === true) {
+      this.#count(run, bytes)
+      this.#run("UPDATE runs SET bytes = ? WHERE num = ?", bytes, run)
+    }
     if (caused !== null) addNotice(this.#sql, run, caused)
     const usage = operation.usage === null ? null : this.#usageAfter(run, operation.usage)
-    if (finished_at !== null) this.#finish(run, finished_at, operation.outcome, usage, alone)
+    if (finished_at !== null) this.#finish(run, finished_at, { outcome: operation.outcome, usage, alone, bytes })
     else if (usage !== null) this.#run("UPDATE runs SET usage = ? WHERE num = ?", usage, run)
     return "stored"
   }
@@ -255,6 +271,26 @@ export class Writer {
 
   #lastEvent(run: number): number {
     return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)?.["last"] as number
+  }
+
+  #storedBytes(run: number): number {
+    const found = this.#get(
+      `SELECT ifnull((SELECT length(body) FROM requests WHERE run = ?1), 0)
+         + ifnull((SELECT sum(length(body) + ifnull(length(kept), 0)) FROM events WHERE run = ?1), 0)
+         + ifnull((SELECT sum(length(body) + ifnull(length(answer), 0)) FROM questions WHERE run = ?1), 0) AS bytes`,
+      run,
+    )
+    return found?.["bytes"] as number
+  }
+
+  /** Counts what a run that has ended, or waits for people, takes of what its caller may store. Its row gets the same number. */
+  #count(run: number, bytes: number): void {
+    this.#run(
+      `INSERT INTO stored (caller, bytes) SELECT caller, ?2 - bytes FROM runs WHERE num = ?1
+       ON CONFLICT (caller) DO UPDATE SET bytes = stored.bytes + excluded.bytes`,
+      run,
+      bytes,
+    )
   }
 
   #remember(run: number, state: KnownRun): void {
@@ -274,7 +310,8 @@ export class Writer {
     if (changes === 0) return false
     const num = this.#numberOf(run_id) as number
     if (caused !== null) addNotice(this.#sql, num, caused)
-    this.#finish(num, finished_at, "failed", null, false)
+    const bytes = this.#known.get(num)?.bytes ?? null
+    this.#finish(num, finished_at, { outcome: "failed", usage: null, alone: false, bytes })
     return true
   }
 
@@ -285,13 +322,15 @@ export class Writer {
   }
 
   /** In one statement: each change of a row writes all of it again. */
-  #finish(run: number, finished_at: number, outcome: string | null, usage: string | null, alone: boolean): void {
+  #finish(run: number, finished_at: number, { outcome, usage, alone, bytes }: RunEnd): void {
+    if (bytes !== null) this.#count(run, bytes)
     this.#run(
-      `UPDATE runs SET finished_at = ?, outcome = ?, usage = ifnull(?, usage), fence = fence + 1, owner = NULL, holder = NULL,
+      `UPDATE runs SET finished_at = ?, outcome = ?, usage = ifnull(?, usage), bytes = ifnull(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
          lease_until = 0, waiting = 0, woken_at = NULL, secrets = NULL WHERE num = ?`,
       finished_at,
       outcome,
       usage,
+      bytes,
       run,
     )
     this.#residue = true
@@ -394,4 +433,8 @@ export class Writer {
   #all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[] {
     return this.#statements.get(sql).all(...values)
   }
+}
+
+function bytesOf(blobs: readonly (Uint8Array | null)[]): number {
+  return blobs.reduce((bytes, blob) => bytes + (blob?.length ?? 0), 0)
 }

@@ -5,6 +5,7 @@ import { isTerminal } from "../../ports/events.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { eventBytes } from "./event-bytes.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
+import type { StoredRun } from "../stored-share.ts"
 import { bytesOver } from "../value-size.ts"
 import type { Kept } from "./kept.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -53,6 +54,8 @@ export interface LogBounds {
   readonly most: number
   /** How long a store that fails is asked again: what was paid for is not thrown away at once. */
   readonly patienceMs?: number
+  /** Counts what the run adds to what its caller stores. */
+  readonly stored?: StoredRun | undefined
 }
 
 const unbounded: LogBounds = { before: 0, most: Number.POSITIVE_INFINITY }
@@ -79,6 +82,7 @@ export class RunLog {
   /** The size of the log, and of the largest that is allowed. */
   #bytes: number
   readonly #mostBytes: number
+  readonly #stored: StoredRun | undefined
   #pending: LogEvent[] = []
   /** About how many bytes they are. */
   #pendingBytes = 0
@@ -103,6 +107,7 @@ export class RunLog {
     this.#onFailure = onFailure
     this.#bytes = bounds.before
     this.#mostBytes = bounds.most
+    this.#stored = bounds.stored
     this.#patienceMs = bounds.patienceMs ?? 0
   }
 
@@ -162,11 +167,17 @@ export class RunLog {
 
   /** The event that is too much is still stored; the run ends with the next one. */
   #grow(bytes: number): void {
+    this.#stored?.add(bytes, () => this.#tooMuchStored())
     this.#bytes += bytes
     if (this.#bytes <= this.#mostBytes) return
     this.#onFailure(
       failure("limit_exceeded", "", `The log of the run is larger than ${this.#mostBytes} bytes (WIRE_MAX_RUN_LOG)`),
     )
+  }
+
+  #tooMuchStored(): void {
+    const sentence = `The runs of this caller take more than the ${this.#stored?.most ?? 0} bytes of the store that it may use`
+    this.#onFailure(failure("limit_exceeded", "", `${sentence} (WIRE_MAX_STORED_PER_CALLER)`))
   }
 
   #storedTo(id: number): Promise<void> {

@@ -87,6 +87,9 @@ function reusedAnswer(running: RunContext, step: string, question: NewQuestion):
   return output
 }
 
+/** Characters. A list shows the questions whole. */
+const longest = { question: 256 * 1024, to: 1_000 }
+
 async function prepare(
   running: RunContext,
   node: AskNode,
@@ -116,8 +119,11 @@ async function prepare(
     log.add("step_skipped", { step: node.id, ...(iteration === null ? {} : { iteration }) })
     return null
   }
-  const text = async (part: string, expression: AskNode["question"]): Promise<string> =>
-    toBoundedText(await evaluateEffects(expression, at(part), effects), at(part))
+  const text = async (part: "question" | "to", expression: AskNode["question"]): Promise<string> => {
+    const found = toBoundedText(await evaluateEffects(expression, at(part), effects), at(part))
+    if (found.length <= longest[part]) return found
+    throw failure("limit_exceeded", `${node.id}.${part}`, `\`${part}\` has more than ${longest[part]} characters`)
+  }
   const question: NewQuestion = {
     kind: "ask",
     name: node.name,

@@ -116,6 +116,13 @@ for (const store of ["memory", "sqlite"]) {
       assert.ok(inAnswered.questions.some(({ id }) => id === question.id))
     })
 
+    it("a question that is too long for people fails the run", async () => {
+      const source = asking().replace("Publish {{ input.title }}?", "{{ input.title }}{{ input.title }}")
+      const input = { title: "x".repeat(150_000) }
+      const error = await errorOf(await service.post("/execute", { workflow_source: source, input }))
+      assert.deepEqual([error.kind, error.issues[0]?.path], ["limit_exceeded", "ask.review.question"])
+    })
+
     it("replays the 202 of a run that waits", async () => {
       const key = { "idempotency-key": `replay-${store}` }
       const first = await started(service, asking(), key)
@@ -139,6 +146,8 @@ for (const store of ["memory", "sqlite"]) {
         const error = await errorOf(await answer(waiting.run_id, id, { answer: given }))
         assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", path])
       }
+      const long = await errorOf(await answer(waiting.run_id, id, { answer: { ...fits, note: "x".repeat(300_000) } }))
+      assert.deepEqual([long.status, long.kind, long.issues[0]?.path], [413, "payload_too_large", "answer"])
       const listed = (await (await service.get(`/execute/${waiting.run_id}/questions`)).json()) as Waiting
       assert.equal(onlyQuestion(listed).status, "open")
       for (const body of [

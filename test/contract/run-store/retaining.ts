@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { NoSuchRun, StoreFailure } from "../../../src/ports/store.ts"
+import { ann, aQuestion, asked, waits } from "./asking.ts"
 import { aRun, created, ended, from, happened, ids, leaseMs, owner, Reader, row, type OnBench } from "./material.ts"
 
 const hour = 3_600_000
@@ -32,6 +33,35 @@ export function retaining(onBench: OnBench): void {
     // A run that has not ended stays, however old.
     assert.equal(await other.sweep(start + 1_000 * day), 0)
     assert.equal((await row(store, running.run_id)).last_event_id, 1)
+  })
+
+  onBench("what a caller's ended and waiting runs take is counted until retention deletes them", async (bench) => {
+    const { store, clock } = bench
+    const large = "x".repeat(100_000)
+    assert.equal(await store.stored("ann"), 0)
+    const lease = await created(store, { caller: "ann" })
+    await store.append(lease, [happened(1, large), happened(2)])
+    // A run that goes on counts when it gets there.
+    assert.ok((await store.stored("ann")) < 1_000)
+    await store.append(lease, [
+      asked(3, aQuestion(lease.run_id, "q1", clock, { show: large })),
+      waits(4, ["q1"], clock),
+    ])
+    const waiting = await store.stored("ann")
+    assert.ok(waiting > 200_000 && waiting < 350_000, `${waiting} bytes`)
+    assert.equal(await store.stored("bob"), 0)
+    await store.answer(lease.run_id, "q1", ann)
+    const [claimed] = await store.claim(owner, 1, leaseMs)
+    assert.ok(claimed !== undefined)
+    await store.append(claimed, [happened(5, large), ended(6, iso(clock.now()))])
+    const all = await store.stored("ann")
+    assert.ok(all > waiting + 100_000 && all < waiting + 150_000, `${all} bytes, ${waiting} before`)
+    await store.append(await created(store, { caller: "bob" }), [happened(1, large), ended(2, iso(clock.now()))])
+    assert.ok((await store.stored("bob")) > 100_000)
+    assert.equal(await store.stored("ann"), all)
+    clock.advance(day)
+    await store.sweep(clock.now())
+    assert.deepEqual([await store.stored("ann"), await store.stored("bob")], [0, 0])
   })
 
   onBench("a follower of a run that is deleted gets the rest, or an error", async ({ store, other, clock }) => {
