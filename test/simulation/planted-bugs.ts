@@ -334,8 +334,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "SQLite commits events before what they cause",
     file: "src/adapters/sqlite/writer.ts",
-    from: "this.#remember(run, { fence, last, alone })\n    if (people",
-    to: `this.#remember(run, { fence, last, alone })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
+    from: "this.#remember(run, { fence, last, alone, bytes })\n    if (people",
+    to: `this.#remember(run, { fence, last, alone, bytes })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
     on: "sqlite",
     seed: 55,
   },
