@@ -32,6 +32,42 @@ crashes, containers, packages, MCP conformance. It starts with all of them once.
 
 /** @typedef {{ file: string, test: string, seed: number }} Failure */
 
+/** How far a round is, and how long the rest will take at the pace so far. */
+class Progress {
+  #startedAt = Date.now()
+  #done_s = 0
+  #ended = 0
+  /** @type {Map<string, number>} */
+  #running = new Map()
+  #count
+  expected_s
+
+  /** @param {readonly string[]} files */
+  constructor(files) {
+    this.#count = files.length
+    // Three files at a time share two cores.
+    this.expected_s = files.reduce((sum, file) => sum + partOf(file).soakSeconds, 0) / 2
+  }
+
+  /** @param {string} file */
+  started(file) {
+    this.#running.set(file, Date.now())
+  }
+
+  /** @param {string} file @param {boolean} isGood */
+  ended(file, isGood) {
+    const took_s = (Date.now() - (this.#running.get(file) ?? Date.now())) / 1000
+    this.#running.delete(file)
+    this.#ended++
+    this.#done_s += partOf(file).soakSeconds / 2
+    const elapsed_s = (Date.now() - this.#startedAt) / 1000
+    const left_s = (this.expected_s - this.#done_s) * (elapsed_s / Math.max(1, this.#done_s))
+    const now = [...this.#running.keys()].map((path) => path.replace(/^test\/|\.test\.tsx?$/g, "")).join(", ")
+    const left = this.#ended === this.#count ? "" : `; ${minutes(left_s)} left; running: ${now}`
+    return `${isGood ? "ok    " : "FAILED"} ${this.#ended}/${this.#count} ${file} (${took_s.toFixed(0)} s)${left}`
+  }
+}
+
 await main(async () => {
   const values = readOptions()
   if (values.help === true) {
@@ -106,7 +142,9 @@ async function runRound(files, seed, total) {
   process.env["SOAK_SEED"] = String(seed)
   process.env["FC_SEED"] = String(seed)
   const progress = new Progress(files)
-  console.log(`\n${files.length} files, seed ${seed}, about ${minutes(progress.expected_s)} on two free cores.`)
+  console.log(
+    `\n${files.length} ${files.length === 1 ? "file" : "files"}, seed ${seed}, about ${minutes(progress.expected_s)} on two free cores.`,
+  )
   /** What each file has printed. @type {Map<string, string>} */
   const printed = new Map()
   /** @type {Set<string>} */
@@ -115,7 +153,7 @@ async function runRound(files, seed, total) {
     const file = relative(root, ("file" in data ? data.file : undefined) ?? "")
     if (type === "test:stdout" || type === "test:stderr") {
       printed.set(file, ((printed.get(file) ?? "") + data.message).slice(-100_000))
-    } else if (type === "test:dequeue" && data.name === data.file) {
+    } else if (type === "test:dequeue" && data.name === file) {
       progress.started(file)
     } else if (type === "test:pass" && isTest(data)) {
       if (data.skip === undefined) total.passed++
@@ -127,47 +165,11 @@ async function runRound(files, seed, total) {
       total.failures.push({ file, test: data.name, seed })
       const { cause } = data.details.error
       console.log(`\nFAILED ${file}: ${data.name}\n${typeof cause === "string" ? cause : inspect(cause)}`)
-    } else if (type === "test:complete" && data.name === data.file) {
+    } else if (type === "test:complete" && data.name === file) {
       if (failed.has(file) && printed.has(file)) console.log(`\nWhat ${file} printed:\n${printed.get(file)}`)
       printed.delete(file)
       console.log(progress.ended(file, !failed.has(file)))
     }
-  }
-}
-
-/** How far a round is, and how long the rest will take at the pace so far. */
-class Progress {
-  #startedAt = Date.now()
-  #done_s = 0
-  #ended = 0
-  /** @type {Map<string, number>} */
-  #running = new Map()
-  #count
-  expected_s
-
-  /** @param {readonly string[]} files */
-  constructor(files) {
-    this.#count = files.length
-    // Three files at a time share two cores.
-    this.expected_s = files.reduce((sum, file) => sum + partOf(file).soakSeconds, 0) / 2
-  }
-
-  /** @param {string} file */
-  started(file) {
-    this.#running.set(file, Date.now())
-  }
-
-  /** @param {string} file @param {boolean} isGood */
-  ended(file, isGood) {
-    const took_s = (Date.now() - (this.#running.get(file) ?? Date.now())) / 1000
-    this.#running.delete(file)
-    this.#ended++
-    this.#done_s += partOf(file).soakSeconds / 2
-    const elapsed_s = (Date.now() - this.#startedAt) / 1000
-    const left_s = (this.expected_s - this.#done_s) * (elapsed_s / Math.max(1, this.#done_s))
-    const now = [...this.#running.keys()].map((path) => path.replace(/^test\/|\.test\.tsx?$/g, "")).join(", ")
-    const left = this.#ended === this.#count ? "" : `; ${minutes(left_s)} left; running: ${now}`
-    return `${isGood ? "ok    " : "FAILED"} ${this.#ended}/${this.#count} ${file} (${took_s.toFixed(0)} s)${left}`
   }
 }
 

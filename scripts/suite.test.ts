@@ -7,9 +7,9 @@ import { allFiles, inOrder, isOfSoak, isSoakOnly, partOf, takesSeed } from "./su
 const files = allFiles()
 
 function soak(...args: string[]): { readonly code: number | null; readonly out: string; readonly err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, "soak.mjs"), ...args], {
-    encoding: "utf8",
-  })
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const command = [join(import.meta.dirname, "soak.mjs"), ...args]
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", env })
   return { code: status, out: stdout, err: stderr }
 }
 
@@ -35,6 +35,14 @@ test("the soak lists what it would run, all of it or a part", () => {
     some.toSorted(),
     files.filter((file) => (partOf(file).name === "crash" && isOfSoak(file)) || file.startsWith("test/hostile/fuzz")),
   )
+})
+
+test("the soak says how far it is, what it found, and which seed it had", () => {
+  const { code, out } = soak("--seed", "7", "--only", "src/base/edit-distance.test.ts")
+  assert.equal(code, 0, out)
+  assert.match(out, /^1 files?, seed 7, about \d+ s on two free cores\.$/m)
+  assert.match(out, /^ok {5}1\/1 src\/base\/edit-distance\.test\.ts \(\d+ s\)$/m)
+  assert.match(out, /^Nothing failed\.\n\n\d+ passed, 0 failed, 0 skipped$/m)
 })
 
 test("what the soak cannot do, it says in one line", () => {

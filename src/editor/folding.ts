@@ -30,7 +30,7 @@ export function folding(program: Program): readonly Fold[] {
       case "}":
       case "]":
       case ")": {
-        const opening = open.close(closedBy[token.kind as "}" | "]" | ")"])
+        const opening = open.close(closedBy[token.kind])
         if (opening !== undefined) fold("block", opening.end, token.start)
         break
       }
