@@ -1,3 +1,4 @@
+import { isoTime } from "../../src/base/iso-time.ts"
 import { spawn, type ChildProcess } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -119,11 +120,14 @@ export async function followRun(
   const events: SeenEvent[] = []
   let run_id = ""
   let connections = 0
+  let doing = ""
+  let trouble = ""
   while (!signal.aborted) {
     const address = pick()
     try {
       if (address === "") throw new Error("no replica is there")
       connections++
+      doing = `asked ${address} at ${isoTime(Date.now())}`
       const silence = new AbortController()
       const answer = await ask(
         address,
@@ -133,6 +137,7 @@ export async function followRun(
         key,
         AbortSignal.any([signal, silence.signal]),
       )
+      doing = `reading from ${address} since ${isoTime(Date.now())}`
       run_id = answer.headers.get("x-service-run-id") ?? run_id
       if (answer.status >= 400 && answer.status < 500) throw new Refusal(`${answer.status} ${await answer.text()}`)
       if (answer.status !== 200 || answer.body === null) throw new Error(`${answer.status} ${await answer.text()}`)
@@ -141,11 +146,15 @@ export async function followRun(
         if (/^workflow_(completed|failed|cancelled)$/.test(event.type)) return { run_id, events, connections }
       }
     } catch (error) {
-      if (signal.aborted || error instanceof Refusal) throw error
+      if (error instanceof Refusal) throw error
+      trouble = String(error)
     }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error(`Run ${run_id} (${key}) did not end; last event ${events.at(-1)?.id} ${events.at(-1)?.type}`)
+  const last = events.at(-1)
+  throw new Error(
+    `Run ${run_id} (${key}) did not end; last event ${last?.id} ${last?.type}; ${connections} connections, ${doing}, ${trouble}`,
+  )
 }
 
 class Refusal extends Error {}
