@@ -91,7 +91,8 @@ export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promis
       troubleBrokers(broker.nodes, chance(seed + 1), going, deeds),
     ])
     trouble.catch(() => undefined)
-    const giveUp = AbortSignal.timeout(ms + 100_000)
+    // All runs end. How soon depends on the machine: a client whose request got lost waits for minutes before it asks again.
+    const giveUp = AbortSignal.timeout(ms + 600_000)
     const clients = Array.from({ length: runs }, async (_, n) => {
       const random = chance(seed * 1_000 + n)
       const pick = (): string => {
