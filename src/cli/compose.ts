@@ -7,7 +7,7 @@ import { observeStore } from "../adapters/telemetry/observe-store.ts"
 import { logRuns } from "../adapters/telemetry/log-runs.ts"
 import type { RunObserver } from "../adapters/telemetry/run-observer.ts"
 import { timeFirstToken } from "../adapters/telemetry/time-first-token.ts"
-import { shareFields } from "../run/log/shared-fields.ts"
+import { shareParts } from "../run/log/shared-parts.ts"
 import { timeStore } from "../adapters/telemetry/time-store.ts"
 import { errorStatus } from "../api/error-status.ts"
 import { TraceContexts } from "../adapters/telemetry/trace-contexts.ts"
@@ -112,7 +112,7 @@ export async function compose(
     ...(passesTraces ? [contexts] : []),
   ]
   const health = new Health(systemClock, log)
-  const timed = timeStore(shareFields(opened.store), metrics.service.store, () => systemClock.monotonic())
+  const timed = timeStore(shareParts(opened.store), metrics.service.store, () => systemClock.monotonic())
   const watched = watchStore(timed, health, systemClock)
   const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)

@@ -40,14 +40,9 @@ export class StoredShare {
   open(caller: string): StoredRun {
     return new StoredRun({
       most: this.most,
-      add: (bytes) => {
-        this.#open.add(caller, bytes)
-        return this.#takenBy(caller) <= this.most * grace
-      },
-      check: async () => {
-        await this.#ask(caller)
-        return this.#takenBy(caller) <= this.most * grace
-      },
+      add: (bytes) => this.#open.add(caller, bytes),
+      hasRoom: (bytes) => this.#takenBy(caller) + bytes <= this.most * grace,
+      ask: () => this.#ask(caller),
       close: (bytes) => this.#closed(caller, bytes),
     })
   }
@@ -78,10 +73,11 @@ export class StoredShare {
 
 interface OwnShare {
   readonly most: number
-  /** False: the caller seems to have too much. */
-  add(bytes: number): boolean
-  /** Asks the store. False: the caller has too much. */
-  check(): Promise<boolean>
+  add(bytes: number): void
+  /** By what the store has said last. */
+  hasRoom(bytes: number): boolean
+  /** Asks the store what it has. */
+  ask(): Promise<void>
   close(bytes: number): void
 }
 
@@ -100,20 +96,27 @@ export class StoredRun {
     return this.#share.most
   }
 
-  /** Counts more, and calls back where the caller has too much: the store is asked first, since it may have deleted runs meanwhile. */
+  /** Counts more, and calls back where the caller has too much. */
   add(bytes: number, onFull: () => void): void {
     if (this.most === Number.POSITIVE_INFINITY) return
     this.#bytes += bytes
-    if (this.#share.add(bytes) || this.#isChecking) return
+    this.#share.add(bytes)
+    if (this.#share.hasRoom(0) || this.#isChecking) return
     this.#isChecking = true
-    this.#share
-      .check()
+    this.hasRoom(0)
       .then((hasRoom) => {
         if (!hasRoom) onFull()
       })
       // A store that fails is reported by those who write to it.
       .catch(() => undefined)
       .finally(() => (this.#isChecking = false))
+  }
+
+  /** Whether the caller may store so much more. The store is asked before anyone is refused: it may have deleted runs meanwhile. */
+  async hasRoom(bytes: number): Promise<boolean> {
+    if (this.#share.hasRoom(bytes)) return true
+    await this.#share.ask()
+    return this.#share.hasRoom(bytes)
   }
 
   /** The run has ended, waits, or goes on elsewhere. */

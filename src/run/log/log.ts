@@ -5,6 +5,7 @@ import { isTerminal } from "../../ports/events.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { eventBytes } from "./event-bytes.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
+import { SharedParts } from "./shared-parts.ts"
 import type { StoredRun } from "../stored-share.ts"
 import { bytesOver } from "../value-size.ts"
 import type { Kept } from "./kept.ts"
@@ -83,6 +84,8 @@ export class RunLog {
   #bytes: number
   readonly #mostBytes: number
   readonly #stored: StoredRun | undefined
+  /** Made for the first question. */
+  #shared: SharedParts | null = null
   #pending: LogEvent[] = []
   /** About how many bytes they are. */
   #pendingBytes = 0
@@ -127,8 +130,20 @@ export class RunLog {
     if (recordsWork.has(type)) this.#workId = event.id
     const bytes = eventBytes(event)
     this.#push(event, bytes)
-    if (!isTerminal(type)) this.#grow(bytes)
+    if (!isTerminal(type)) this.#grow(bytes, type === "question_asked" ? this.#questionBytes(event) : bytes)
     return event
+  }
+
+  /** Rejects where so much more does not fit: what is added in one turn of the event loop is stored whole. */
+  async checkRoom(bytes: number, storedBytes: number): Promise<void> {
+    if (this.#bytes + bytes > this.#mostBytes) throw this.#tooLong()
+    if (this.#stored !== undefined && !(await this.#stored.hasRoom(storedBytes))) throw this.#tooMuchStored()
+  }
+
+  /** What is stored of a question: not what earlier ones have shown. */
+  #questionBytes(event: LogEvent): number {
+    this.#shared ??= new SharedParts()
+    return this.#shared.bytesOf(event.id, event.data)
   }
 
   /** Pieces of one answer that come faster than the store takes them are joined. */
@@ -166,18 +181,20 @@ export class RunLog {
   }
 
   /** The event that is too much is still stored; the run ends with the next one. */
-  #grow(bytes: number): void {
-    this.#stored?.add(bytes, () => this.#tooMuchStored())
+  #grow(bytes: number, storedBytes = bytes): void {
+    this.#stored?.add(storedBytes, () => this.#onFailure(this.#tooMuchStored()))
     this.#bytes += bytes
-    if (this.#bytes <= this.#mostBytes) return
-    this.#onFailure(
-      failure("limit_exceeded", "", `The log of the run is larger than ${this.#mostBytes} bytes (WIRE_MAX_RUN_LOG)`),
-    )
+    if (this.#bytes > this.#mostBytes) this.#onFailure(this.#tooLong())
   }
 
-  #tooMuchStored(): void {
+  #tooLong(): Error {
+    const sentence = `The log of the run is larger than ${this.#mostBytes} bytes (WIRE_MAX_RUN_LOG)`
+    return failure("limit_exceeded", "", sentence)
+  }
+
+  #tooMuchStored(): Error {
     const sentence = `The runs of this caller take more than the ${this.#stored?.most ?? 0} bytes of the store that it may use`
-    this.#onFailure(failure("limit_exceeded", "", `${sentence} (WIRE_MAX_STORED_PER_CALLER)`))
+    return failure("limit_exceeded", "", `${sentence} (WIRE_MAX_STORED_PER_CALLER)`)
   }
 
   #storedTo(id: number): Promise<void> {

@@ -36,10 +36,11 @@ export async function askPeople(
     const item = iteration === null || items === null ? null : (items[iteration] ?? null)
     places.push(await prepare(running, node, schema, iteration, item))
   }
-  running.questions.checkRoom(
-    places.filter((place) => place !== null && "question" in place && "name" in place.question).length,
-    node.id,
+  const added = places.flatMap((place) =>
+    place !== null && "question" in place && "name" in place.question ? [place.question] : [],
   )
+  await running.questions.checkSize(added)
+  running.questions.checkRoom(added.length, node.id)
   // All in one turn of the event loop, so that they are stored together.
   const asked = places.map((place, index) => {
     if (place === null || "answer" in place) return place

@@ -1,4 +1,5 @@
 import { isoTime } from "../../base/iso-time.ts"
+import { memoryOf } from "../../base/memory-of.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Chance } from "../../ports/chance.ts"
@@ -8,6 +9,7 @@ import type { StoredOutcome } from "../../ports/questions.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { Kept } from "../log/kept.ts"
 import type { RunLog } from "../log/log.ts"
+import { SharedParts } from "../log/shared-parts.ts"
 import type { QuestionOutcome, QuestionPast } from "../log/replay-state.ts"
 import type { Redactor } from "../secrets/redact.ts"
 import { takeOutcomes } from "./take-outcomes.ts"
@@ -63,6 +65,14 @@ export class Questions {
   checkRoom(more: number, path: string): void {
     if (this.#waiting.size + more <= mostOpen) return
     throw failure("limit_exceeded", path, `At most ${mostOpen} questions of a run may be open at a time`)
+  }
+
+  /** Rejects where the log or the store has no room for these together. */
+  async checkSize(questions: readonly NewQuestion[]): Promise<void> {
+    const shared = new SharedParts()
+    const fresh = questions.map((question, at) => shared.bytesOf(at, question))
+    const sum = (sizes: readonly number[]): number => sizes.reduce((all, bytes) => all + bytes, 0)
+    await this.#parts.log.checkRoom(sum(questions.map(memoryOf)), sum(fresh))
   }
 
   ask({ expires_seconds, ...asked }: NewQuestion, kept: Kept<"question_asked">): QuestionPast {

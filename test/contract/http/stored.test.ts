@@ -49,8 +49,9 @@ for (const store of ["memory", "sqlite"]) {
     it("a run that would take too much fails, and says so", async () => {
       const settings = { STORE: store, DATA_DIR: join(directory, `${store}-run`), MAX_STORED_PER_CALLER: "1mb" }
       const service = await startService(settings)
+      // Each question has another text.
       const source = `input { items: [integer]  text: string }
-ask review for item in input.items { question: "{{ item }}?"  show: { item: item  text: input.text }  output { fine: boolean } }
+ask review for item in input.items { question: "{{ item }}? {{ input.text }}"  output { fine: boolean } }
 output { answers: ask.review.**.fine }`
       const input = { items: Array.from({ length: 20 }, (_, at) => at), text: "x".repeat(100_000) }
       const { status, kind, message } = await errorOf(
@@ -58,6 +59,10 @@ output { answers: ask.review.**.fine }`
       )
       assert.deepEqual([status, kind], [422, "limit_exceeded"])
       assert.match(message, /more than the 1048576 bytes of the store .*WIRE_MAX_STORED_PER_CALLER/)
+      // None was asked, and none is stored.
+      const { runs } = (await (await service.get("/runs")).json()) as { runs: { run_id: string }[] }
+      const asked = await service.get(`/execute/${runs[0]?.run_id ?? ""}/questions`)
+      assert.deepEqual(await asked.json(), { questions: [], next: null })
     })
   })
 }
@@ -73,18 +78,18 @@ describe("what is stored", () => {
     assert.equal((await second.post("/execute", body, of("bob"))).status, 200)
   })
 
-  it("of 600 questions that show the same is stored once", async () => {
+  it("of 600 questions that show the same is stored once, and counted once", async () => {
     const folder = join(directory, "shared")
-    const service = await startService({ STORE: "sqlite", DATA_DIR: folder })
+    const service = await startService({ STORE: "sqlite", DATA_DIR: folder, MAX_STORED_PER_CALLER: "10mb" })
     const source = `input { items: [integer]  text: string }
-ask review for item in input.items { question: "{{ item }}?"  show: { text: input.text }  output { fine: boolean } }
+ask review for item in input.items { question: "{{ item }}?"  show: { item: item  text: input.text }  output { fine: boolean } }
 output { answers: ask.review.**.fine }`
     const text = "x".repeat(200_000)
     const input = { items: Array.from({ length: 600 }, (_, at) => at), text }
     const response = await service.post("/execute", { workflow_source: source, input })
     assert.equal(response.status, 202)
     const { questions, run_id } = (await response.json()) as WaitingAnswer
-    assert.deepEqual(questions.at(-1)?.show, { text })
+    assert.deepEqual(questions.at(-1)?.show, { item: 4, text })
     const bytes = ["wireworks.db", "wireworks.db-wal"].reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
     assert.ok(bytes < 10_000_000, `${bytes} bytes`)
     const record = await service.get(`/execute/${run_id}`)
