@@ -39,6 +39,7 @@ test("the defaults", () => {
     maxRunsPerCaller: undefined,
     maxBody: 8_388_608,
     maxRunLog: 536_870_912,
+    maxStoredPerCaller: undefined,
     maxRunMemory: 134_217_728,
     rateLimit: 1000,
     traceHosts: "none",
