@@ -7,6 +7,8 @@ import { isHidden, whyNotName } from "./workflow-name.ts"
 const extension = ".wire"
 /** More is not a folder of workflows but a mistake, such as `wire serve /`. */
 const mostFiles = 10_000
+/** Links may show one folder under many names: so many workflows, folders and links are looked at, by whatever name. */
+const mostEntries = 40_000
 const deepest = 32
 
 /** A file that may be served. */
@@ -24,6 +26,8 @@ export interface RefusedFile {
 }
 
 export interface FolderScan {
+  /** The folder itself, without links. */
+  readonly root: string
   readonly files: readonly FoundFile[]
   readonly refused: readonly RefusedFile[]
   /** Every folder that was looked into. */
@@ -36,11 +40,17 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   const files: FoundFile[] = []
   const refused: RefusedFile[] = []
   const folders: string[] = []
+  let entriesSeen = 0
+  let isFull = false
 
   const refuse = (name: string, code: WorkflowIssue["code"], message: string, hint?: string): void => {
     refused.push({ name, issue: { code, severity: "error", path: "", message, ...(hint !== undefined && { hint }) } })
   }
-  const isInside = (path: string): boolean => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
+  /** Said once: there may be millions of them. */
+  const refuseMore = (name: string, message: string): void => {
+    if (!isFull) refuse(name, "workflow-count", message)
+    isFull = true
+  }
 
   const addFile = (name: string, path: string, facts: Stats): void => {
     const reason = whyNotName(name)
@@ -49,7 +59,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
     } else if (files.length < mostFiles) {
       files.push({ name, path, stamp: stampOf(facts) })
     } else {
-      refuse(name, "workflow-count", `A folder can have at most ${mostFiles} workflows`)
+      refuseMore(name, `A folder can have at most ${mostFiles} workflows: this one, and maybe others, are not served`)
     }
   }
 
@@ -72,7 +82,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
       return
     }
     if (!facts.isDirectory() && !(isSource && facts.isFile())) return
-    if (!isInside(target)) {
+    if (!isInside(root, target)) {
       refuse(shown, "workflow-link", "The link points outside the folder", "Copy what it points to into the folder.")
     } else if (!facts.isDirectory()) {
       addFile(shown, path, facts)
@@ -83,12 +93,11 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   }
 
   const add = async (entry: Dirent, folderPath: string, prefix: string, above: readonly string[]): Promise<void> => {
-    if (isHidden(entry.name) || entry.name.endsWith(`.test${extension}`)) return
     const path = join(folderPath, entry.name)
     const name = prefix === "" ? entry.name : `${prefix}/${entry.name}`
     if (entry.isSymbolicLink()) await addLink(name, path, above)
     else if (entry.isDirectory()) await walk(path, path, name, above)
-    else if (entry.isFile() && entry.name.endsWith(extension)) {
+    else {
       const facts = await stat(path).catch(() => null)
       // Deleted since.
       if (facts !== null) addFile(name.slice(0, -extension.length), path, facts)
@@ -96,7 +105,12 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   }
 
   const walk = async (path: string, real: string, prefix: string, above: readonly string[]): Promise<void> => {
-    if (above.length >= deepest || folders.length >= mostFiles) return
+    if (above.length >= deepest) return
+    if (folders.length >= mostFiles || entriesSeen >= mostEntries) {
+      const most = `At most ${mostFiles} folders are looked into, with ${mostEntries} workflows, folders and links in them`
+      refuseMore(prefix, `${most}: this one, and maybe others, are not`)
+      return
+    }
     let entries: Dirent[]
     try {
       entries = await readdir(path, { withFileTypes: true })
@@ -107,12 +121,35 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
       return
     }
     folders.push(path)
-    await Promise.all(entries.map((entry) => add(entry, path, prefix, [...above, real])))
+    const wanted = entries.filter(isOfInterest)
+    const looked = wanted.slice(0, Math.max(0, mostEntries - entriesSeen))
+    entriesSeen += wanted.length
+    if (looked.length < wanted.length) {
+      refuseMore(
+        prefix === "" ? "." : prefix,
+        `At most ${mostEntries} workflows, folders and links are looked at: some in this folder are not`,
+      )
+    }
+    const here = [...above, real]
+    await Promise.all(looked.filter((entry) => entry.isFile()).map((entry) => add(entry, path, prefix, here)))
+    // One after the other: thousands of folders side by side would keep the event loop busy with what they hold.
+    for (const entry of looked) if (!entry.isFile()) await add(entry, path, prefix, here)
   }
 
   await walk(root, root, "", [])
   const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
-  return { files: files.sort(byName), refused: refused.sort(byName), folders }
+  return { root, files: files.sort(byName), refused: refused.sort(byName), folders }
+}
+
+/** It may be a workflow, or lead to one. */
+function isOfInterest(entry: Dirent): boolean {
+  if (isHidden(entry.name) || entry.name.endsWith(`.test${extension}`)) return false
+  return entry.isDirectory() || entry.isSymbolicLink() || (entry.isFile() && entry.name.endsWith(extension))
+}
+
+/** Whether a path without links is in a folder without links, or is the folder. */
+export function isInside(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
 function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {

@@ -65,10 +65,13 @@ export class WorkflowFolder {
   readonly #sightings = new Map<string, Sighting>()
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #listeners = new Set<() => void>()
+  /** The folder without links, as it was found last. */
+  #root = ""
   #shown: ReadonlyMap<string, NamedWorkflow> | null = null
   #poll: NodeJS.Timeout | null = null
   #again: NodeJS.Timeout | null = null
   #scanning: Promise<void> | null = null
+  #restsUntil = 0
   #changedMeanwhile = false
   #unreadable = false
   #loaded = false
@@ -85,6 +88,7 @@ export class WorkflowFolder {
   static async open(options: FolderOptions): Promise<WorkflowFolder> {
     const folder = new WorkflowFolder(options)
     const scan = await scanFolder(options.folder)
+    folder.#root = scan.root
     folder.#takeRefused(scan)
     folder.#watchAll(scan)
     folder.ready = folder.#load(scan).catch((error: unknown) => options.bug(error))
@@ -107,7 +111,7 @@ export class WorkflowFolder {
     for (const { name, issues } of this.list()) this.#tellIssues(name, issues)
     this.#loaded = true
     if (this.#closed) return
-    this.#poll = setInterval(() => this.#look(), this.#options.pollMs ?? usualPollMs).unref()
+    this.#poll = setInterval(() => this.#lookNowAndThen(), this.#options.pollMs ?? usualPollMs).unref()
     this.#look()
   }
 
@@ -144,6 +148,11 @@ export class WorkflowFolder {
     await this.#scanning
   }
 
+  /** Without a reason to: not while it is looked at, and in a folder that takes long not again and again. */
+  #lookNowAndThen(): void {
+    if (this.#scanning === null && performance.now() >= this.#restsUntil) this.#look()
+  }
+
   /** Looks at the folder now; once more after a look that is under way. */
   #look(work: () => Promise<void> = () => this.#rescan()): void {
     if (this.#closed || !this.#loaded) return
@@ -163,8 +172,10 @@ export class WorkflowFolder {
 
   async #rescan(): Promise<void> {
     let scan: FolderScan
+    const began = performance.now()
     try {
       scan = await scanFolder(this.#options.folder)
+      this.#root = scan.root
       if (this.#unreadable) this.#options.tell("", "The folder of workflows can be read again", "info")
       this.#unreadable = false
     } catch {
@@ -174,6 +185,7 @@ export class WorkflowFolder {
       return
     }
     const now = performance.now()
+    this.#restsUntil = now + 10 * (now - began)
     for (const file of scan.files) {
       if (this.#stamps.get(file.name) === file.stamp) this.#sightings.delete(file.name)
       else if (this.#isQuiet(file.name, file, quietMs, now)) await this.#take(file, "quiet")
@@ -205,7 +217,7 @@ export class WorkflowFolder {
 
   async #take(file: FoundFile, when: "now" | "quiet"): Promise<void> {
     const { name, path, stamp } = file
-    const read = await readWorkflow(path)
+    const read = await readWorkflow(path, this.#root)
     if (read === null) return
     // Written to while it was read: looked at again.
     if (when === "quiet" && (await currentStamp(path)) !== stamp) return
