@@ -27,7 +27,9 @@ function found(source: string): string[] {
   const lines = steered.flatMap(({ places }) =>
     places.flatMap(({ names, path }) => names.map((name) => `${path} ${name}`)),
   )
-  assert.deepEqual(new Set(steered.flatMap(({ sent }) => sent)), new Set(lines.map((line) => line.split(" ")[1])))
+  const all = program.secrets?.type.fields.map(({ name }) => name) ?? []
+  const sent = steered.flatMap((route) => (route.sent === "all" ? all : route.sent))
+  assert.deepEqual(new Set(sent), new Set(lines.map((line) => line.split(" ")[1])))
   return lines
 }
 
@@ -95,4 +97,15 @@ test("a route names what decides where its backend's calls go, and every secret 
   assert.deepEqual(routes(`${secrets}${server}${tool}`), [
     { backend: "mcp.s", inputs: [], steering: ["key"], sent: ["key", "token"] },
   ])
+})
+
+test("a plan does not grow with the number of secrets times the number of backends that get them all", () => {
+  const source = (count: number): string => {
+    const each = (make: (at: number) => string): string => Array.from({ length: count }, (_, at) => make(at)).join("\n")
+    const provider = (at: number): string =>
+      `provider p${at} from openai { endpoint: input.url headers { A: "{{ secrets }}" } }\nmodel m${at} from p${at} { id: "m" }`
+    return `input { url: string }\nsecrets { ${each((at) => `k${at}: string`)} }\n${each(provider)}\noutput { x: 1 }`
+  }
+  const size = (count: number): number => JSON.stringify(compile(source(count)).plan).length
+  assert.ok(size(400) < size(100) * 6, `${size(100)} and ${size(400)} characters`)
 })

@@ -8,15 +8,18 @@ export interface SentSecrets extends Place {
   readonly names: readonly string[]
 }
 
+/** Names of secrets; `all` that are declared, since a source may pass thousands of them on at thousands of places. */
+export type SecretNames = readonly string[] | "all"
+
 /** A provider or MCP server that gets secrets, and whose address or headers refer to `input` or to secrets. */
 export interface SecretRoute {
   /** `provider.p`, `mcp.s` */
   readonly backend: string
   /** What decides where its calls go: fields of the input (`input.url`), and names of secrets. */
   readonly inputs: readonly string[]
-  readonly steering: readonly string[]
+  readonly steering: SecretNames
   /** The names of all secrets that it gets: in its own properties, and in the bindings of its tools and resources. */
-  readonly sent: readonly string[]
+  readonly sent: SecretNames
   readonly places: readonly SentSecrets[]
 }
 
@@ -40,8 +43,8 @@ export function secretRoutes(program: Program): SecretRoute[] {
   const all = program.secrets?.type.fields.map(({ name }) => name) ?? []
   const namesOf = ({ steps: [first] }: Syntax.Chain): readonly string[] =>
     first?.kind === "field" ? [first.name.text] : all
-  const together = (lists: readonly (readonly string[])[]): readonly string[] =>
-    lists.includes(all) ? all : [...new Set(lists.flat())]
+  const together = (lists: readonly (readonly string[])[]): SecretNames =>
+    lists.includes(all) ? "all" : [...new Set(lists.flat())]
   // Made when first needed: all of the source is searched for it.
   let toolPlaces: ReadonlyMap<string, readonly Place[]> | null = null
   const placesOf = (server: string): readonly Place[] => {

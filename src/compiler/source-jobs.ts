@@ -125,13 +125,25 @@ export function describeSource(source: string): Described {
   }
 }
 
+/** Each secret once at each place, up to a number, and once at least: a text may name one tens of thousands of times. */
 function exposedIssues(program: Compiled["program"], lines: LineMap): Described["exposed"] {
-  const steered = secretRoutes(program).filter(({ inputs }) => inputs.length > 0)
-  return steered.flatMap(({ places }) =>
-    places.flatMap((place) =>
-      place.names.map((secret) => ({ secret, issue: toIssue(serverSecretExposed(secret, place), lines) })),
-    ),
-  )
+  const found = new Map<string, { readonly secret: string; readonly issue: Issue }>()
+  const secrets = new Set<string>()
+  const places = secretRoutes(program).flatMap((route) => (route.inputs.length === 0 ? [] : route.places))
+  // Places that pass all secrets on share one list of names.
+  const lists = new Set<readonly string[]>()
+  for (const place of places) {
+    const isFull = found.size >= mostIssues
+    if (isFull && lists.has(place.names)) continue
+    lists.add(place.names)
+    for (const secret of place.names) {
+      const key = `${secret} ${place.path}`
+      if (found.has(key) || (isFull && secrets.has(secret))) continue
+      found.set(key, { secret, issue: toIssue(serverSecretExposed(secret, place), lines) })
+      secrets.add(secret)
+    }
+  }
+  return [...found.values()]
 }
 
 function answerOf(source: string, { diagnostics, plan }: Compiled): ValidateAnswer {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
+import type { SecretNames } from "../check/secret-routes.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
 import type { ApprovalPlan, Entry, Expression } from "./expression.ts"
 
@@ -31,9 +32,9 @@ export interface SecretRoutePlan {
   /** Fields of the input that decide where its calls go, such as `input.url`. */
   readonly inputs: readonly string[]
   /** Names of secrets that decide it. */
-  readonly steering: readonly string[]
+  readonly steering: SecretNames
   /** Names of all secrets that it gets. */
-  readonly sent: readonly string[]
+  readonly sent: SecretNames
 }
 
 export interface ProviderPlan {

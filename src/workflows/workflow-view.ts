@@ -51,20 +51,25 @@ function exposures({ name, serving }: NamedWorkflow, secrets: ServerSecrets): An
   return exposed.filter(({ secret }) => Object.hasOwn(own, secret)).map(({ issue }) => issue)
 }
 
-function secretStates({ name, serving }: NamedWorkflow, secrets: ServerSecrets): Record<string, "set" | "missing"> {
-  const properties = serving?.described.schemas?.secrets["properties"]
-  const declared = Object.keys(properties ?? {})
+function declaredSecrets({ serving }: NamedWorkflow): readonly string[] {
+  return Object.keys(serving?.described.schemas?.secrets["properties"] ?? {})
+}
+
+function secretStates(workflow: NamedWorkflow, secrets: ServerSecrets): Record<string, "set" | "missing"> {
+  const declared = declaredSecrets(workflow)
   if (declared.length === 0) return {}
-  const own = secrets.of(name, declared)
+  const own = secrets.of(workflow.name, declared)
   return Object.fromEntries(declared.map((secret) => [secret, Object.hasOwn(own, secret) ? "set" : "missing"]))
 }
 
 /** The secrets that decide where others of the server's own go: a request that sends one must send those, too. */
-function fixedSecrets({ name, serving }: NamedWorkflow, secrets: ServerSecrets): string[] {
+function fixedSecrets(workflow: NamedWorkflow, secrets: ServerSecrets): string[] {
   const fixed = new Set<string>()
-  for (const { steering, sent } of serving?.described.routes ?? []) {
-    const own = Object.keys(secrets.of(name, sent))
-    for (const secret of steering) if (own.some((other) => other !== secret)) fixed.add(secret)
+  const declared = declaredSecrets(workflow)
+  for (const { steering, sent } of workflow.serving?.described.routes ?? []) {
+    const own = Object.keys(secrets.of(workflow.name, sent === "all" ? declared : sent))
+    for (const secret of steering === "all" ? declared : steering)
+      if (own.some((other) => other !== secret)) fixed.add(secret)
   }
   return [...fixed]
 }

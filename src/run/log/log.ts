@@ -241,7 +241,7 @@ export class RunLog {
     const pending = this.#pending
     let bytes = this.#pendingBytes
     let count = pending.length
-    if (bytes > pieceBytes) {
+    if (bytes > pieceBytes && count > 1) {
       bytes = 0
       count = 0
       for (const event of pending) {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json-value.ts"
+import type { SecretNames } from "../../check/secret-routes.ts"
 import type { Plan, SecretRoutePlan } from "../../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "../../ports/events.ts"
 import { wireError } from "../../ports/run-failure.ts"
@@ -18,11 +19,19 @@ type Asked = Pick<RunRequest, "secrets" | "workflow">
 export function secretsOfRun(plan: Plan, { secrets, workflow }: Asked, server: ServerSecrets | undefined): JsonObject {
   if (workflow === undefined || server === undefined) return secrets
   const own = (names: readonly string[]): JsonObject => server(workflow.name, names)
-  const withheld = new Set(steeredRoutes(plan, secrets, own).flatMap(({ route }) => route.sent))
-  const wanted = plan.secrets.fields
-    .map(({ name }) => name)
-    .filter((name) => !Object.hasOwn(secrets, name) && !withheld.has(name))
+  const declared = declaredIn(plan)
+  const lists = steeredRoutes(plan, secrets, own).map(({ route }) => route.sent)
+  const withheld = new Set(lists.includes("all") ? declared : lists.flat())
+  const wanted = declared.filter((name) => !Object.hasOwn(secrets, name) && !withheld.has(name))
   return wanted.length === 0 ? secrets : { ...own(wanted), ...secrets }
+}
+
+function declaredIn(plan: Plan): readonly string[] {
+  return plan.secrets.fields.map(({ name }) => name)
+}
+
+function namesIn(names: SecretNames, plan: Plan): readonly string[] {
+  return names === "all" ? declaredIn(plan) : names
 }
 
 /** The server's own secrets that would go where the request says, as an error that names what decides it; null when there are none. */
@@ -34,7 +43,7 @@ export function exposedByRequest(
   if (workflow === undefined || server === undefined) return null
   const own = (names: readonly string[]): JsonObject => server(workflow.name, names)
   const [first, ...rest] = steeredRoutes(plan, secrets, own).flatMap(({ route, deciders }): ErrorIssue[] => {
-    const left = Object.keys(own(route.sent.filter((name) => !Object.hasOwn(secrets, name))))
+    const left = Object.keys(own(namesIn(route.sent, plan).filter((name) => !Object.hasOwn(secrets, name))))
     return left.length === 0 ? [] : deciders.map((path) => exposure(route.backend, path, left))
   })
   return first === undefined ? null : wireError("input_error", [first, ...rest])
@@ -47,18 +56,19 @@ interface SteeredRoute {
 }
 
 /** The backends whose address or headers refer to the input, or to a secret that the request supplies. */
-function steeredRoutes(
-  { secret_routes = [] }: Plan,
-  secrets: JsonObject,
-  own: (names: readonly string[]) => JsonObject,
-): SteeredRoute[] {
+function steeredRoutes(plan: Plan, secrets: JsonObject, own: (names: readonly string[]) => JsonObject): SteeredRoute[] {
   // Null says that there is none, which decides something only in the place of one that the server has.
   const supplies = (name: string): boolean =>
     Object.hasOwn(secrets, name) && (secrets[name] !== null || Object.hasOwn(own([name]), name))
-  return secret_routes
+  return (plan.secret_routes ?? [])
     .map((route) => ({
       route,
-      deciders: [...route.inputs, ...route.steering.filter(supplies).map((name) => `secrets.${name}`)],
+      deciders: [
+        ...route.inputs,
+        ...namesIn(route.steering, plan)
+          .filter(supplies)
+          .map((name) => `secrets.${name}`),
+      ],
     }))
     .filter(({ deciders }) => deciders.length > 0)
 }

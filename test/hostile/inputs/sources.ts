@@ -1,5 +1,6 @@
 import type { Hostile } from "../hostile-input.ts"
 import { sends } from "../hostile-input.ts"
+import { hardest, mebibytes } from "../mebibyte.ts"
 
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
 
@@ -51,6 +52,22 @@ output { x: agent.a.x }`),
         ...validated.map((body) => service.send("/validate", { method: "POST", headers, body })),
         ...executed.map((text) => service.execute(text)),
       ])
+    },
+  ),
+  sends(
+    "mebibytes of chains and mistakes, four at once",
+    [null, "validation_error", "limit_exceeded"],
+    async (service) => {
+      const headers = { "content-type": "text/plain" }
+      const validated = await Promise.all(
+        Object.values(hardest)
+          .slice(0, 4)
+          .map((body) => service.send("/validate", { method: "POST", headers, body })),
+      )
+      const chain = hardest["a chain of values"] ?? ""
+      const mistakes = mebibytes["names that are almost known"] ?? ""
+      const executed = await Promise.all([chain, chain, mistakes, mistakes].map((source) => service.execute(source)))
+      return [...validated, ...executed]
     },
   ),
   sends("a source that is 150 times as long when it is formatted", ["limit_exceeded"], async (service) => {

@@ -1,0 +1,17 @@
+import { after, test } from "node:test"
+import { Compiler } from "../../src/compiler/compiler.ts"
+import { assertCpuBelow } from "../support/cpu-time.ts"
+import { atStrength } from "../support/strength.ts"
+import { hardest, mebibytes } from "./mebibyte.ts"
+
+// A source of the largest size comes to an end within 5 s, whatever it holds. The bound is twice that, of CPU: what grows faster than its
+// source does not pass, and a busy machine does.
+
+const compiler = new Compiler({ timeLimitMs: 600_000 })
+after(() => compiler.close())
+
+for (const [name, source] of Object.entries(atStrength(hardest, mebibytes))) {
+  test(`a mebibyte: ${name}`, async () => {
+    await assertCpuBelow(10_000, () => compiler.validate({ kind: "validate", source }))
+  })
+}
