@@ -62,10 +62,10 @@ output { x: agent.a.x }`),
       const validated = await Promise.all(
         Object.values(hardest)
           .slice(0, 4)
-          .map((body) => service.send("/validate", { method: "POST", headers, body })),
+          .map((make) => service.send("/validate", { method: "POST", headers, body: make() })),
       )
-      const chain = hardest["a chain of values"] ?? ""
-      const mistakes = mebibytes["names that are almost known"] ?? ""
+      const chain = hardest["a chain of values"]()
+      const mistakes = mebibytes["names that are almost known"]()
       const executed = await Promise.all([chain, chain, mistakes, mistakes].map((source) => service.execute(source)))
       return [...validated, ...executed]
     },
