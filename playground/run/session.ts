@@ -29,7 +29,7 @@ function newKey(): string {
 /** Opens what the page was left with, else the first example. */
 export function openDraft(): void {
   const kept = (readKept("session", "files") ?? readKept("local", "files")) as JsonValue | undefined
-  const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : [olderDraft()]
+  const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : []
   const contents = list.flatMap((one) => keptContent(one) ?? [])
   if (contents.length === 0) openFile(firstExample)
   for (const { content, isEdited, key, text } of contents) {
@@ -40,12 +40,6 @@ export function openDraft(): void {
   const active = isJsonObject(kept) ? kept["active"] : undefined
   const shown = typeof active === "number" ? files.value[active] : undefined
   if (shown !== undefined) showFile(shown.id)
-}
-
-/** What a page of release 0.1 was left with: it had one file. */
-function olderDraft(): JsonValue {
-  const kept = (readKept("session", "draft") ?? readKept("local", "draft")) as JsonValue | undefined
-  return isJsonObject(kept) ? { ...kept, isEdited: true } : null
 }
 
 interface ReadContent extends KeptFile {

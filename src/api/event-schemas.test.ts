@@ -8,11 +8,6 @@ import { responseComponents } from "./response-schemas.ts"
 
 const histories = join(import.meta.dirname, "..", "..", "test", "histories")
 
-/** Logs of older releases have usage without a cost. */
-function withCost(_key: string, value: unknown): unknown {
-  return typeof value === "object" && value !== null && "input_tokens" in value ? { cost: null, ...value } : value
-}
-
 test("every event of the recorded runs fits the schema of its type, and no other", () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const fits = ajv.compile({
@@ -23,7 +18,7 @@ test("every event of the recorded runs fits the schema of its type, and no other
   for (const file of readdirSync(histories).filter((name) => name.endsWith(".jsonl"))) {
     for (const line of readFileSync(join(histories, file), "utf8").split("\n")) {
       if (line === "") continue
-      const { id, type, data } = JSON.parse(line, withCost) as { id: number; type: string; data: object }
+      const { id, type, data } = JSON.parse(line) as { id: number; type: string; data: object }
       seen.add(type)
       const event = { id, event: type, data }
       assert.ok(fits(event), `${file} ${id} ${type}: ${ajv.errorsText(fits.errors)}`)

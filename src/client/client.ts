@@ -340,7 +340,6 @@ export class WireworksClient {
       const items: unknown = itemsOf(page)
       if (!Array.isArray(items) || seen.size > mostPages) throw misfit(response)
       for (const item of items as Item[]) all.push(item)
-      // Services of older releases send everything at once, without `next`.
       const { next } = page
       if (typeof next !== "string" || seen.has(next)) return all
       seen.add(next)

@@ -66,15 +66,3 @@ test("edits elsewhere in the file change no identity", () => {
   )
   for (const site of before) assert.ok(after.includes(site), site)
 })
-
-test("the names that release 0.1 gave are known: calls by place, reads and renders by node, prompts by position", () => {
-  const plan = planOf(`dynamic { d: [${find("1")}, read resource.page, ${find("2")}] }\n${agent}`)
-  assert.deepEqual(Object.fromEntries(prepare(plan).legacySites), {
-    "dynamic.d/call find": "dynamic.d",
-    "dynamic.d/read page": "dynamic.d/1",
-    "dynamic.d/call find (2)": "dynamic.d#2",
-    "agent.one.instruction/call find": "agent.one.instruction",
-    "agent.one.uses/use tool.note": "agent.one/use/0",
-    "agent.one.uses/use prompt.hello": "agent.one/use/1",
-  })
-})

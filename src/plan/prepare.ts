@@ -2,7 +2,6 @@ import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "./expression.ts"
 import type { AgentNode, Inference, Plan, PlanNode, PlannedNode, ResponseFormat } from "./plan-shape.ts"
 import { children } from "./expression-traits.ts"
-import { legacySites } from "./legacy-sites.ts"
 
 /** What every run of a plan needs to know of it, found out once. */
 export interface Prepared {
@@ -14,8 +13,6 @@ export interface Prepared {
   readonly providers: readonly string[]
   /** Agents whose message history another one continues. */
   readonly continued: ReadonlySet<string>
-  /** Names that release 0.1 gave to call sites, by those of today. */
-  readonly legacySites: ReadonlyMap<string, string>
   /** Every `call`, `read` and `render`. */
   readonly effects: readonly Effect[]
   /** How each of an agent's models is called, in the order of the models. */
@@ -66,7 +63,6 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
   const dependents: number[][] = nodes.map(() => [])
   const waitsFor: number[] = []
   const effects: Effect[] = []
-  const legacy = new Map<string, string>()
   const planned: PlannedNode[] = []
   for (const [position, node] of nodes.entries()) {
     const needed = new Set(node.depends_on)
@@ -76,9 +72,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
       dependents[on]?.push(position)
     }
     waitsFor.push(needed.size)
-    const own = effectsOf(node)
-    for (const effect of own) effects.push(effect)
-    for (const [now, before] of legacySites(node, own)) legacy.set(now, before)
+    for (const effect of effectsOf(node)) effects.push(effect)
     planned.push(plannedNode(node))
     if (position % perStep === perStep - 1) yield
   }
@@ -89,7 +83,6 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     waitsFor,
     providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
     continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
-    legacySites: legacy,
     effects,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }

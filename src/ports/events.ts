@@ -61,7 +61,7 @@ export interface ModelCallRecord {
   readonly attempt: number
   readonly started_at: string
   readonly duration_ms: number
-  /** The declared name of the model, its id at the backend, and the kind of its provider; logs of older releases lack them. */
+  /** The declared name of the model, its id at the backend, and the kind of its provider. */
   readonly model?: string
   readonly id?: string
   readonly provider?: string
@@ -81,7 +81,7 @@ export interface ShownMessage {
 /** Messages over 256 KiB together are replaced by their size. */
 export type ShownMessages = readonly ShownMessage[] | { readonly truncated: true; readonly bytes: number }
 
-/** A call, read or render in an expression; logs of older releases lack both. */
+/** A call, read or render in an expression. */
 interface AtSite {
   /** Names the expression within the workflow, as the plan does: `dynamic.related/call find_issues`. */
   readonly site?: string
@@ -219,7 +219,6 @@ export interface EventData {
   }
   agent_loop_started: { readonly agent: string; readonly iterations: number }
   agent_loop_completed: { readonly agent: string; readonly iterations: number; readonly duration_ms: number }
-  /** Logs of older releases lack `summary`. */
   context_compacted: About & {
     readonly source: string
     readonly summary?: Shown
@@ -274,7 +273,7 @@ export interface EventData {
     readonly limits?: ShownRunLimits
     readonly duration_ms: number
   }
-  /** Logs of older releases lack `usage`. */
+  /** `usage`: unknown for a run whose log is damaged. */
   workflow_failed: {
     readonly error: WireError
     readonly usage?: Usage

@@ -3,7 +3,7 @@ import { LeaseLost, type Lease, type RunRequest } from "../ports/store.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import type { LogEvent, ShownRunLimits, WireError } from "../ports/events.ts"
-import { writerFor } from "./log/log-version.ts"
+import { thisWriter } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { isWaiting, type ReplayState } from "./log/replay-state.ts"
 import { readPast } from "./log/read-past.ts"
@@ -34,7 +34,7 @@ export async function endWithoutRunning(
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
-  if (past.startedAt === null) log.add("workflow_started", {}, writerFor(null))
+  if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
   if (isWaiting(past)) await continueFromWait(log, ports.store, lease.run_id, past, redactor({}))
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
   const spent = { usage: showSpent(past.spent), ...limitsAtEnd(plan, request, past, duration_ms) }

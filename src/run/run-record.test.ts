@@ -41,7 +41,7 @@ test("the record of a run that has ended is read from the ends of its log", asyn
   ])
 })
 
-test("one of an older release, whose end does not say what was used, is read as a whole", async () => {
+test("one whose end does not say what was used is read as a whole", async () => {
   const store = new ReadStore(new ManualClock())
   const lease = await created(store)
   const usage = { ...noUsage, input_tokens: 7 }

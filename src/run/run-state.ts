@@ -67,7 +67,7 @@ export interface NodeState {
   duration_ms: number | null
   /** The backend's id. */
   model: string | null
-  /** `name`, `description` and `parameters` of each tool, as the model gets them; logs of older releases lack them. */
+  /** `name`, `description` and `parameters` of each tool, as the model gets them. */
   tools?: JsonValue
   usage: Usage
   /** First tries, retries and repairs. */

@@ -11,7 +11,7 @@ import { endsRun } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import type { RunMemory } from "./memory-share.ts"
 import type { StoredRun } from "./stored-share.ts"
-import { whyNotResumable, writerFor, type LogWriter } from "./log/log-version.ts"
+import { thisWriter, whyNotResumable } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
 import { Questions } from "./questions/questions.ts"
@@ -20,7 +20,7 @@ import type { Lease, RunRequest } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { Gate } from "../ports/gate.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
-import { prepare, type Prepared } from "../plan/prepare.ts"
+import { prepare } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
@@ -163,7 +163,7 @@ class Run {
       backendFacts: new Map(),
       host: null,
       toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls),
-      siteCalls: siteCallsOf(past, prepare(plan)),
+      siteCalls: past.siteCalls.size === 0 ? new Map() : new Map(past.siteCalls),
       budget: new Budget(bounds, past.used, signal),
       time: new TimeLimits({
         limits: bounds,
@@ -202,7 +202,7 @@ class Run {
     try {
       const { rerun } = this.#job.request
       if (past.startedAt === null) {
-        log.add("workflow_started", rerun === undefined ? {} : { rerun_of: rerun.run_id }, this.#writer)
+        log.add("workflow_started", rerun === undefined ? {} : { rerun_of: rerun.run_id }, thisWriter)
       }
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits() })
       // Also where the log is empty: a call may have been made before its first piece was stored.
@@ -236,12 +236,8 @@ class Run {
       this.#fail(failure("limit_exceeded", "", message))
       return
     }
-    log.add("run_resumed", { reason }, given_back ? { ...this.#writer, given_back } : this.#writer)
+    log.add("run_resumed", { reason }, given_back ? { ...thisWriter, given_back } : thisWriter)
     await log.stored().catch((error: unknown) => this.#fail(error))
-  }
-
-  get #writer(): LogWriter {
-    return writerFor(this.#running.plan, this.#job.request.rerun !== undefined)
   }
 
   /** People have answered. Stored before any work is done, as for a run after a crash. */
@@ -419,14 +415,3 @@ const stopping = new Error("The run stops")
 const internalError: WireError = wireError("internal_error", [
   { path: "", message: "An internal error stopped the run" },
 ])
-
-/** Calls made by site; a log of release 0.1 has them under other names. */
-function siteCallsOf(past: ReplayState, { legacySites }: Prepared): Map<string, number> {
-  if (past.siteCalls.size === 0) return new Map()
-  const counts = new Map(past.siteCalls)
-  for (const [site, legacy] of legacySites) {
-    const made = past.siteCalls.get(legacy)
-    if (made !== undefined) counts.set(site, made + (past.siteCalls.get(site) ?? 0))
-  }
-  return counts
-}

@@ -16,8 +16,7 @@ export function usageAfter(before: Usage, event: SeenEvent): Usage {
     case "workflow_completed":
     case "workflow_failed":
     case "workflow_cancelled":
-      // Logs of older releases lack the cost, or all of it.
-      return event.data.usage === undefined ? before : sumUsage(noUsage, event.data.usage)
+      return event.data.usage ?? before
     default:
       return before
   }

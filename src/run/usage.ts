@@ -12,19 +12,12 @@ export function addUsage(a: Usage, b: Usage): Usage {
 
 /** The sum of two whose costs are not rounded yet. */
 export function sumUsage(a: Usage, b: Usage): Usage {
-  const [one, other] = [shownCost(a), shownCost(b)]
-  return { ...addTokens(a, b), cost: one === null || other === null ? null : one + other }
+  return { ...addTokens(a, b), cost: a.cost === null || b.cost === null ? null : a.cost + b.cost }
 }
 
 /** With its cost rounded to 1e-6. */
 export function showUsage(usage: Usage): Usage {
   return usage.cost === null ? usage : { ...usage, cost: Math.round(usage.cost * 1e6) / 1e6 }
-}
-
-/** Logs of releases without prices have no `cost`. */
-function shownCost(usage: TokenUsage & { readonly cost?: number | null }): number | null {
-  if (usage.cost !== undefined) return usage.cost
-  return usage.input_tokens + usage.output_tokens === 0 ? 0 : null
 }
 
 function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {

@@ -150,17 +150,6 @@ describe("files", () => {
     await kept.nth(1).click()
     await written(later, isTheirs ? /"ours"/ : /"theirs"/)
     await later.close()
-
-    // A page of the release before had one file, under another name.
-    await page.goto(`${playground.address}/playground/diagnostics.html`)
-    await page.evaluate(() => {
-      for (const storage of [localStorage, sessionStorage]) storage.clear()
-      const draft = { name: "Kept", source: "output { a: 1 }", input: {}, options: {}, origin: "own" }
-      localStorage.setItem("wireworks.draft", JSON.stringify(draft))
-    })
-    await page.goto(`${playground.address}/playground`)
-    await shows("Kept, edited")
-    await written(page, "output { a: 1 }")
     await close()
   })
 })

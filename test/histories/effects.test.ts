@@ -3,9 +3,10 @@ import { globSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { test } from "node:test"
 import type { LogEvent } from "../../src/ports/events.ts"
+import { thisWriter } from "../../src/run/log/log-version.ts"
 import { runEffects } from "./effects-scene.ts"
 
-// Logs of earlier releases, each cut after every append, as if the process had died there and this release had taken the run up:
+// Recorded logs, each cut after every append, as if the process had died there and this release had taken the run up:
 // it comes to the same end, and nothing whose outcome the log knows is done again. A call that may have been made and must not
 // be made twice is not made.
 
@@ -45,8 +46,8 @@ for (const path of globSync(`${import.meta.dirname}/effects-*.effects.json`).toS
   })
 }
 
-test("there are recordings of release 0.1", () => {
-  assert.equal(globSync(`${import.meta.dirname}/effects-0.1*.jsonl`).length, 2)
+test("there are recordings of the current form", () => {
+  assert.equal(globSync(`${import.meta.dirname}/effects-form-${thisWriter.log}*.jsonl`).length, 2)
 })
 
 /** What must not be done again, and whether a call of the workflow's own is open that must not be made twice. */

@@ -10,8 +10,8 @@ import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
 import { PastReader } from "../../src/run/log/read-past.ts"
 
-// Logs of real runs, as some release wrote them. Every later release must read them to the same state: a history is added,
-// never changed. A new one `x.jsonl` (an event a line, `kept` included) gets its `x.state.json` by `UPDATE=1`; review it.
+// Logs of runs. From the first release on, every later one must read them to the same state: a history is added, never changed.
+// A new one `x.jsonl` (an event a line, `kept` included) gets its `x.state.json` by `UPDATE=1`; review it.
 
 const names = globSync(`${import.meta.dirname}/*.jsonl`).map((path) => basename(path, ".jsonl"))
 

@@ -6,8 +6,8 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
 import { runScene } from "./messages-run.ts"
 
-// Logs of earlier releases, with the requests that those releases sent. A run that was interrupted under an earlier release
-// goes on under this one: it asks the backend what the earlier release would have asked, and nothing that is answered.
+// Recorded logs, with the requests that were sent. A run that was interrupted under the release that wrote the log goes on under
+// this one: it asks the backend what that release would have asked, and nothing that is answered.
 
 const paths = globSync(`${import.meta.dirname}/messages-*.requests.json`).toSorted()
 

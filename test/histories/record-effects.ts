@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs"
 import { runEffects } from "./effects-scene.ts"
 
-// Records the scene as this release runs it: `node test/histories/record-effects.ts effects-0.2`, and `effects-0.2-harmless`. Two
-// recordings for each release that writes its logs in another form; they are never written again.
+// Records the scene as this version runs it: `node test/histories/record-effects.ts effects-form-4`, and `effects-form-4-harmless`. Two
+// recordings for each form of logs that a release writes; from that release on they are never written again.
 
 const [name] = process.argv.slice(2)
 if (name === undefined) throw new Error("The name of the recording is missing")

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs"
 import { runScene } from "./messages-run.ts"
 
-// Records the scene as this release runs it: `node test/histories/record-messages.ts messages-0.1`. One recording for each
-// form of stored messages that a release has written; it is never written again.
+// Records the scene as this version runs it: `node test/histories/record-messages.ts messages-form-4`. One recording for each
+// form of stored messages that a release writes; from that release on it is never written again.
 
 const [name] = process.argv.slice(2)
 if (name === undefined) throw new Error("The name of the recording is missing")

@@ -36,7 +36,7 @@ export class UsedReader {
       }
       case "agent_retried": {
         const { progress } = (event.kept ?? {}) as Partial<Kept<"agent_retried">>
-        if (progress !== undefined && "new_calls" in progress) this.#ended(event.data, progress.new_calls)
+        if (progress !== undefined) this.#ended(event.data, progress.new_calls)
         return
       }
       case "agent_fallback":

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "../../ports/events.ts"
-import type { ModelToolCall, RetryProgress, TurnProgress } from "../../ports/model.ts"
+import type { ModelToolCall, RetryProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import type { LogWriter } from "./log-version.ts"
 import type { StoredMessages } from "./stored-messages.ts"
@@ -24,11 +24,11 @@ interface KeptOf {
     readonly output?: JsonValue
     /** Where another agent continues it. */
     readonly history?: StoredMessages
-    /** Hash of what decided it, for a re-run; logs of older releases lack it, as do results that a test gave. */
+    /** Hash of what decided it, for a re-run; results that a test gave lack it. */
     readonly facts?: string
   }
   step_reused: KeptReuse
-  context_compacted: { readonly summary: string; readonly calls?: readonly ModelCallRecord[] }
+  context_compacted: { readonly summary: string; readonly calls: readonly ModelCallRecord[] }
   question_asked: KeptAsk | KeptApproval
   tool_call_started: KeptModelCall | KeptWorkflowCall
   tool_call_completed: {
@@ -61,10 +61,8 @@ export type KeptEffect =
   | { readonly kind: "call" | "read"; readonly value: JsonValue }
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
 
-/** What is new since the retry before; logs of release 0.1 hold the whole progress every time. */
-export type KeptProgress =
-  | (Omit<RetryProgress, "added"> & { readonly added?: StoredMessages })
-  | (Omit<TurnProgress, "added"> & { readonly added: StoredMessages })
+/** What is new since the retry before. */
+export type KeptProgress = Omit<RetryProgress, "added"> & { readonly added?: StoredMessages }
 
 /** A call that the model made. */
 export interface KeptModelCall {
@@ -76,7 +74,7 @@ export interface KeptModelCall {
 }
 
 export interface KeptTurn {
-  /** The model's answer; `items` in logs of release 0.1. */
+  /** The model's answer. */
   readonly message: StoredMessages
   readonly usage: Usage
   readonly calls: readonly ModelCallRecord[]

@@ -1,17 +1,13 @@
 import about from "../../../package.json" with { type: "json" }
-import { mayWait } from "../../plan/may-wait.ts"
-import type { Plan } from "../../plan/plan-shape.ts"
 import type { WireError } from "../../ports/events.ts"
 import { wireError } from "../../ports/run-failure.ts"
 
 /**
- * The form of what logs keep for a continuation: the names of call sites, and what `Kept` holds. It counts up when an older release
- * could no longer go on from a log, and from then on this release must still read the older forms (`test/histories/`).
- *
- * 1: release 0.1, whose logs do not say so. 2: call sites are named by place, kind and target; messages are provider-neutral.
- * 3: questions to people, and steps that a re-run took over; logs with neither stay in form 2.
+ * The form of what logs keep for a continuation: the names of call sites, and what `Kept` holds. It counts up when a release before
+ * could no longer go on from a log, and from then on this release must still read the forms of releases (`test/histories/`).
+ * Forms before 4 are those of development versions.
  */
-const version = 3
+const version = 4
 
 /** Kept by the events with which a process begins to write to a log. */
 export interface LogWriter {
@@ -20,21 +16,14 @@ export interface LogWriter {
   readonly engine: string
 }
 
-const engine = about.version
+export const thisWriter: LogWriter = { log: version, engine: about.version }
 
-/** The writer of the log of a run of this plan; null where no work is done. */
-export function writerFor(plan: Plan | null, rerun = false): LogWriter {
-  return { log: plan !== null && (rerun || mayWait(plan)) ? version : 2, engine }
-}
-
-/** For a log that does not name its writer. */
-export const firstWriter: LogWriter = { log: 1, engine: "0.1" }
-
-/** Why this release cannot go on from a log of that writer; null when it can. */
-export function whyNotResumable({ log, engine }: LogWriter): WireError | null {
-  if (log <= version) return null
+/** Why this release cannot go on from a log of that writer; null when it can, or when there is no log yet. */
+export function whyNotResumable(writer: LogWriter | null): WireError | null {
+  if (writer === null || writer.log === version) return null
+  const form = writer.log > version ? "a newer" : "an older"
   const message =
-    `Wireworks ${about.version} cannot take up this run: Wireworks ${engine} wrote its log, in a newer form (${log}, and this ` +
-    `release reads up to ${version}). To go on from it could repeat what has been done.`
+    `Wireworks ${about.version} cannot take up this run: Wireworks ${writer.engine} wrote its log, in ${form} form (${writer.log}, and ` +
+    `this release reads ${version}). To go on from it could repeat what has been done.`
   return wireError("internal_error", [{ path: "", message }])
 }

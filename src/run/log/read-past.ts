@@ -1,8 +1,8 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventType, LogEvent, ModelCallRecord, TokenUsage } from "../../ports/events.ts"
+import type { EventType, LogEvent, ModelCallRecord } from "../../ports/events.ts"
 import { isTerminal } from "../../ports/events.ts"
 import type { Kept, KeptModelCall, KeptTurn, KeptWorkflowCall } from "./kept.ts"
-import { firstWriter, type LogWriter } from "./log-version.ts"
+import type { LogWriter } from "./log-version.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { eventBytes } from "./event-bytes.ts"
 import { UsedReader } from "../budget/read-used.ts"
@@ -132,7 +132,7 @@ export class PastReader {
         agent.begun = new Map()
         agent.summary = null
         agent.fallbacks = []
-        this.#spend(event.data.calls, event.data.usage)
+        this.#spend(event.data.calls)
         this.#stepEnded(event.data.agent, at)
         break
       }
@@ -159,10 +159,10 @@ export class PastReader {
         break
       }
       case "context_compacted": {
-        const { summary = null, calls } = kept<"context_compacted">(event) ?? {}
+        const { summary = null, calls = [] } = kept<"context_compacted">(event) ?? {}
         this.#agent(event.data).summary = summary
         if (summary !== null) past.summaries.set(event.data.agent, summary)
-        this.#spend(calls, event.data.usage)
+        this.#spend(calls)
         break
       }
       case "agent_loop_started":
@@ -230,17 +230,13 @@ export class PastReader {
     if (times !== undefined) times.endedAt = at
   }
 
-  /** `usage` is the sum as an older release wrote it, whose models had no prices and whose calls do not name them. */
-  #spend(calls: readonly ModelCallRecord[] | undefined, usage?: TokenUsage): void {
-    const isOld = calls === undefined || calls.some(({ model }) => model === undefined)
-    const spent = isOld && usage !== undefined ? { tokens: usage, cost: null } : spentBy(calls ?? [], this.#priceOf)
-    this.past.spent = addSpent(this.past.spent, spent)
+  #spend(calls: readonly ModelCallRecord[]): void {
+    this.past.spent = addSpent(this.past.spent, spentBy(calls, this.#priceOf))
   }
 
   /** The newest form counts: the last writer may have used a newer one. */
-  #writtenBy(writer: Partial<LogWriter> | undefined): void {
-    const { log = firstWriter.log, engine = firstWriter.engine } = writer ?? {}
-    if (log >= this.past.writer.log) this.past.writer = { log, engine }
+  #writtenBy(writer: LogWriter = { log: 0, engine: "of unknown version" }): void {
+    if (writer.log >= (this.past.writer?.log ?? 0)) this.past.writer = writer
   }
 
   #agent(about: { readonly agent: string; readonly iteration?: number }): AgentPast {
@@ -360,11 +356,8 @@ export class PastReader {
   }
 }
 
-/** Release 0.1 kept the answer as `items`. */
-function readTurn(turn: KeptTurn | (Omit<KeptTurn, "message"> & { readonly items: JsonValue[] })): AnsweredTurn {
-  const { usage, calls, tool_calls, withdrawn } = turn
-  const messages = readMessages("items" in turn ? turn.items : turn.message)
-  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.parts : []))
+function readTurn({ message, usage, calls, tool_calls, withdrawn }: KeptTurn): AnsweredTurn {
+  const parts = readMessages(message).flatMap((message) => (message.role === "assistant" ? message.parts : []))
   const answer = { message: { role: "assistant", parts }, usage, calls, tool_calls } as const
   return withdrawn === undefined ? answer : { ...answer, withdrawn }
 }

@@ -9,7 +9,7 @@ import type { AgentTime } from "../budget/time-limits.ts"
 import type { Spent } from "../usage.ts"
 import { nothingSpent } from "../usage.ts"
 import type { KeptTurn } from "./kept.ts"
-import { firstWriter, type LogWriter } from "./log-version.ts"
+import type { LogWriter } from "./log-version.ts"
 
 /**
  * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
@@ -18,7 +18,7 @@ import { firstWriter, type LogWriter } from "./log-version.ts"
 export interface ReplayState {
   lastId: number
   /** The writer of the log; the newest one if there were several. */
-  writer: LogWriter
+  writer: LogWriter | null
   /** The size of the log. */
   logBytes: number
   /** Milliseconds; null for a run that has not begun. */
@@ -135,7 +135,7 @@ export function placeKey(name: string, iteration: number | null | undefined): st
 export function emptyPast(): ReplayState {
   return {
     lastId: 0,
-    writer: firstWriter,
+    writer: null,
     logBytes: 0,
     startedAt: null,
     lastAt: null,

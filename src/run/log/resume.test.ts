@@ -33,6 +33,7 @@ import {
   ScriptedModel,
 } from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../../ports/events.ts"
+import { thisWriter } from "./log-version.ts"
 import { toText } from "../evaluate.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
@@ -353,12 +354,12 @@ async function takenUp(how: readonly ("died" | "given back")[], between: readonl
   const steps = plan([agent("a"), output({ message: ref("agent.a.message") })])
   const at = new Date().toISOString()
   const log: Omit<LogEvent, "id">[] = [
-    { type: "workflow_started", at, data: {} },
+    { type: "workflow_started", at, data: {}, kept: { ...thisWriter } },
     { type: "workflow_planned", at, data: { nodes: [], at } },
   ]
   for (const [count, end] of how.entries()) {
-    const kept = end === "given back" ? { kept: { given_back: true } } : {}
-    log.push({ type: "run_resumed", at, data: { reason: "restart", at }, ...kept })
+    const kept = end === "given back" ? { ...thisWriter, given_back: true } : { ...thisWriter }
+    log.push({ type: "run_resumed", at, data: { reason: "restart", at }, kept })
     if (count === how.length - 2) log.push(...between)
   }
   const events = log.map((event, index) => ({ ...event, id: index + 1 }) as LogEvent)
@@ -396,7 +397,7 @@ test("a run that is taken up says so durably before it does anything", async () 
   const model = new ScriptedModel(async (request) => {
     const stored = await store.read("r", 0, 100, "kept")
     assert.deepEqual(typesOf(stored).slice(0, 3), ["workflow_started", "workflow_planned", "run_resumed"])
-    assert.deepEqual(stored[2]?.kept, { log: 2, engine: about.version, given_back: true })
+    assert.deepEqual(stored[2]?.kept, { log: 4, engine: about.version, given_back: true })
     return answers({ message: "done" }, request)
   })
   const outcome = await runPlan(steps, { model, store, run_id: "r", resumed: "restart", given_back: true })
@@ -416,7 +417,7 @@ async function begun(): Promise<LogEvent[]> {
 
 test("a run records which release began it, and which took it up", async () => {
   const first = await begun()
-  assert.deepEqual(first[0]?.kept, { log: 2, engine: about.version })
+  assert.deepEqual(first[0]?.kept, { log: 4, engine: about.version })
   const crashed = await crashedAfter([first], {})
   const appended: LogEvent[] = []
   const append = crashed.append.bind(crashed)
@@ -426,14 +427,16 @@ test("a run records which release began it, and which took it up", async () => {
   }
   const model = new ScriptedModel((request) => answers({ message: "x" }, request))
   await runPlan(plan([agent("a", {}), output({})]), { model, store: crashed, run_id: "r", resumed: "crash" })
-  assert.deepEqual(appended.find(({ type }) => type === "run_resumed")?.kept, { log: 2, engine: about.version })
+  assert.deepEqual(appended.find(({ type }) => type === "run_resumed")?.kept, { log: 4, engine: about.version })
 })
 
-test("a run whose log has a newer form is not resumed: it fails, says why, and makes no calls", async () => {
+test("a run whose log has another form is not resumed: it fails, says why, and makes no calls", async () => {
   const first = await begun()
-  const newer = { log: 4, engine: "9.9.0" }
+  const newer = { log: 5, engine: "9.9.0" }
+  const older = { log: 3, engine: "0.0.1" }
   const at = first[0]?.at ?? ""
-  const started = first.map((event) => (event.type === "workflow_started" ? { ...event, kept: newer } : event))
+  const startedBy = (kept: typeof newer) =>
+    first.map((event) => (event.type === "workflow_started" ? { ...event, kept } : event))
   const resumed: LogEvent = {
     id: first.length + 1,
     type: "run_resumed",
@@ -441,7 +444,12 @@ test("a run whose log has a newer form is not resumed: it fails, says why, and m
     data: { reason: "crash", at },
     kept: newer,
   }
-  for (const log of [started, [...first, resumed]]) {
+  const tried = [
+    [startedBy(newer), /cannot take up this run: Wireworks 9\.9\.0 wrote its log, in a newer form/],
+    [[...first, resumed], /cannot take up this run: Wireworks 9\.9\.0 wrote its log, in a newer form/],
+    [startedBy(older), /cannot take up this run: Wireworks 0\.0\.1 wrote its log, in an older form/],
+  ] as const
+  for (const [log, sentence] of tried) {
     const outcome = await runPlan(plan([agent("a", {}), output({})]), {
       model: new ScriptedModel(() => assert.fail("nobody is called")),
       store: await crashedAfter([log], {}),
@@ -449,7 +457,7 @@ test("a run whose log has a newer form is not resumed: it fails, says why, and m
       resumed: "crash",
     })
     assert.equal(errorOf(outcome).kind, "internal_error")
-    assert.match(errorOf(outcome).message, /cannot take up this run: Wireworks 9\.9\.0 wrote its log, in a newer form/)
+    assert.match(errorOf(outcome).message, sentence)
     assert.deepEqual(outcome.bugs, [])
   }
 })

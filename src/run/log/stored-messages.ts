@@ -1,6 +1,4 @@
-import type { JsonValue } from "../../base/json-value.ts"
 import type { Message } from "../../ports/messages.ts"
-import { readFirstFormat } from "./first-message-format.ts"
 
 /** Messages as the log and the cache keep them. */
 export interface StoredMessages {
@@ -12,10 +10,8 @@ export function storeMessages(messages: readonly Message[]): StoredMessages {
   return { version: 1, messages }
 }
 
-/** Reads what this release or an earlier one stored. The first release stored a bare array of another format. */
-export function readMessages(stored: StoredMessages | readonly JsonValue[]): readonly Message[] {
-  if (!("version" in stored)) return readFirstFormat(stored)
+export function readMessages({ version, messages }: StoredMessages): readonly Message[] {
   // A later release may have written the log: better to stop than to continue a conversation that is read wrongly.
-  if (stored.version !== 1) throw new Error(`Messages of the unknown version ${String(stored.version)} cannot be read`)
-  return stored.messages
+  if (version !== 1) throw new Error(`Messages of the unknown version ${String(version)} cannot be read`)
+  return messages
 }

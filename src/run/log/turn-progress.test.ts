@@ -3,7 +3,6 @@ import { test } from "node:test"
 import { userText } from "../../ports/messages.ts"
 import type { RetryProgress, TurnProgress } from "../../ports/model.ts"
 import type { KeptProgress } from "./kept.ts"
-import { storeMessages } from "./stored-messages.ts"
 import { readProgress, storeProgress } from "./turn-progress.ts"
 
 const call = (attempt: number): TurnProgress["calls"][number] => ({ turn: 1, attempt, started_at: "", duration_ms: 1 })
@@ -21,12 +20,4 @@ test("retries that keep what is new join to the whole progress", () => {
   const joined = retries.reduce<TurnProgress | null>((before, retry) => readProgress(before, stored(retry)), null)
   assert.deepEqual(joined, { ...stands, repairs: 1, not_before: 9, added, calls: [1, 2, 3, 4].map(call) })
   assert.ok(!("added" in stored({ ...stands, new_calls: [] })))
-})
-
-test("a log of an older release, which kept the whole every time, reads on", () => {
-  const whole = { ...stands, calls: [call(1), call(2)], added: storeMessages(added) }
-  const before = readProgress(readProgress(null, whole), whole)
-  assert.deepEqual(before, { ...stands, added, calls: [call(1), call(2)] })
-  const after = readProgress(before, stored({ ...stands, new_calls: [call(3)] }))
-  assert.deepEqual(after, { ...stands, added, calls: [1, 2, 3].map(call) })
 })

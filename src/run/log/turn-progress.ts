@@ -14,7 +14,6 @@ export function storeProgress({ added, ...retry }: RetryProgress): KeptProgress 
 
 /** The same as `joinProgress`, from what the log kept. */
 export function readProgress(before: TurnProgress | null, kept: KeptProgress): TurnProgress {
-  if ("calls" in kept) return { ...kept, added: readMessages(kept.added) }
   const { added, ...retry } = kept
   return joinProgress(before, added === undefined ? retry : { ...retry, added: readMessages(added) })
 }

@@ -273,11 +273,7 @@ export function remoteOf(
   return { tool: tools, resource: resources, prompt: prompts }[kind][name]
 }
 
-/** What the log knows of a call site, also under the name that release 0.1 gave to it. */
-function pastEffect(running: RunContext, site: string, iteration: number | null): EffectPast | undefined {
-  const { effects } = running.past
-  if (effects.size === 0) return undefined
-  const found = effects.get(placeKey(site, iteration))
-  const legacy = running.prepared.legacySites.get(site)
-  return found ?? (legacy === undefined ? undefined : effects.get(placeKey(legacy, iteration)))
+/** What the log knows of a call site. */
+function pastEffect({ past }: RunContext, site: string, iteration: number | null): EffectPast | undefined {
+  return past.effects.size === 0 ? undefined : past.effects.get(placeKey(site, iteration))
 }
