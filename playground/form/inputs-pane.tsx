@@ -15,7 +15,7 @@ import {
 import type { InputTab } from "../state/layout.ts"
 import { inputTab } from "../state/layout.ts"
 import { notify } from "../state/notices.ts"
-import { limitKeys } from "../../src/check/properties.ts"
+import { limitKeys } from "../../src/syntax/property-table.ts"
 import { limitWords } from "../ui/limit-words.ts"
 import type { OptionTexts } from "../state/options.ts"
 import { optionCheck, optionTexts } from "../state/options.ts"

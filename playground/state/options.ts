@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals"
 import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import { parseDuration } from "../../src/base/parse-duration.ts"
-import { limitKeys } from "../../src/check/properties.ts"
+import { limitKeys } from "../../src/syntax/property-table.ts"
 
 type LimitKey = (typeof limitKeys)[number]
 

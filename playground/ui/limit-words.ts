@@ -1,4 +1,4 @@
-import { limitKeys } from "../../src/check/properties.ts"
+import { limitKeys } from "../../src/syntax/property-table.ts"
 import type { RunState } from "../../src/run/run-state.ts"
 import { costNumber, showNumber } from "./show.ts"
 

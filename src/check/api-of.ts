@@ -2,7 +2,7 @@ import type { Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { constantIn } from "./constants.ts"
 import type { ApiName } from "./provider-kinds.ts"
-import { modelWireApis, providerKinds } from "./provider-kinds.ts"
+import { wireApis, providerKinds } from "./provider-kinds.ts"
 
 /** The API by which a provider, or one of its models, is called; undefined where the kind is unknown. */
 export function apiOf(provider: Syntax.ProviderDeclaration, model?: Syntax.ModelDeclaration): ApiName | undefined {
@@ -13,5 +13,5 @@ export function apiOf(provider: Syntax.ProviderDeclaration, model?: Syntax.Model
 /** The API that `wire_api` names. */
 export function wireApiIn(block: Properties | undefined): ApiName | undefined {
   const written = constantIn(block, "wire_api")
-  return typeof written === "string" ? modelWireApis.get(written) : undefined
+  return typeof written === "string" ? wireApis.get(written) : undefined
 }

@@ -1,12 +1,14 @@
 import { remembered } from "../base/remembered.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn } from "../syntax/property-of.ts"
+import type { WordOf } from "../syntax/property-table.ts"
+import { isWordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { AssetKind } from "./asset-kinds.ts"
-import { isAssetKind } from "./asset-kinds.ts"
 import { constantIn } from "./constants.ts"
 
 // Which kind of asset it is, as far as the source tells it.
+
+export type AssetKind = WordOf<"asset">
 
 /**
  * The kinds that the source tells: the one that `type` or a literal `media_type` names, or those of addresses that are written
@@ -24,7 +26,7 @@ function findKinds({ value, block }: Syntax.AssetNode): ReadonlySet<AssetKind> |
   const type = expressionIn(block, "type")
   if (type !== undefined) {
     const word = wordOrString(type)
-    return word !== undefined && isAssetKind(word) ? new Set([word]) : new Set()
+    return isWordOf("asset", word) ? new Set([word]) : new Set()
   }
   const written = constantIn(block, "media_type")
   const kind = typeof written === "string" ? kindOfMediaType(written) : undefined

@@ -2,16 +2,13 @@ import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import { checkContext } from "./check-agent-context.ts"
 import { checkFile } from "./check-file.ts"
-import { checkResponseFormat } from "./check-inference.ts"
-import { checkLimits, checkPriced } from "./check-limits.ts"
+import { checkPriced } from "./check-limits.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkStep } from "./check-steps.ts"
 import { checkUses } from "./check-uses.ts"
-import { checkWord } from "./check-word.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
-import { positiveInteger } from "./constants.ts"
 import { expectProperty, expectType } from "./infer.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import { expressionOf, readProperties } from "./properties.ts"
@@ -41,29 +38,14 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   inferLocals(checking, scope)
   const models = checkModelReference(checking, properties.get("model"), `${path}.model`)
   checkInstruction(checking, properties.get("instruction"), scope, models)
-  checkSystem(checking, properties.get("system"), scope)
+  expectProperty(checking, properties.get("system"), stringType, path, {
+    ...at(scope, "system"),
+    place: "a system text",
+  })
   checkUses(checking, properties.get("uses"), scope)
   const summarisers = checkContext(checking, properties.get("context"), scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
-  checkResponseFormat(checking, properties.get("response_format"), path)
-  checkOnFailure(checking, properties.get("on_failure"), path)
-  positiveInteger(checking, properties.get("max_steps"), `${path}.max_steps`)
-  checkLimits(checking, properties.get("limits"), `${path}.limits`)
   checkPriced(checking, declaration, [...models, ...summarisers])
-}
-
-const failureWords = ["fail", "skip"]
-
-/** `on_failure: skip`, as a bare word or a string */
-function checkOnFailure(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  const hint = "Write `on_failure: skip`, or `fail`, which is the default."
-  checkWord(checking, property, path, "way to go on", failureWords, () => hint)
-}
-
-/** `system: "…"` */
-function checkSystem(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
-  const inner = { ...at(scope, "system"), place: "a system text" }
-  expectProperty(checking, property, stringType, scope.path, inner)
 }
 
 function declareLocals(

@@ -1,6 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
-import { checkExpiry } from "./check-approval.ts"
 import { checkStep } from "./check-steps.ts"
 import { expectProperty, expectType, infer } from "./infer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
@@ -31,7 +30,6 @@ function checkBody(checking: CheckContext, declaration: Syntax.AskDeclaration, s
     expectProperty(checking, properties.get(text), stringType, path, at(scope, text))
   }
   checkValue(checking, properties.get("show"), undefined, at(scope, "show"))
-  checkExpiry(checking, properties.get("expires_seconds"), `${path}.expires_seconds`)
   checkValue(checking, properties.get("on_expiry"), answerOf(checking, declaration), at(scope, "on_expiry"))
 }
 

@@ -1,16 +1,12 @@
 import type * as Syntax from "../syntax/tree.ts"
-import { blockOf } from "./block-of.ts"
-import { checkInference, checkResponseFormat } from "./check-inference.ts"
-import { checkPrice } from "./check-limits.ts"
+import { blockOf, valueSpan } from "./block-of.ts"
 import { modelPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectProperty, expectType } from "./infer.ts"
-import { checkAssetKind } from "./infer-asset.ts"
-import { constantOf } from "./constants.ts"
 import { knownList, knownNames, nearAnd } from "./known-list.ts"
-import { expressionOf, readProperties } from "./properties.ts"
-import type { ApiName } from "./provider-kinds.ts"
-import { meantKind, modelWireApis, providerKinds, wireApis } from "./provider-kinds.ts"
+import { readProperties } from "./properties.ts"
+import { meantKind, providerKinds } from "./provider-kinds.ts"
+import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
 import { checkDotSegments, checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
@@ -42,38 +38,30 @@ function checkProvider(
   const path = `provider.${declaration.name.text}`
   checkProviderKind(checking, declaration, path)
   const kind = providerKinds.get(declaration.providerKind?.text ?? "")
-  const needed = kind?.endpoint === null ? ["endpoint"] : []
+  const needed = kind?.endpoint === null ? "endpoint" : undefined
   const properties = readProperties(checking, "provider", declaration.body, path, declaration.name, needed)
   checkAddress(checking, properties, path, "demo model")
   const keyScope = requestScope(`${path}.api_key`, "an `api_key`")
   const key = expectProperty(checking, properties.get("api_key"), maybeString, path, keyScope)
   if (key !== undefined) checkHardcodedSecret(checking, key, keyScope.path, "api_key")
   const called = models.map((model) => ({ provider: declaration, model }))
-  checkInference(checking, properties.get("inference"), `${path}.inference`, called)
-  checkWireApi(checking, properties.get("wire_api"), declaration, wireApis, path)
+  checkIgnoredSettings(checking, properties.get("inference"), `${path}.inference`, called)
+  checkWireApi(checking, properties.get("wire_api"), declaration, path)
 }
 
-/** `wire_api: "responses"`, on a provider that speaks one of OpenAI's APIs, or on a model of one */
+/** Only the kinds that speak one of OpenAI's APIs have a choice. */
 function checkWireApi(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   provider: Syntax.ProviderDeclaration | undefined,
-  known: ReadonlyMap<string, ApiName>,
   path: string,
 ): void {
-  const expression = expressionOf(checking, property, path)
-  if (expression === undefined) return
+  if (property === undefined) return
   const word = provider?.providerKind?.text ?? ""
-  const kind = providerKinds.get(word)
-  if (kind !== undefined && kind.api !== "responses" && kind.api !== "chat") {
-    const message = `A provider of the kind ${word} has one API only`
-    checking.report("type-mismatch", `${path}.wire_api`, expression, message, "Remove `wire_api`.")
-    return
-  }
-  const value = constantOf(expression)
-  if (typeof value === "string" && known.has(value)) return
-  const message = 'Expected "responses" or "chat/completion"'
-  checking.report("type-mismatch", `${path}.wire_api`, expression, message)
+  const api = providerKinds.get(word)?.api
+  if (api === undefined || api === "responses" || api === "chat") return
+  const message = `A provider of the kind ${word} has one API only`
+  checking.report("type-mismatch", `${path}.wire_api`, valueSpan(property), message, "Remove `wire_api`.")
 }
 
 function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderDeclaration, path: string): void {
@@ -141,19 +129,6 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   }
   const backend = checking.providers.get(provider?.text ?? "")
   const called = backend === undefined ? [] : [{ provider: backend, model: declaration }]
-  checkInference(checking, properties.get("inference"), `${path}.inference`, called)
-  checkWireApi(checking, properties.get("wire_api"), backend, modelWireApis, path)
-  checkAssets(checking, properties.get("assets"), path)
-  checkResponseFormat(checking, properties.get("response_format"), path)
-  checkPrice(checking, properties.get("price"), `${path}.price`)
-}
-
-function checkAssets(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  const list = expressionOf(checking, property, path)
-  if (list === undefined) return
-  if (list.kind !== "array") {
-    checking.report("type-mismatch", `${path}.assets`, list, 'Expected an array such as `["image"]`')
-    return
-  }
-  for (const item of list.items) checkAssetKind(checking, item, `${path}.assets`)
+  checkIgnoredSettings(checking, properties.get("inference"), `${path}.inference`, called)
+  checkWireApi(checking, properties.get("wire_api"), backend, path)
 }

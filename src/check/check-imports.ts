@@ -2,8 +2,6 @@ import { importKindOf } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
-import type { ConstantRule } from "./constants.ts"
-import { checkConstant, positiveInteger } from "./constants.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { infer } from "./infer.ts"
 import { checkBindings } from "./infer-invoke.ts"
@@ -13,14 +11,6 @@ import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
 import { requestScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
-
-const description: ConstantRule = { expected: "a string", type: "string" }
-const idempotent: ConstantRule = { expected: "`true` or `false`", type: "boolean" }
-const pin: ConstantRule = {
-  expected: "`sha256:` and 64 hex digits",
-  type: "string",
-  fits: (value) => typeof value === "string" && /^sha256:[0-9a-f]{64}$/.test(value),
-}
 
 /** Tools, resources and prompts: their servers, declared types, bindings and limits. */
 export function checkImports(checking: CheckContext): void {
@@ -79,10 +69,6 @@ function checkImport(
   if (symbol !== undefined) table.set(node.name.text, symbol)
   const scope = requestScope(path, "a binding of an import")
   checkBindings(checking, properties.get("bindings"), symbol, kind, scope, infer)
-  positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
-  checkConstant(checking, properties.get("description"), `${path}.description`, description)
-  checkConstant(checking, properties.get("idempotent"), `${path}.idempotent`, idempotent)
-  checkConstant(checking, properties.get("pin"), `${path}.pin`, pin)
   checkApproval(checking, properties.get("approval"), requestScope(path, "an approval"), infer)
   return symbol
 }
@@ -103,7 +89,6 @@ function checkBatch(checking: CheckContext, declaration: Syntax.BatchDeclaration
   const scope = requestScope(path, "a binding of an import")
   const bindings = properties.get("bindings")
   const bound = checkBindings(checking, bindings, undefined, kind, scope, infer)
-  positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
   checkApproval(checking, properties.get("approval"), requestScope(path, "an approval"), infer)
   if (bindings !== undefined && bound.size * items.length > mostSharedBindings) {
     const message = `${items.length} imports share ${bound.size} bindings, which is more than a workflow can hold`

@@ -1,9 +1,9 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { valueSpan } from "./block-of.ts"
-import { checkInference } from "./check-inference.ts"
 import type { CheckContext } from "./check-context.ts"
 import { readProperties } from "./properties.ts"
 import { resolveNamed } from "./resolve-named.ts"
+import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
 
 /** A place that names a declared model. */
 export interface ModelReference {
@@ -38,7 +38,7 @@ export function checkModelReference(
     const declaration = resolveNamed(checking, reference, "model", checking.models, path)
     const provider = checking.providers.get(declaration?.provider?.text ?? "")
     const called = provider === undefined ? [] : [{ provider, model: declaration }]
-    checkInference(checking, properties?.get("inference"), `${path}.inference`, called)
+    checkIgnoredSettings(checking, properties?.get("inference"), `${path}.inference`, called)
     if (declaration === undefined) continue
     const name = declaration.name.text
     if (found.has(name)) {

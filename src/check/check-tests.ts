@@ -1,5 +1,6 @@
 import type { DiagnosticCode } from "../source/codes.ts"
 import { eachChain } from "../syntax/each-chain.ts"
+import { rowsOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, booleanType, errorType, integerType, numberType, stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
@@ -10,7 +11,7 @@ import { inSourceOrder, programOf } from "./check.ts"
 import { requestPlace, runPlace, withoutSecrets } from "./allowance.ts"
 import { CheckContext } from "./check-context.ts"
 import { resolveNamed } from "./resolve-named.ts"
-import { checkConstant, positiveInteger } from "./constants.ts"
+import { checkConstant } from "./constants.ts"
 import { declare } from "./declare.ts"
 import { errorKinds } from "./error-kinds.ts"
 import { expectType, infer } from "./infer.ts"
@@ -293,20 +294,14 @@ class TestCheck {
     const { name } = item
     if (seen.has(name.text)) this.#twice(name, name.text)
     seen.add(name.text)
-    if (name.text === "samples") positiveInteger(this.#checking, item, `${this.#path}.samples`)
-    else if (name.text === "pass_rate") checkConstant(this.#checking, item, `${this.#path}.pass_rate`, rate)
+    const rule = rowsOf("test").get(name.text)?.constant
+    if (rule !== undefined) checkConstant(this.#checking, item, `${this.#path}.${name.text}`, rule)
     else {
       const hint = "A test has `input`, `given`, `expect`, `samples` and `pass_rate`."
       this.#checking.report("unknown-property", this.#path, name, `Unknown property: ${name.text}`, hint)
     }
   }
 }
-
-const rate = {
-  expected: "a number from 0 to 1",
-  type: "number",
-  fits: (value: unknown) => typeof value === "number" && value >= 0 && value <= 1,
-} as const
 
 function resultType(step: TestedStep): Type {
   // An item of a loop may be given null where its condition may rule it out.

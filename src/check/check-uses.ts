@@ -2,7 +2,6 @@ import { importKindOf, importKinds } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkApproval, refuseApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
-import { positiveInteger } from "./constants.ts"
 import { infer } from "./infer.ts"
 import { checkBindings, resolveImport } from "./infer-invoke.ts"
 import { readProperties } from "./properties.ts"
@@ -56,7 +55,6 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
   const path = step?.kind === "field" ? `${scope.path}.${step.name.text}` : scope.path
   const properties = readProperties(checking, "use", block, path, reference)
   checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer)
-  positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
   if (kind === "tool") checkApproval(checking, properties.get("approval"), { ...scope, path }, infer)
   else refuseApproval(checking, properties.get("approval"), kind, path)
 }

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { ConstantRule } from "../syntax/constant-rule.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -51,38 +52,6 @@ export function constantFields(block: Syntax.Block<Syntax.ValueField>): { [key: 
     entries.push([field.name.text, value])
   }
   return Object.fromEntries(entries)
-}
-
-/** What a property that is set before the workflow runs may be. */
-export interface ConstantRule {
-  /** In words: `a number from 0 to 1`. */
-  readonly expected: string
-  readonly type: "string" | "number" | "boolean" | "object" | "strings"
-  /** Of a value of that type. */
-  readonly fits?: (value: JsonValue) => boolean
-  /** What is reported for a value that is not written out or not in range; each has its own code where this is left out. */
-  readonly code?: "type-mismatch"
-}
-
-/** A number within bounds. */
-export function numberFrom(least: number, most = Number.POSITIVE_INFINITY, what = "number"): ConstantRule {
-  return {
-    expected: `a ${what} from ${least}${most < Number.POSITIVE_INFINITY ? ` to ${most}` : ""}`,
-    type: "number",
-    fits: (value) => Number(value) >= least && Number(value) <= most,
-  }
-}
-
-/** A whole number within bounds. */
-export function wholeFrom(least: number, most?: number): ConstantRule {
-  const rule = numberFrom(least, most, "whole number")
-  return { ...rule, fits: (value) => Number.isSafeInteger(value) && rule.fits?.(value) === true }
-}
-
-const positive = wholeFrom(1)
-
-export function positiveInteger(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  checkConstant(checking, property, path, positive)
 }
 
 /** Reports a property whose value is not written out, or not what the rule asks for. */
@@ -144,7 +113,9 @@ function notConstant(checking: CheckContext, node: Syntax.Expression, path: stri
     return
   }
   const message = `Expected ${rule.expected} that is written out: it is set before the workflow runs`
-  checking.report(rule.code ?? "misplaced-expression", path, node, message, "Write the value itself.")
+  const isWord = rule.type === "string" && node.kind === "chain" && node.steps.length === 0
+  const hint = isWord ? `Write \`"${checking.quote(node)}"\`.` : "Write the value itself."
+  checking.report(rule.code ?? "misplaced-expression", path, node, message, hint)
 }
 
 function isOfType(value: JsonValue, type: ConstantRule["type"]): boolean {

@@ -1,7 +1,7 @@
+import { rowsOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inValue } from "./allowance.ts"
-import { assetKindsIn, wordOrString } from "./asset-kind.ts"
-import { isAssetKind } from "./asset-kinds.ts"
+import { assetKindsIn } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { misplacedAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
@@ -13,8 +13,6 @@ import { elementType } from "../types/element-type.ts"
 import { isLenient, plainType } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 
-const options = { media_type: stringType, title: stringType, context: stringType, citations: booleanType }
-
 const stringsType: Type = { kind: "array", element: stringType }
 
 /** `asset e { type, media_type, title, context, citations }` */
@@ -24,15 +22,13 @@ export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope
   const source = infer(checking, node.value, inner)
   mustFit(checking, node.value, isArray(checking, source) ? stringsType : stringType, scope.path)
   const properties = readProperties(checking, "asset", node.block, scope.path, node.keyword)
-  for (const [name, expected] of Object.entries(options)) {
-    const value = expressionOf(checking, properties.get(name), scope.path)
+  for (const [name, { type }] of rowsOf("asset")) {
+    const value = type && expressionOf(checking, properties.get(name), scope.path)
     if (value === undefined) continue
     infer(checking, value, at(inner, name))
-    mustFit(checking, value, expected, `${scope.path}.${name}`)
+    mustFit(checking, value, type === "boolean" ? booleanType : stringType, `${scope.path}.${name}`)
   }
-  const type = expressionOf(checking, properties.get("type"), scope.path)
-  if (type !== undefined) checkAssetKind(checking, type, `${scope.path}.type`)
-  else if (!properties.has("type") && assetKindsIn(node) === undefined) guessedKind(checking, node, scope.path)
+  if (!properties.has("type") && assetKindsIn(node) === undefined) guessedKind(checking, node, scope.path)
   checking.assetPaths.set(node, scope.path)
   return assetType
 }
@@ -49,12 +45,4 @@ function guessedKind(checking: CheckContext, node: Syntax.AssetNode, path: strin
     "`type` is decided when the workflow runs, by the data URL, the media type or the extension of the address; an image if none of them tells it"
   const hint = 'Add `type: "image"`, "document" or "video".'
   checking.report("guessed-asset", `${path}.type`, node.keyword, message, hint)
-}
-
-/** The kind that an asset, or a model's list, names: a string or a bare word. */
-export function checkAssetKind(checking: CheckContext, node: Syntax.Expression, path: string): void {
-  const written = wordOrString(node)
-  if (node.kind === "missing-expression" || (written !== undefined && isAssetKind(written))) return
-  const hint = 'Write "image", "document" or "video".'
-  checking.report("invalid-value", path, node, `Unknown kind of asset: ${checking.quote(node)}`, hint)
 }

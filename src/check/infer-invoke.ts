@@ -3,7 +3,6 @@ import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
 import { blockOf } from "./block-of.ts"
 import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
-import { positiveInteger } from "./constants.ts"
 import { anyType, errorType, stringType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
@@ -37,7 +36,6 @@ export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, sco
     const place = { ...withoutSecrets(at(inner, "input")), place: "a tool's input" }
     checkArguments(checking, input?.items ?? [], node, symbol, bound, place, infer)
   }
-  positiveInteger(checking, properties.get("max_calls"), `${scope.path}.max_calls`)
   checkApproval(checking, properties.get("approval"), inner, infer)
   if (symbol === undefined) return errorType
   if (node.kind === "render") return stringType

@@ -1,5 +1,5 @@
 import type { Span } from "../source/span.ts"
-import type { AssetKind } from "./asset-kinds.ts"
+import type { WordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Field, RecordType, Type, TypeTable, VariantType } from "../types/types.ts"
 
@@ -69,7 +69,7 @@ export interface ImportSymbol {
 /** The assets that a value may be. */
 export interface AssetsIn {
   /** Their kinds, as far as the source tells them. */
-  readonly kinds: ReadonlySet<AssetKind>
+  readonly kinds: ReadonlySet<WordOf<"asset">>
   /** Those with options that not every API has; not all of them where there are very many. */
   readonly configured: ReadonlySet<Syntax.AssetNode>
 }

@@ -62,14 +62,12 @@ export function meantKind(
   return others.get(lower) ?? suggest(lower, [...providerKinds.keys(), ...others.keys()])
 }
 
-/** What `wire_api` may say on providers and models of the kinds that speak one of OpenAI's APIs. */
+/** The API that `wire_api` names. */
 export const wireApis: ReadonlyMap<string, ApiName> = new Map([
   ["responses", "responses"],
   ["chat/completion", "chat"],
+  ["chat/completions", "chat"],
 ])
-
-/** The same on a model, where files from elsewhere have it in either spelling. */
-export const modelWireApis: ReadonlyMap<string, ApiName> = new Map([...wireApis, ["chat/completions", "chat"]])
 
 /** Settings of `inference` that an API does not have. */
 export const ignoredSettings: Readonly<Record<ApiName, readonly string[]>> = {

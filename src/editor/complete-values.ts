@@ -7,6 +7,7 @@ import { nullable, resolve, tagType } from "../types/relations.ts"
 import type { Field, Type } from "../types/types.ts"
 import type { Span } from "../source/span.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
+import { wordsIn } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Completion } from "./completion.ts"
 import { completeConstants, keyword } from "./complete-words.ts"
@@ -34,21 +35,14 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
       return importKinds.flatMap((kind) => namesUnder(program, kind, setting, true))
     case "context":
       return [...namesUnder(program, "agent", setting, true), keyword("compact", undefined, "compact agent.${1}")]
-    case "response_format":
-    case "on_failure":
-    case "approval":
-    case "boolean":
-      return completeConstants(setting.expects, false)
-    case "asset":
-    case "wire_api":
-    case "level":
-      return completeConstants(setting.expects, true)
     case "value":
       if (setting.values === "constants") return []
       return [
         ...(chain.steps.length > 0 ? [] : comparedItems(program, setting, true)),
         ...completeValues(program, setting, chain.steps.length > 0),
       ]
+    default:
+      return completeConstants(setting.expects, wordsIn(setting.expects).isBare !== true)
   }
 }
 

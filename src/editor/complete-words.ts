@@ -1,23 +1,10 @@
 import type { Program } from "../check/program.ts"
-import { propertiesOf } from "../check/properties.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
 import { declarationWords } from "../syntax/declaration-start.ts"
-import { formsOf } from "../syntax/property-forms.ts"
+import { rowsOf, takesBlock } from "../syntax/property-table.ts"
 import type { Completion } from "./completion.ts"
-import {
-  approvalTexts,
-  assetTexts,
-  declarationTexts,
-  keywordTexts,
-  lookUp,
-  propertyText,
-  providerKindTexts,
-  wireApiTexts,
-  onFailureTexts,
-  responseFormatTexts,
-  typeTexts,
-} from "./explanations.ts"
-import type { ConstantKind, NameUse, PropertyBlock } from "./name-use.ts"
+import { declarationTexts, keywordTexts, lookUp, propertyText, typeTexts, wordTexts } from "./explanations.ts"
+import type { NameUse, PropertyBlock } from "./name-use.ts"
 import { describe } from "./describe.ts"
 
 // Completions that the grammar gives: declarations, properties, types, constants.
@@ -63,34 +50,19 @@ export function keyword(word: string, doc = lookUp(keywordTexts, word), snippet?
 
 // ------------------------------------------------------------------------------------------------------ properties
 
-const repeated = new Set(["file", "dynamic"])
-
 export function completeProperties({ place, items }: PropertyBlock, use: NameUse & { kind: "property" }): Completion[] {
   const present = new Set(items.map((item) => (item.kind === "property" ? item.name.text : "")))
-  const forms = formsOf(place)
   // Where a colon or a block follows already, the name alone is being changed.
   const alone = use.property.colon !== undefined || use.property.value.kind !== "missing"
-  const found = propertiesOf(place)
-    .filter((name) => !present.has(name) || repeated.has(name))
-    .map((name): Completion => {
-      const form = forms.byName.get(name)
+  const found = [...rowsOf(place)]
+    .filter(([name, { repeated }]) => !present.has(name) || repeated === true)
+    .map(([name, { form }]): Completion => {
       const doc = propertyText(place, name)
       const item = { label: name, kind: "property" as const, ...(doc === undefined ? {} : { doc }) }
       if (alone) return { ...item, insert: name }
-      switch (form) {
-        case "types":
-        case "values":
-        case "headers":
-        case "inference":
-        case "price":
-        case "limits":
-        case "file":
-          return { ...item, detail: "{ … }", insert: `${name} {`, snippet: `${name} {\n    \${1}\n}` }
-        case "uses":
-          return { ...item, insert: `${name}: [`, snippet: `${name}: [\${1}]` }
-        default:
-          return { ...item, insert: `${name}: `, snippet: `${name}: \${1}` }
-      }
+      if (form === "uses") return { ...item, insert: `${name}: [`, snippet: `${name}: [\${1}]` }
+      if (!takesBlock(form) || form === "approval") return { ...item, insert: `${name}: `, snippet: `${name}: \${1}` }
+      return { ...item, detail: "{ … }", insert: `${name} {`, snippet: `${name} {\n    \${1}\n}` }
     })
   if (place === "batch") for (const word of importKinds) found.push(keyword(word))
   return found
@@ -119,28 +91,10 @@ export function completeSchemas(program: Program, prefix: string): Completion[] 
 
 // ------------------------------------------------------------------------------------------------------- constants
 
-export type ConstantList = ConstantKind | "provider-kind" | "remote-kind"
-
-export function completeConstants(list: ConstantList, quoted: boolean): Completion[] {
+export function completeConstants(list: keyof typeof wordTexts, quoted: boolean): Completion[] {
   const quote = (word: string): string => (quoted ? JSON.stringify(word) : word)
-  return Object.entries(constantTexts[list]).map(([word, doc]): Completion => {
+  return Object.entries(wordTexts[list]).map(([word, doc]): Completion => {
     const item = { label: quote(word), kind: "constant" as const, insert: quote(word) }
     return doc === "" ? item : { ...item, doc }
   })
-}
-
-const constantTexts: Readonly<Record<ConstantList, Readonly<Record<string, string>>>> = {
-  response_format: responseFormatTexts,
-  on_failure: onFailureTexts,
-  approval: approvalTexts,
-  asset: assetTexts,
-  wire_api: wireApiTexts,
-  boolean: { true: "", false: "" },
-  level: { low: "", medium: "", high: "" },
-  "provider-kind": providerKindTexts,
-  "remote-kind": {
-    tool: keywordTexts["tool"] ?? "",
-    resource: keywordTexts["resource"] ?? "",
-    prompt: keywordTexts["prompt"] ?? "",
-  },
 }

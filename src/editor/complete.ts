@@ -1,4 +1,5 @@
 import { importKinds } from "../syntax/import-kinds.ts"
+import { rowsOf } from "../syntax/property-table.ts"
 import { isIdentifier } from "../base/identifier.ts"
 import type { Program } from "../check/program.ts"
 import type { Completion, Completions } from "./completion.ts"
@@ -185,26 +186,9 @@ function stringItems(program: Program, offset: number): Completion[] {
   }
   if (around === undefined) return []
   const { place } = around.block
-  switch (around.text) {
-    case "assets":
-      return place === "model" ? completeConstants("asset", false) : []
-    case "type":
-      return place === "asset" ? completeConstants("asset", false) : []
-    case "wire_api":
-      return completeConstants("wire_api", false)
-    case "response_format":
-      return completeConstants("response_format", false)
-    case "on_failure":
-    case "approval":
-      return completeConstants(around.text, false)
-    case "reasoning_effort":
-    case "verbosity":
-      return place === "inference" ? completeConstants("level", false) : []
-    case "endpoint":
-      return demoItems(place)
-    default:
-      return []
-  }
+  if (around.text === "endpoint") return demoItems(place)
+  const words = rowsOf(place).get(around.text)?.words
+  return words === undefined ? [] : completeConstants(words, false)
 }
 
 /** In `input.tier == ""`: what the other side may be. */

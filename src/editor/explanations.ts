@@ -1,4 +1,4 @@
-import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type { PropertyNames, PropertyPlace, WordList, WordOf } from "../syntax/property-table.ts"
 
 // What the words of the language mean, in a sentence or two: for hovers and completions.
 
@@ -24,6 +24,12 @@ export const declarationTexts: Readonly<Record<string, string>> = {
   output: "The result of the workflow.",
 }
 
+const remoteKinds = {
+  tool: "A tool of the server.",
+  resource: "A resource of the server.",
+  prompt: "A prompt of the server.",
+}
+
 /** Other words of the grammar. */
 export const keywordTexts: Readonly<Record<string, string>> = {
   from: "Where it comes from: the kind of a provider, the provider of a model, the place on an MCP server.",
@@ -47,9 +53,7 @@ export const keywordTexts: Readonly<Record<string, string>> = {
   true: "A boolean.",
   false: "A boolean.",
   null: "No value.",
-  tool: "A tool of the server.",
-  resource: "A resource of the server.",
-  prompt: "A prompt of the server.",
+  ...remoteKinds,
 }
 
 export const typeTexts: Readonly<Record<string, string>> = {
@@ -78,56 +82,61 @@ export const rootTexts: Readonly<Record<string, string>> = {
 
 const chat = "A backend with OpenAI-compatible chat completions"
 
-export const providerKindTexts: Readonly<Record<string, string>> = {
-  openai: "Any backend with an OpenAI-compatible `/responses`.",
-  openai_compatible: "The same as `openai`.",
-  openai_chat: `${chat}; OpenAI's own if no \`endpoint\` is set.`,
-  anthropic: "Anthropic's API, `/messages`.",
-  anthropic_compatible: "A backend that speaks Anthropic's API, at its `endpoint`.",
-  google: "Google's Gemini API, `generateContent`.",
-  ollama: `${chat}: Ollama on this machine.`,
-  lmstudio: `${chat}: LM Studio on this machine.`,
-  vllm: `${chat}: vLLM on this machine.`,
-  llamacpp: `${chat}: llama.cpp on this machine.`,
-  openrouter: `${chat}: OpenRouter.`,
-  groq: `${chat}: Groq.`,
-  mistral: `${chat}: Mistral.`,
-  deepseek: `${chat}: DeepSeek.`,
-  xai: `${chat}: xAI.`,
-  together: `${chat}: Together.`,
-  fireworks: `${chat}: Fireworks.`,
-  cerebras: `${chat}: Cerebras.`,
-  perplexity: `${chat}: Perplexity.`,
-  cohere: `${chat}: Cohere.`,
-  sambanova: `${chat}: SambaNova.`,
-}
+/** Words that a property or a head may name. */
+export const wordTexts = {
+  response_format: {
+    auto: "The strictest way that the backend takes: a JSON schema, else JSON mode, else words.",
+    json_schema: "The output contract goes as a JSON schema that the backend enforces.",
+    json_object: "The backend gives any JSON object; the contract goes into the instruction.",
+    instruction_only: "The contract goes into the instruction alone.",
+  },
+  on_failure: {
+    fail: "The run fails with the agent.",
+    skip: "The agent's value is null, and the run goes on.",
+  },
+  approval: {
+    required: "Each call waits until a person approves it.",
+    none: "Calls need no approval, unless the import or the batch demands one.",
+  },
+  asset: {
+    image: "A picture.",
+    document: "A document, such as a PDF.",
+    video: "A video.",
+  },
+  wire_api: {
+    responses: "OpenAI's `/responses`.",
+    "chat/completion": "OpenAI's `/chat/completions`.",
+  },
+  boolean: { true: "", false: "" },
+  level: { low: "", medium: "", high: "" },
+  "provider-kind": {
+    openai: "Any backend with an OpenAI-compatible `/responses`.",
+    openai_compatible: "The same as `openai`.",
+    openai_chat: `${chat}; OpenAI's own if no \`endpoint\` is set.`,
+    anthropic: "Anthropic's API, `/messages`.",
+    anthropic_compatible: "A backend that speaks Anthropic's API, at its `endpoint`.",
+    google: "Google's Gemini API, `generateContent`.",
+    ollama: `${chat}: Ollama on this machine.`,
+    lmstudio: `${chat}: LM Studio on this machine.`,
+    vllm: `${chat}: vLLM on this machine.`,
+    llamacpp: `${chat}: llama.cpp on this machine.`,
+    openrouter: `${chat}: OpenRouter.`,
+    groq: `${chat}: Groq.`,
+    mistral: `${chat}: Mistral.`,
+    deepseek: `${chat}: DeepSeek.`,
+    xai: `${chat}: xAI.`,
+    together: `${chat}: Together.`,
+    fireworks: `${chat}: Fireworks.`,
+    cerebras: `${chat}: Cerebras.`,
+    perplexity: `${chat}: Perplexity.`,
+    cohere: `${chat}: Cohere.`,
+    sambanova: `${chat}: SambaNova.`,
+  },
+  "remote-kind": remoteKinds,
+} as const satisfies WordTexts
 
-export const responseFormatTexts: Readonly<Record<string, string>> = {
-  auto: "The strictest way that the backend takes: a JSON schema, else JSON mode, else words.",
-  json_schema: "The output contract goes as a JSON schema that the backend enforces.",
-  json_object: "The backend gives any JSON object; the contract goes into the instruction.",
-  instruction_only: "The contract goes into the instruction alone.",
-}
-
-export const onFailureTexts: Readonly<Record<string, string>> = {
-  fail: "The run fails with the agent.",
-  skip: "The agent's value is null, and the run goes on.",
-}
-
-export const approvalTexts: Readonly<Record<string, string>> = {
-  required: "Each call waits until a person approves it.",
-  none: "Calls need no approval, unless the import or the batch demands one.",
-}
-
-export const assetTexts: Readonly<Record<string, string>> = {
-  image: "A picture.",
-  document: "A document, such as a PDF.",
-  video: "A video.",
-}
-
-export const wireApiTexts: Readonly<Record<string, string>> = {
-  responses: "OpenAI's `/responses`.",
-  "chat/completion": "OpenAI's `/chat/completions`.",
+type WordTexts = { readonly [List in WordList]: Readonly<Record<WordOf<List>, string>> } & {
+  readonly [List in "provider-kind" | "remote-kind"]: Readonly<Record<string, string>>
 }
 
 const bindings = "Arguments that are filled in here, and that the model neither sees nor sets."
@@ -149,7 +158,9 @@ const fileTexts = {
 }
 
 /** What the properties of each block mean. */
-const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, string>>>> = {
+export const propertyTexts: {
+  readonly [Place in keyof PropertyNames]: Readonly<Record<PropertyNames[Place], string>>
+} = {
   provider: {
     endpoint: "The address of the backend; the vendor's own if left out. `\"demo\"` is this service's demo model.",
     api_key:
@@ -261,6 +272,10 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   },
   read: { bindings: "The values of the variables in the resource's address." },
   render: { bindings: "The arguments of the prompt." },
+  test: {
+    samples: "How many times the test runs.",
+    pass_rate: "The share of the samples that has to pass, from 0 to 1.",
+  },
   asset: {
     type: 'What it is: `"image"`, `"document"` or `"video"`; left out where the source or its media type tells it.',
     media_type: mediaType,
@@ -268,11 +283,10 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     context: "What the model should know of a document. Anthropic's API has it.",
     citations: "`true`: the model's answer cites the document. Anthropic's API has it.",
   },
-  unknown: {},
 }
 
 export function propertyText(place: PropertyPlace, name: string): string | undefined {
-  return lookUp(propertyTexts[place], name)
+  return place === "unknown" ? undefined : lookUp(propertyTexts[place], name)
 }
 
 /** The entry of a table under a name that an author wrote. */

@@ -1,19 +1,17 @@
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
+import { isWordList } from "../syntax/property-table.ts"
 import { nullable } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 import { describe, typed } from "./describe.ts"
 import {
-  assetTexts,
   declarationTexts,
   keywordTexts,
   lookUp,
   propertyText,
-  providerKindTexts,
-  onFailureTexts,
-  responseFormatTexts,
   rootTexts,
   typeTexts,
+  wordTexts,
 } from "./explanations.ts"
 import type { NameUse } from "./name-use.ts"
 import { pathTo } from "./symbols.ts"
@@ -128,7 +126,7 @@ function explain(use: NameUse): string | undefined {
     case "type-segment":
       return use.index === 0 ? lookUp(rootTexts, use.text) : undefined
     case "provider-kind":
-      return lookUp(providerKindTexts, use.text)
+      return lookUp(wordTexts["provider-kind"], use.text)
     case "remote-kind":
       return lookUp(keywordTexts, use.text)
     case "remote-name":
@@ -138,10 +136,7 @@ function explain(use: NameUse): string | undefined {
     case "foreign-key":
       return use.of === "headers" ? "An HTTP header." : "A field of the request to the backend."
     case "root":
-      if (use.setting.expects === "response_format") return lookUp(responseFormatTexts, use.text)
-      if (use.setting.expects === "on_failure") return lookUp(onFailureTexts, use.text)
-      if (use.setting.expects === "asset") return lookUp(assetTexts, use.text)
-      return lookUp(rootTexts, use.text)
+      return lookUp(isWordList(use.setting.expects) ? wordTexts[use.setting.expects] : rootTexts, use.text)
     default:
       return undefined
   }

@@ -1,7 +1,7 @@
 import type { Allowance } from "../check/allowance.ts"
 import type { ImportNode, StepSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type { PropertyPlace, WordList } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
 /** The surroundings of an expression, and what it may use there. */
@@ -27,18 +27,7 @@ export type Expected =
   | "context"
   | "agent"
   | Syntax.ImportKind
-  | ConstantKind
-
-/** Places that take one of a few words. */
-export type ConstantKind =
-  | "response_format"
-  | "on_failure"
-  | "approval"
-  | "asset"
-  | "wire_api"
-  | "boolean"
-  /** `"low"`, `"medium"`, `"high"` and the like. */
-  | "level"
+  | WordList
 
 /** A declaration that can be named elsewhere, or an agent's own dynamic value: `agent.a.dynamic.d`. */
 export type DeclarationKind =

@@ -3,7 +3,8 @@ import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { importKindOf } from "../syntax/import-kinds.ts"
 import { branchChain } from "../syntax/match-branch.ts"
-import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type { PropertyPlace } from "../syntax/property-table.ts"
+import { formOf, isBlockForm } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type {
   ArgumentBlock,
@@ -18,9 +19,6 @@ import { bindingSetting, blockSetting, constant, propertySetting, settingIn } fr
 import { tokensBetween } from "./token-at.ts"
 
 export type Visit = (use: NameUse) => void
-
-/** Properties whose block has properties of its own. */
-const blockPlaces = ["inference", "price", "limits", "file", "approval"] as const
 
 /** Visits the names inside properties, types and expressions of one declaration. */
 export class NameWalk {
@@ -97,9 +95,12 @@ export class NameWalk {
       case "values":
         this.#values(property, value.block.items, block.place, setting, taker)
         break
-      case "properties":
-        this.properties(blockPlace(name), value.block.items, blockSetting(name, setting))
+      case "properties": {
+        const form = formOf(block.place, name)
+        const inner = isBlockForm(form) || form === "file" || form === "approval" ? form : "unknown"
+        this.properties(inner, value.block.items, blockSetting(form, setting))
         break
+      }
       case "uses":
         for (const entry of value.entries) this.#use(entry, setting)
         break
@@ -329,10 +330,6 @@ export class NameWalk {
       if (step.kind !== "index") this.name(step.name, { kind: "step", chain, step, index, setting, matched })
     }
   }
-}
-
-function blockPlace(name: string): PropertyPlace {
-  return blockPlaces.find((place) => place === name) ?? "unknown"
 }
 
 function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {

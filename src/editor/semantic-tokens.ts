@@ -1,5 +1,6 @@
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
+import { isWordList } from "../syntax/property-table.ts"
 import type { Token } from "../syntax/token.ts"
 import { eachName } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"
@@ -167,8 +168,7 @@ function rootType(use: NameUse & { kind: "root" }): TokenType {
   const { setting, chain } = use
   if (setting.expects === "value" && setting.agent?.variables.has(use.text) === true) return "parameter"
   if (chain.steps.length > 0) return "namespace"
-  const isConstant = ["response_format", "on_failure", "approval", "asset"].includes(setting.expects)
-  return isConstant ? "enumMember" : "variable"
+  return isWordList(setting.expects) ? "enumMember" : "variable"
 }
 
 function declarationType(declared: (NameUse & { kind: "declaration" })["declares"]): TokenType {

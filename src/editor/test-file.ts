@@ -3,6 +3,7 @@ import type { StepKind } from "../check/tested-step.ts"
 import { stepKinds, stepNames } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"
 import { eachObserved } from "../syntax/each-chain.ts"
+import { namesIn } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Completion, Completions } from "./completion.ts"
 import type { DefinitionTarget } from "./definition.ts"
@@ -82,8 +83,7 @@ const settings: Completion[] = [
   item("input", "keyword", "input ", "input {\n    $1\n}"),
   item("given", "keyword", "given "),
   item("expect", "keyword", "expect "),
-  item("samples", "property", "samples: "),
-  item("pass_rate", "property", "pass_rate: "),
+  ...namesIn("test").map((name) => item(name, "property", `${name}: `)),
 ]
 
 const expected: Completion[] = [

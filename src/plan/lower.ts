@@ -1,9 +1,9 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
 import { assetKindsIn } from "../check/asset-kind.ts"
-import { isAssetKind } from "../check/asset-kinds.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
+import { isWordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type {
   ApprovalPlan,
@@ -218,7 +218,7 @@ function onlyKind(node: Syntax.AssetNode): AssetKind | null {
 }
 
 export function assetKind(word: string | undefined): AssetKind {
-  return word !== undefined && isAssetKind(word) ? word : unchecked(`an asset of type ${String(word)}`)
+  return isWordOf("asset", word) ? word : unchecked(`an asset of type ${String(word)}`)
 }
 
 function planRoot(root: NonNullable<ReturnType<Program["roots"]["get"]>>): Root {

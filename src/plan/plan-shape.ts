@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { SecretNames } from "../check/secret-routes.ts"
+import type { WordOf } from "../syntax/property-table.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
 import type { ApprovalPlan, Entry, Expression } from "./expression.ts"
 
@@ -87,8 +88,8 @@ export interface ModelUse {
 /** In the order in which they are tried; never empty. */
 export type ModelUses = readonly [ModelUse, ...ModelUse[]]
 
-export type AssetKind = "image" | "document" | "video"
-export type ResponseFormat = "auto" | "json_schema" | "json_object" | "instruction_only"
+export type AssetKind = WordOf<"asset">
+export type ResponseFormat = WordOf<"response_format">
 
 /** Keys as the author writes them; merged provider, model, agent, the later wins. */
 export interface Inference {

@@ -5,7 +5,7 @@ import { constantFields, constantIn, constantOf, numberIn } from "../check/const
 import { wordIn } from "../check/asset-kind.ts"
 import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { modelEntries } from "../check/check-model-reference.ts"
-import { inferenceKeys, limitKeys, propertyIn } from "../check/properties.ts"
+import { propertyIn } from "../check/properties.ts"
 import { secretRoutes } from "../check/secret-routes.ts"
 import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
@@ -16,6 +16,7 @@ import { defaultExpirySeconds, expiryOf } from "./approval-demand.ts"
 import { assetKind, Lowering, targetName, unchecked } from "./lower.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
+import { inferenceKeys, isWordOf, limitKeys } from "../syntax/property-table.ts"
 import type {
   AgentNode,
   AskNode,
@@ -346,9 +347,7 @@ function mapped<In, Out>(table: ReadonlyMap<string, In>, to: (value: In, name: s
 
 function responseFormat(block: Properties | undefined): ResponseFormat | null {
   const word = wordIn(block, "response_format")
-  return word === "auto" || word === "json_schema" || word === "json_object" || word === "instruction_only"
-    ? word
-    : null
+  return isWordOf("response_format", word) ? word : null
 }
 
 function mapUses([first, ...others]: ModelUses, to: (use: ModelUse) => ModelUse): ModelUses {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind } from "../check/error-kinds.ts"
-import type { limitKeys } from "../check/properties.ts"
+import type { limitKeys } from "../syntax/property-table.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */

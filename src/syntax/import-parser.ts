@@ -4,7 +4,7 @@ import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName, skipToBrace } from "./head-parser.ts"
 import { importKinds } from "./import-kinds.ts"
-import { formsOf } from "./property-forms.ts"
+import { rowsOf } from "./property-table.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { BatchDeclaration, BatchItem, Declaration, ImportKind, Name, Property, RemotePath } from "./tree.ts"
@@ -161,7 +161,7 @@ function isNameWithoutAs(reader: TokenReader): boolean {
   if (!reader.isCareful) return false
   const next = reader.peek()
   const word = reader.textOf(reader.token)
-  if (next.kind === "{" && (isPlainWord(word) || sharedProperties.includes(word))) return false
+  if (next.kind === "{" && (isPlainWord(word) || rowsOf("batch").has(word))) return false
   const ends = next.afterBreak || next.kind === "{" || next.kind === "}" || next.kind === "," || next.kind === "end"
   return reader.is("name") && !reader.isWord("as") && !reader.token.afterBreak && ends
 }
@@ -191,11 +191,6 @@ export function parseBatch(start: Start): BatchDeclaration | undefined {
   return body && { kind: "batch", keyword, doc, source, body, start: keyword.start, end: body.end }
 }
 
-const batchForms = formsOf("batch")
-
-/** What the items of a batch share. */
-const sharedProperties = ["bindings", "max_calls", "approval"]
-
 /** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
 function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
   const isImport = importKinds.some((kind) => reader.isWord(kind))
@@ -205,9 +200,9 @@ function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
 function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
   const importKind = importKinds.find((kind) => reader.isWord(kind))
   if (importKind !== undefined && reader.peek().kind !== ":") return parseBatchItem(reader, importKind)
-  const isProperty = reader.atKey || sharedProperties.some((word) => reader.isWord(word))
+  const isProperty = reader.atKey || rowsOf("batch").has(reader.textOf(reader.token))
   const isItem = reader.is("name") || (reader.is("string") && reader.isWord("as", reader.peek()))
-  return isProperty || !isItem ? parseProperty(reader, batchForms) : parseKindless(reader)
+  return isProperty || !isItem ? parseProperty(reader, "batch") : parseKindless(reader)
 }
 
 /** `find` instead of `tool find`: reported, and kept as a property without a value. */

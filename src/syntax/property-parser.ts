@@ -15,8 +15,8 @@ import {
   mayAssumeBrace,
   openWithoutBrace,
 } from "./missing-brace.ts"
-import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
-import { formOf, formsOf } from "./property-forms.ts"
+import type { PropertyForm, PropertyPlace } from "./property-table.ts"
+import { formOf, takesBlock } from "./property-table.ts"
 import type { ParseExpression } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -46,8 +46,7 @@ export function parseProperties(
   parse: ParseExpression,
 ): Block<Property> | undefined {
   if (!reader.startsBlock) return undefined
-  const forms = formsOf(place)
-  return reader.block(() => parseProperty(reader, forms, parse), leavesBlock, "a property")
+  return reader.block(() => parseProperty(reader, place, parse), leavesBlock, "a property")
 }
 
 /** The block that may follow a reference or a value. */
@@ -61,12 +60,12 @@ export function parseOwnBlock(
   return parseProperties(reader, place, parse)
 }
 
-export function parseProperty(reader: TokenReader, forms: PropertyForms, parse: ParseExpression): Property | undefined {
+export function parseProperty(reader: TokenReader, place: PropertyPlace, parse: ParseExpression): Property | undefined {
   const first = reader.token
   const doc = docBefore(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  const form = formOf(forms, name.text)
+  const form = formOf(place, name.text)
   if (form === "context" && reader.is("(")) return obsoleteContext(reader, name, doc, parse)
   const colon = reader.accept(":")
   const value = parsePropertyValue(reader, form, name, colon, parse)
@@ -172,15 +171,9 @@ function parseBlockValue(
   }
 }
 
-/** The property's block has properties of its own. */
-function isPlace(form: PropertyForm): form is PropertyForm & PropertyPlace {
-  return form === "inference" || form === "price" || form === "limits" || form === "file"
-}
-
 /** `output` and, on the next line, its fields: reports the brace that is missing. */
 function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolean {
-  const isBlock = form === "types" || form === "values" || form === "headers" || form === "approval" || isPlace(form)
-  if (!isBlock || !mayAssumeBrace(reader)) return false
+  if (!takesBlock(form) || !mayAssumeBrace(reader)) return false
   reader.expected(`\`{\` after \`${reader.show(name)}\``)
   return assumeBrace(reader)
 }

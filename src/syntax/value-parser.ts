@@ -20,7 +20,7 @@ import { isHistoryWord, refuseHistory, startsHistory } from "./history-value.ts"
 import { numberNode } from "./number-parser.ts"
 import { isForeignWord, mayBeOperator, parseOperations, parseTernary } from "./operator-parser.ts"
 import * as blocks from "./property-parser.ts"
-import type { PropertyForms, PropertyPlace } from "./property-forms.ts"
+import type { PropertyPlace } from "./property-table.ts"
 import { parseString } from "./string-parser.ts"
 import { importKindOf, verbs } from "./import-kinds.ts"
 import type { Token } from "./token.ts"
@@ -308,6 +308,6 @@ export function parseProperties(reader: TokenReader, place: PropertyPlace): Bloc
   return blocks.parseProperties(reader, place, parseExpression)
 }
 
-export function parseProperty(reader: TokenReader, forms: PropertyForms): Property | undefined {
-  return blocks.parseProperty(reader, forms, parseExpression)
+export function parseProperty(reader: TokenReader, place: PropertyPlace): Property | undefined {
+  return blocks.parseProperty(reader, place, parseExpression)
 }

@@ -1,4 +1,4 @@
-import { assetKinds } from "../../check/asset-kinds.ts"
+import { wordLists } from "../../syntax/property-table.ts"
 import { asWritten } from "../../check/known-list.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
@@ -47,7 +47,7 @@ export function addAssetType(program: Program, { span }: Diagnostic): readonly F
   const use = useAt(program, span.start)
   if (use?.kind !== "keyword" || use.asset === undefined) return []
   const { value, block } = use.asset
-  return assetKinds.map((kind) => {
+  return wordLists.asset.words.map((kind) => {
     const code = `type: "${kind}"`
     const edit = block === undefined ? insertAt(value.end, ` { ${code} }`) : insertAt(block.open.end, ` ${code}`)
     return { title: `Add \`${code}\``, edits: [edit], preferred: kind === "image" }

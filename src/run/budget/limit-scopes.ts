@@ -1,5 +1,5 @@
 import type { Limits, Plan } from "../../plan/plan-shape.ts"
-import { limitKeys } from "../../check/properties.ts"
+import { limitKeys } from "../../syntax/property-table.ts"
 import type { LimitKey, ShownLimits, ShownRunLimits } from "../../ports/events.ts"
 
 /** A limit, and the place that set it: `limits.tokens`, `options.limits.tokens`, `agent.x.limits.tokens`. */
