@@ -7,7 +7,7 @@ import { LogReader } from "./log-reader.ts"
 import { keySentence, readKeyRecord } from "./open-database.ts"
 import { openTaken } from "./outbox-reader.ts"
 import { QuestionReader } from "./question-reader.ts"
-import { applicationId, currentVersion, readNumber } from "./schema.ts"
+import { applicationId, currentVersion, readNumber, whyNotOpened } from "./schema.ts"
 import { sentenceFor } from "./sqlite-error.ts"
 import { countUnderOldKey } from "./under-old-key.ts"
 import { readLogFile } from "./write-ahead-log.ts"
@@ -59,9 +59,8 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
     }
     const format = readNumber(database, "PRAGMA user_version")
     if (format !== currentVersion) {
-      problems.push(
-        `The database has format ${format}, this release has ${currentVersion}: only its pages were checked`,
-      )
+      const refused = whyNotOpened(path, format) ?? `${path} has format ${format}, this release has ${currentVersion}`
+      problems.push(`${refused}. Only its pages were checked`)
     }
     for (const row of database.prepare("PRAGMA integrity_check(20)").all()) {
       const problem = String(Object.values(row)[0])
@@ -72,9 +71,10 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
       const value = Object.values(database.prepare(sql).get() ?? {})[0]
       return typeof value === "number" ? new Date(value).toISOString() : null
     }
-    const record = readKeyRecord(database)
+    const record = format === currentVersion ? readKeyRecord(database) : null
     const missing = vault === null || record === null ? "both" : missingKey(record, vault.marks)
-    if (vault !== null && missing !== null) problems.push(`${keySentence(path, missing)}: its runs were not opened`)
+    if (vault !== null && missing !== null && format === currentVersion)
+      problems.push(`${keySentence(path, missing)}: its runs were not opened`)
     const openable = vault !== null && missing === null && format === currentVersion
     if (openable) vault.agree(record, "begin")
     const damaged = openable ? damagedRuns(database, path, vault) : []

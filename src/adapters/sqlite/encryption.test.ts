@@ -280,36 +280,6 @@ describe("sqlite store, encryption at rest", () => {
     await store.close()
   })
 
-  test("runs of a release before, whose keys are bound to no caller, are read, and taken along to another master key", async () => {
-    const { path } = place("unbound")
-    const [master, old] = [randomBytes(32), randomBytes(32)]
-    const vault = createVault(master)
-    const clock = new ManualClock()
-    const first = await openSqliteStore({ path, vault, clock })
-    const lease = await created(first, { caller: "ann" })
-    await first.append(lease, [happened(1)])
-    await first.close()
-    const { run_id } = lease
-    // All of it as a release before wrote it, under the master key before.
-    const before = createVault(old)
-    const unbound = before.newKey(`run ${run_id}`)
-    change(path, "DELETE FROM requests; DELETE FROM events; UPDATE runs SET secrets = NULL, notify = NULL")
-    const database = new DatabaseSync(path)
-    const body = unbound.key.seal("events to 1", JSON.stringify([happened(1)]))
-    database.prepare("UPDATE runs SET key = ?").run(unbound.wrapped)
-    database.prepare("INSERT INTO events (run, last, body) SELECT num, 1, ? FROM runs").run(body)
-    database.prepare("UPDATE store SET mark = ?").run(before.marks[0] ?? null)
-    database.close()
-    const second = await openSqliteStore({ path, vault: createVault(master, old), clock })
-    assert.deepEqual(await second.read(run_id, 0, 10), [happened(1)])
-    assert.ok(second.keyChange !== null)
-    while ((await second.keyChange.step()).left > 0);
-    await second.close()
-    const third = await openSqliteStore({ path, vault: createVault(master), clock })
-    assert.deepEqual(await third.read(run_id, 0, 10), [happened(1)])
-    await third.close()
-  })
-
   test("under another master key the database is refused and left as it is", async () => {
     const { path, open } = place("wrong-key")
     const store = await open()

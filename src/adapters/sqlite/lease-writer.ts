@@ -4,8 +4,6 @@ import type { Sql } from "./sql.ts"
 
 /** No lease lasts longer: one that seems to was taken before the machine, and with it the monotonic clock, started again. */
 const longestLeaseMs = 3_600_000
-/** From here on a lease's time is one of the wall clock, written by an older release: no machine runs for 30 years. */
-const firstWallTime = 1_000_000_000_000
 
 /** The process that takes leases, and the database that it takes them in. */
 interface LeaseHolder {
@@ -16,7 +14,7 @@ interface LeaseHolder {
 export function claim(
   sql: Sql,
   { path, holder }: LeaseHolder,
-  { owner, limit, now, wall, lease_until }: ClaimOperation,
+  { owner, limit, now, lease_until }: ClaimOperation,
 ): ResultOf<ClaimOperation> {
   if (limit <= 0) return []
   freeLeasesOfTheDead(sql, path, holder, now)
@@ -27,11 +25,9 @@ export function claim(
   const lapsed = sql.all(
     `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_claimable
      WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL
-     AND (lease_until <= ?1 OR lease_until BETWEEN ?2 AND ?3 OR lease_until BETWEEN ?3 AND ?4) ORDER BY num LIMIT ?5`,
+     AND (lease_until <= ? OR lease_until >= ?) ORDER BY num LIMIT ?`,
     now,
     now + longestLeaseMs,
-    firstWallTime,
-    wall,
     limit - woken.length,
   )
   return [...woken, ...lapsed].map((row, index) => {

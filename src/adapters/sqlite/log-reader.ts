@@ -351,7 +351,7 @@ export function openEvents(key: DataKey, last: number, body: unknown): LogEvent[
   return JSON.parse(linesOf(key, last, body).shown) as LogEvent[]
 }
 
-/** With what was kept for a continuation. Rows of older releases have all of it apart. */
+/** With what was kept for a continuation. */
 export function openWithKept(key: DataKey, last: number, body: unknown, apart: unknown): LogEvent[] {
   const { shown, kept: small } = linesOf(key, last, body)
   const events = JSON.parse(shown) as LogEvent[]

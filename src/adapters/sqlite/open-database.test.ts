@@ -16,18 +16,18 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, describe, test } from "node:test"
-import { aRequest, created, ended, happened, leaseMs, row, several } from "../../../test/contract/run-store/material.ts"
+import { created, leaseMs, several } from "../../../test/contract/run-store/material.ts"
 import { builtProgram } from "../../../test/support/built-programs.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
+import { checkStore } from "./check-store.ts"
 import { currentVersion, migrate, migrations } from "./schema.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-open-"))
 after(() => rmSync(scratch, { recursive: true }))
-const root = join(import.meta.dirname, "../../..")
 const childFile = builtProgram("sqlite-child")
 const key = Buffer.alloc(32, 7)
 const clock = new ManualClock()
@@ -86,43 +86,47 @@ describe("opening a sqlite store", () => {
     await refused(path, /is empty: it has no tables/)
   })
 
-  test("a database of version 1 is brought up to date, with all that is in it", async () => {
-    const path = newPath()
-    const old = new DatabaseSync(path)
-    old.exec(readFileSync(join(root, "test/fixtures/sqlite/version-1.sql"), "utf8"))
-    assert.equal(old.prepare("PRAGMA user_version").get()?.["user_version"], 1)
-    old.close()
-
-    const store = await open(path)
-    const request = aRequest({ input: { made: "by version 1" }, secrets: { token: "s3cret-of-version-1" } })
-    assert.deepEqual(await store.request("running"), request)
-    assert.deepEqual(await store.read("running", 0, 10, "kept"), [happened(1), happened(2, "two", { history: ["x"] })])
-    assert.equal((await row(store, "running")).cancel_requested, true)
-    assert.deepEqual(await store.request("ended"), { ...request, secrets: {} })
-    assert.deepEqual(await store.lookup("swept"), { found: "expired", caller: "ada" })
-    assert.deepEqual(await store.cacheGet("ada", "tenant-1", "hash"), { output: "cached by version 1" })
-    const [lease] = await store.claim("heir", 10, leaseMs)
-    assert.ok(lease?.run_id === "running")
-    await store.append(lease, [ended(3)])
-    assert.equal(await store.sweep(Number.MAX_SAFE_INTEGER), 2)
-    await store.close()
-
-    const now = new DatabaseSync(path, { readOnly: true })
-    assert.equal(now.prepare("PRAGMA user_version").get()?.["user_version"], currentVersion)
-    now.close()
-  })
-
-  test("every version can be brought up to date, to the same schema", () => {
-    const schema = (database: DatabaseSync) =>
+  test("a database of a release is brought to the next format, with all that is in it", () => {
+    const first = "CREATE TABLE things (name TEXT); INSERT INTO things VALUES ('kept')"
+    const steps = [first, "ALTER TABLE things ADD COLUMN size INTEGER DEFAULT 7", "CREATE TABLE more (id INTEGER)"]
+    const versionOf = (database: DatabaseSync) => database.prepare("PRAGMA user_version").get()?.["user_version"]
+    const schemaOf = (database: DatabaseSync) =>
       database.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name").all()
     const fresh = new DatabaseSync(":memory:")
-    migrate(fresh)
-    for (let version = 1; version <= migrations.length; version++) {
+    migrate(fresh, steps)
+    for (let count = 1; count <= steps.length; count++) {
       const old = new DatabaseSync(":memory:")
-      migrate(old, migrations.slice(0, version))
-      migrate(old)
-      assert.deepEqual(schema(old), schema(fresh))
-      assert.equal(old.prepare("PRAGMA user_version").get()?.["user_version"], currentVersion)
+      migrate(old, steps.slice(0, count))
+      old.exec("INSERT INTO things (name) VALUES ('own')")
+      migrate(old, steps)
+      assert.deepEqual(schemaOf(old), schemaOf(fresh))
+      assert.equal(versionOf(old), versionOf(fresh))
+      const things = old.prepare("SELECT name, size FROM things").all()
+      assert.deepEqual(
+        things.map(({ name, size }) => [name, size]),
+        [
+          ["kept", 7],
+          ["own", 7],
+        ],
+      )
+      migrate(old, steps)
+      assert.equal(versionOf(old), versionOf(fresh))
+    }
+  })
+
+  test("one of a development version is refused, and says what to do", async () => {
+    for (const version of [1, 14]) {
+      const path = await filled()
+      const database = new DatabaseSync(path)
+      database.exec(`PRAGMA user_version = ${version}; PRAGMA journal_mode = DELETE`)
+      database.close()
+      await refused(
+        path,
+        /written by a development version .*start that version to finish its runs, then move the file away/,
+      )
+      const { problems, format } = checkStore(path, createVault(key))
+      assert.equal(format, version)
+      assert.match(problems.join("\n"), /development version.*Only its pages were checked/)
     }
   })
 

@@ -4,7 +4,7 @@ import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
 import { missingKey, type KeyRecord, type MissingKey } from "../../ports/vault.ts"
-import { applicationId, currentVersion, migrate, migrations, readNumber } from "./schema.ts"
+import { applicationId, migrate, migrations, readNumber, whyNotOpened } from "./schema.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
 /** How long a writer waits for another process's transaction. */
@@ -90,12 +90,8 @@ function inspect(path: string, marks: readonly Uint8Array[]): void {
         `${path} is a database of another program; move it away, or set WIRE_DATA_DIR to another directory`,
       )
     }
-    if (version > currentVersion) {
-      throw new StoreFailure(
-        `${path} was written by a newer version of this service (format ${version}, this one knows ${currentVersion}); ` +
-          `start that version, or set WIRE_DATA_DIR to another directory`,
-      )
-    }
+    const refused = whyNotOpened(path, version)
+    if (refused !== null) throw new StoreFailure(refused)
     checkMarks(path, database, marks)
     if (size <= checkedBytes) checkPages(path, database)
   } finally {
@@ -120,8 +116,7 @@ export function checkMarks(path: string, database: DatabaseSync, marks: readonly
 
 /** What the database remembers of its keys; null before it does. */
 export function readKeyRecord(database: DatabaseSync): KeyRecord | null {
-  // Databases of older releases have the first column only.
-  const row = database.prepare("SELECT * FROM store").get()
+  const row = database.prepare("SELECT mark, old_mark, digest FROM store").get()
   const mark = row?.["mark"]
   if (!(mark instanceof Uint8Array)) return null
   const blob = (value: unknown): Uint8Array | null => (value instanceof Uint8Array ? value : null)

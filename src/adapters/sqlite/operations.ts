@@ -101,8 +101,6 @@ export interface ClaimOperation extends Blobs<readonly []> {
   readonly limit: number
   /** By the monotonic clock of the machine, like `lease_until`. */
   readonly now: number
-  /** By the wall clock, which older releases counted leases by. */
-  readonly wall: number
   readonly lease_until: number
 }
 

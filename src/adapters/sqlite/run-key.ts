@@ -1,4 +1,3 @@
-import { Damaged } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 
 // A run's key opens only for the caller who made the run: whoever can write to the database cannot give the run to another one.
@@ -9,26 +8,16 @@ export function newRunKey(vault: Vault, run_id: string, caller: string): ReturnT
 
 /** Throws `Damaged` where the run is not this caller's. */
 export function openRunKey(vault: Vault, run_id: string, caller: string, wrapped: Uint8Array): DataKey {
-  try {
-    return vault.openKey(aboutRun(run_id, caller), wrapped)
-  } catch (error) {
-    if (!(error instanceof Damaged)) throw error
-    return vault.openKey(aboutUnbound(run_id), wrapped)
-  }
+  return vault.openKey(aboutRun(run_id, caller), wrapped)
 }
 
 /** Null when it is already under the key that writes now, or is damaged. */
 export function rewrapRunKey(vault: Vault, run_id: string, caller: string, wrapped: Uint8Array): Uint8Array | null {
-  return vault.rewrap(aboutRun(run_id, caller), wrapped) ?? vault.rewrap(aboutUnbound(run_id), wrapped)
+  return vault.rewrap(aboutRun(run_id, caller), wrapped)
 }
 
 // What sealed things are about: changing these makes what is stored unreadable.
 
 function aboutRun(run_id: string, caller: string): string {
   return `run ${run_id} of ${caller}`
-}
-
-/** Of runs that releases before stored. */
-function aboutUnbound(run_id: string): string {
-  return `run ${run_id}`
 }

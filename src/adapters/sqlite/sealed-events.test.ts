@@ -39,10 +39,3 @@ test("events with nothing beside them", () => {
     assert.deepEqual(openWithKept(key, 1, body, null), [plain])
   }
 })
-
-test("a row of an older release has even a little apart", () => {
-  const body = key.seal("events to 2", JSON.stringify(shown))
-  const apart = key.seal("kept to 2", JSON.stringify([[2, { facts: "f" }]]))
-  assert.deepEqual(openEvents(key, 2, body), shown)
-  assert.deepEqual(openWithKept(key, 2, body, apart), [plain, withKept({ facts: "f" })])
-})

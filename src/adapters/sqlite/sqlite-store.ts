@@ -305,7 +305,6 @@ export class SqliteStore implements RekeyedStore {
       owner,
       limit,
       now,
-      wall: this.#clock.now(),
       lease_until: now + leaseMs,
       blobs: [],
     })
