@@ -45,10 +45,12 @@ export class CheckContext {
   readonly incomplete = new Set<RecordType>()
   readonly types: Record<string, NamedType> = Object.create(null) as Record<string, NamedType>
   /** One of each at most, else it is reported and all count as one. */
-  readonly inputs: Syntax.InputDeclaration[] = []
-  readonly secretsBlocks: Syntax.SecretsDeclaration[] = []
-  readonly outputs: Syntax.OutputDeclaration[] = []
-  readonly limits: Syntax.LimitsDeclaration[] = []
+  readonly blocks = {
+    input: [] as Syntax.InputDeclaration[],
+    secrets: [] as Syntax.SecretsDeclaration[],
+    output: [] as Syntax.OutputDeclaration[],
+    limits: [] as Syntax.LimitsDeclaration[],
+  }
   input: RecordType | undefined
   secrets: RecordType | undefined
   output: RecordType | undefined
@@ -56,6 +58,14 @@ export class CheckContext {
   readonly providers = new Map<string, Syntax.ProviderDeclaration>()
   readonly models = new Map<string, Syntax.ModelDeclaration>()
   readonly servers = new Map<string, Syntax.McpDeclaration>()
+  readonly declared = {
+    schema: this.schemas,
+    provider: this.providers,
+    model: this.models,
+    mcp: this.servers,
+    agent: new Map<string, Syntax.AgentDeclaration>(),
+    ask: new Map<string, Syntax.AskDeclaration>(),
+  }
   readonly tools = new Map<string, ImportSymbol>()
   readonly resources = new Map<string, ImportSymbol>()
   readonly prompts = new Map<string, ImportSymbol>()
@@ -64,9 +74,7 @@ export class CheckContext {
   /** Those whose name is taken. */
   readonly repeatedDynamics: Syntax.ValueField[] = []
   readonly dynamics = new Map<string, DynamicSymbol>()
-  readonly agentDeclarations = new Map<string, Syntax.AgentDeclaration>()
   readonly agents = new Map<string, AgentSymbol>()
-  readonly askDeclarations = new Map<string, Syntax.AskDeclaration>()
   readonly asks = new Map<string, AskSymbol>()
 
   readonly roots = new Map<Syntax.Chain, ResolvedRoot>()

@@ -8,7 +8,7 @@ import type { ModelReference } from "./check-model-reference.ts"
 
 /** `limits { … }` of the whole run */
 export function checkRunLimits(checking: CheckContext): void {
-  for (const { body, keyword } of checking.limits) {
+  for (const { body, keyword } of checking.blocks.limits) {
     readProperties(checking, "limits", body, "limits", keyword)
   }
 }
@@ -21,7 +21,7 @@ export function checkPriced(
 ): void {
   const own = propertyOf(agent.body, "limits")?.value
   const blocks = own?.kind === "properties" ? [own.block] : []
-  const bodies = [...checking.limits.map(({ body }) => body), ...blocks]
+  const bodies = [...checking.blocks.limits.map(({ body }) => body), ...blocks]
   if (!bodies.some((body) => propertyOf(body, "cost") !== undefined)) return
   for (const { declaration, reference, path } of models) {
     if (propertyOf(declaration.body, "price") !== undefined) continue

@@ -17,8 +17,8 @@ import { typesOf } from "./types-of.ts"
 /** The types of all outputs and answers come first: everything may refer to them. */
 export function declareSteps(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
-    if (declaration.kind === "agent") enter(checking, declaration, checking.agentDeclarations, checking.agents)
-    else if (declaration.kind === "ask") enter(checking, declaration, checking.askDeclarations, checking.asks)
+    if (declaration.kind === "agent") enter(checking, declaration, checking.declared.agent, checking.agents)
+    else if (declaration.kind === "ask") enter(checking, declaration, checking.declared.ask, checking.asks)
   }
 }
 

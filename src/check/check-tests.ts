@@ -73,7 +73,7 @@ export function checkTests(tree: Syntax.Tree, tested: Program | undefined): Chec
   declare(checking)
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
-  const bodies = checking.secretsBlocks.map(({ body }) => body)
+  const bodies = checking.blocks.secrets.map(({ body }) => body)
   if (bodies.length > 0) checking.secrets = resolveRecord(checking, bodies, "secrets")
   checkBackends(checking)
   checkJudges(checking, tested)

@@ -32,7 +32,7 @@ export interface Checked {
 /** Tree → program. Accepts a broken tree too, and does not repeat what the parser has reported. */
 export function check(tree: Syntax.Tree): Checked {
   const checking = new CheckContext(tree)
-  const { inputs, secretsBlocks } = checking
+  const { input: inputs, secrets: secretsBlocks } = checking.blocks
   declare(checking)
   refuseTests(checking)
   resolveSchemas(checking)
@@ -63,9 +63,9 @@ function bodiesOf<Body>(declarations: readonly { readonly body: Body }[]): Body[
 }
 
 function checkOutput(checking: CheckContext): void {
-  if (checking.outputs.length === 0) return
+  if (checking.blocks.output.length === 0) return
   const fields: Field[] = []
-  for (const { body } of checking.outputs) {
+  for (const { body } of checking.blocks.output) {
     const taken = new Set(fields.map(({ name }) => name))
     const inferred = inferFields(checking, body.items, runScope("output", "the output"))
     fields.push(...inferred.filter(({ name }) => !taken.has(name)))
@@ -81,10 +81,10 @@ export function inSourceOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] 
 }
 
 export function programOf(checking: CheckContext): Program {
-  const { inputs, secretsBlocks, outputs, input, secrets, output } = checking
-  const [inputBlock] = inputs
-  const [secretsBlock] = secretsBlocks
-  const [outputBlock] = outputs
+  const { blocks, input, secrets, output } = checking
+  const [inputBlock] = blocks.input
+  const [secretsBlock] = blocks.secrets
+  const [outputBlock] = blocks.output
   return {
     tree: checking.tree,
     types: checking.types,
@@ -100,7 +100,7 @@ export function programOf(checking: CheckContext): Program {
     dynamics: checking.dynamics,
     agents: checking.agents,
     asks: checking.asks,
-    limits: checking.limits[0],
+    limits: checking.blocks.limits[0],
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,
     tags: checking.tags,

@@ -8,29 +8,23 @@ export function declare(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     switch (declaration.kind) {
       case "input":
-        if (checking.inputs.push(declaration) > 1) second(checking, declaration)
-        break
       case "secrets":
-        if (checking.secretsBlocks.push(declaration) > 1) second(checking, declaration)
-        break
       case "output":
-        if (checking.outputs.push(declaration) > 1) second(checking, declaration)
+      case "limits": {
+        const same: Syntax.Declaration[] = checking.blocks[declaration.kind]
+        if (same.push(declaration) > 1) second(checking, declaration)
         break
-      case "limits":
-        if (checking.limits.push(declaration) > 1) second(checking, declaration)
-        break
+      }
       case "schema":
-        enter(checking, checking.schemas, "schema", declaration.name, declaration)
-        break
       case "provider":
-        enter(checking, checking.providers, "provider", declaration.name, declaration)
-        break
       case "model":
-        enter(checking, checking.models, "model", declaration.name, declaration)
-        break
       case "mcp":
-        enter(checking, checking.servers, "mcp", declaration.name, declaration)
+      case "agent":
+      case "ask": {
+        const same: Map<string, Syntax.Declaration> = checking.declared[declaration.kind]
+        enter(checking, same, declaration.kind, declaration.name, declaration)
         break
+      }
       case "import":
         enterImport(checking, declaration, declaration.importKind, declaration.source, undefined)
         break
@@ -42,12 +36,6 @@ export function declare(checking: CheckContext): void {
         break
       case "dynamic":
         declareDynamic(checking, declaration)
-        break
-      case "agent":
-        enter(checking, checking.agentDeclarations, "agent", declaration.name, declaration)
-        break
-      case "ask":
-        enter(checking, checking.askDeclarations, "ask", declaration.name, declaration)
         break
       // Their names are for people: two may be the same.
       case "test":

@@ -165,7 +165,7 @@ function resolveName(checking: CheckContext, name: Syntax.Name, path: string): T
 /** Whether a name is a variable of the loop of the agent at `path`. */
 function isLoopVariable(checking: CheckContext, name: string, path: string): boolean {
   const [, agent = ""] = /^agent\.(\w+)\./.exec(path) ?? []
-  const pattern = checking.agentDeclarations.get(agent)?.loop?.pattern
+  const pattern = checking.declared.agent.get(agent)?.loop?.pattern
   if (pattern === undefined) return false
   const variables = pattern.kind === "item" ? [pattern.name] : pattern.body.items.map(({ variable }) => variable)
   return variables.some(({ text }) => text === name)

@@ -1,6 +1,6 @@
 import type { Program } from "../check/program.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
-import { declarationWords } from "../syntax/declaration-start.ts"
+import { declarationWords, isSingle } from "../syntax/declaration-start.ts"
 import { rowsOf, takesBlock } from "../syntax/property-table.ts"
 import type { Completion } from "./completion.ts"
 import { declarationTexts, keywordTexts, lookUp, propertyText, typeTexts, wordTexts } from "./explanations.ts"
@@ -9,33 +9,11 @@ import { describe } from "./describe.ts"
 
 // Completions that the grammar gives: declarations, properties, types, constants.
 
-const declarationSnippets: Readonly<Record<string, string>> = {
-  input: "input {\n    ${1:name}: ${2:string}\n}",
-  secrets: "secrets {\n    ${1:api_key}: string\n}",
-  schema: "schema ${1:name} {\n    ${2:field}: ${3:string}\n}",
-  provider:
-    'provider ${1:llm} from openai {\n    endpoint: "${2:https://api.openai.com/v1}"\n    api_key: secrets.${3:api_key}\n}',
-  model: 'model ${1:fast} from ${2:llm} {\n    id: "${3:gpt-4.1-mini}"\n}',
-  mcp: 'mcp ${1:name} {\n    endpoint: "${2:https://example.com/mcp}"\n}',
-  tool: "tool ${1:name} from mcp.${2:server}.tool.${3:remote_name}",
-  resource: "resource ${1:name} from mcp.${2:server}.resource.${3:remote_name}",
-  prompt: "prompt ${1:name} from mcp.${2:server}.prompt.${3:remote_name}",
-  from: "from mcp.${1:server} {\n    tool ${2:remote_name}\n}",
-  dynamic: "dynamic {\n    ${1:name}: ${2:value}\n}",
-  agent:
-    'agent ${1:name} {\n    model: model.${2:fast}\n    instruction: "${3:What to do}"\n\n    output {\n        ${4:answer}: string\n    }\n}',
-  ask: 'ask ${1:name} {\n    question: "${2:Is this right?}"\n\n    output {\n        ${3:right}: boolean\n    }\n}',
-  limits: "limits {\n    ${1:tokens}: ${2:200_000}\n}",
-  output: "output {\n    ${1:name}: ${2:value}\n}",
-}
-
-const once = new Set(["input", "secrets", "limits", "output"])
-
 export function completeDeclarations(program: Program): Completion[] {
   const present = new Set(program.tree.declarations.map(({ kind }) => kind as string))
   return declarationWords
-    .filter((word) => !once.has(word) || !present.has(word))
-    .map((word) => keyword(word, lookUp(declarationTexts, word), lookUp(declarationSnippets, word)))
+    .filter((word) => !isSingle(word) || !present.has(word))
+    .map((word) => keyword(word, declarationTexts[word].text, declarationTexts[word].snippet))
 }
 
 export function keyword(word: string, doc = lookUp(keywordTexts, word), snippet?: string): Completion {

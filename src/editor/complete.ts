@@ -1,3 +1,4 @@
+import { headOf } from "../syntax/declaration-start.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
 import { rowsOf } from "../syntax/property-table.ts"
 import { isIdentifier } from "../base/identifier.ts"
@@ -154,23 +155,17 @@ function strayItems(program: Program, { before, atLineStart, afterLoop }: StrayN
   const importKind = importKinds.find((kind) => kind === third || kind === second)
   if (last === "from" && importKind !== undefined) return serverItems(program, "mcp.", `.${importKind}.`)
   if (last === "from") return serverItems(program, "mcp.")
-  switch (second) {
-    case "tool":
-    case "resource":
-    case "prompt":
-    case "provider":
-    case "model":
+  switch (headOf(second)) {
+    case "import":
+    case "from":
       return [keyword("from")]
-    case "agent":
-    case "ask":
+    case "step":
       return [
         keyword("for", undefined, "for ${1:item} in ${2:input}"),
         keyword("when", undefined, "when ${1:condition}"),
       ]
-    case "for":
-      return (fourth === "agent" || fourth === "ask") && isIdentifier(last) ? [keyword("in")] : []
     default:
-      return []
+      return second === "for" && headOf(fourth) === "step" && isIdentifier(last) ? [keyword("in")] : []
   }
 }
 

@@ -91,7 +91,7 @@ function whatIs(program: Program, target: Target): string | undefined {
     case "variable":
       return "A variable of the loop."
     case "block":
-      return lookUp(declarationTexts, target.node.kind)
+      return declarationTexts[target.node.kind].text
     case "declaration":
       return undefined
   }
@@ -117,7 +117,7 @@ function fieldPlace(program: Program, span: Span): string | undefined {
 function explain(use: NameUse): string | undefined {
   switch (use.kind) {
     case "keyword":
-      if (use.start === use.declaration.start) return lookUp(declarationTexts, use.text)
+      if (use.start === use.declaration.start) return lookUp<{ text: string }>(declarationTexts, use.text)?.text
       return lookUp(keywordTexts, use.text)
     case "property":
       return propertyText(use.block.place, use.text)

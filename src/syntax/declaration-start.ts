@@ -1,29 +1,63 @@
 import type { Token } from "./token.ts"
 import type { Leaves, TokenReader } from "./token-reader.ts"
 
-/** The words that begin a declaration. */
-export const declarationWords = [
-  "input",
-  "secrets",
-  "schema",
-  "provider",
-  "model",
-  "mcp",
-  "tool",
-  "resource",
-  "prompt",
-  "from",
-  "dynamic",
-  "agent",
-  "ask",
-  "limits",
-  "output",
-] as const
+/** How a declaration begins, after its word. */
+export type DeclarationHead =
+  /** With its block. */
+  | "block"
+  | "name"
+  /** `name from other` */
+  | "from"
+  /** `name from mcp.server.tool.remote`, or `from mcp…` */
+  | "import"
+  /** `mcp.server` */
+  | "batch"
+  /** `name`, a loop, a condition */
+  | "step"
 
-export type DeclarationWord = (typeof declarationWords)[number]
+interface DeclarationRow {
+  readonly head: DeclarationHead
+  /** A workflow has one at most. */
+  readonly isSingle?: true
+}
+
+/** The words that begin a declaration. Its sentence and its snippet are in editor/explanations.ts. */
+export const declarationTable = {
+  input: { head: "block", isSingle: true },
+  secrets: { head: "block", isSingle: true },
+  schema: { head: "name" },
+  provider: { head: "from" },
+  model: { head: "from" },
+  mcp: { head: "name" },
+  tool: { head: "import" },
+  resource: { head: "import" },
+  prompt: { head: "import" },
+  from: { head: "batch" },
+  dynamic: { head: "block" },
+  agent: { head: "step" },
+  ask: { head: "step" },
+  limits: { head: "block", isSingle: true },
+  output: { head: "block", isSingle: true },
+} as const satisfies Readonly<Record<string, DeclarationRow>>
+
+export type DeclarationWord = keyof typeof declarationTable
+
+const heads = new Map<string, DeclarationHead>(Object.entries(declarationTable).map(([word, { head }]) => [word, head]))
+
+export const declarationWords = Object.keys(declarationTable) as readonly DeclarationWord[]
+
+export function headOf(word: string): DeclarationHead | undefined {
+  return heads.get(word)
+}
+
+export function isSingle(word: DeclarationWord): boolean {
+  const row: DeclarationRow = declarationTable[word]
+  return row.isSingle === true
+}
 
 export function declarationWord(reader: TokenReader): DeclarationWord | undefined {
-  return reader.is("name") ? declarationWords.find((word) => reader.isWord(word)) : undefined
+  const word = reader.is("name") ? reader.textOf(reader.token) : ""
+  return heads.has(word) ? (word as DeclarationWord) : undefined
 }
 
 /**
@@ -81,7 +115,7 @@ function startsPlainBlock(reader: TokenReader): boolean {
 
 /** The words of declarations that have no name. */
 export function isPlainWord(word: string): boolean {
-  return word === "input" || word === "secrets" || word === "output" || word === "limits" || word === "dynamic"
+  return heads.get(word) === "block"
 }
 
 /** `agent x {`, `model x from`, `tool from mcp`, `from mcp.`: what no field, property or case looks like */
@@ -89,23 +123,18 @@ export function startsNamed(reader: TokenReader): boolean {
   const next = reader.peek()
   const third = reader.peek(2)
   if (next.kind !== "name" || next.afterBreak || third.afterBreak) return false
-  switch (reader.textOf(reader.token)) {
-    case "agent":
-    case "ask":
+  switch (heads.get(reader.textOf(reader.token))) {
+    case "step":
       return (
         (third.kind === "{" && !reader.isWord("_", next)) || reader.isWord("for", third) || reader.isWord("when", third)
       )
-    case "schema":
-    case "mcp":
+    case "name":
       return third.kind === "{" && !reader.isWord("_", next)
-    case "provider":
-    case "model":
-      return reader.isWord("from", third)
-    case "tool":
-    case "resource":
-    case "prompt":
-      return reader.isWord("from", third) || (reader.isWord("from", next) && reader.isWord("mcp", third))
     case "from":
+      return reader.isWord("from", third)
+    case "import":
+      return reader.isWord("from", third) || (reader.isWord("from", next) && reader.isWord("mcp", third))
+    case "batch":
       return reader.isWord("mcp", next) && third.kind === "."
     default:
       return false

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict"
+import { readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { declarationTexts, propertyText } from "../src/editor/explanations.ts"
+import type { DeclarationHead } from "../src/syntax/declaration-start.ts"
+import { declarationWords, headOf, isSingle } from "../src/syntax/declaration-start.ts"
+import { propertyTable, rowsOf, takesBlock } from "../src/syntax/property-table.ts"
+
+// The tables of declarations and properties in docs/language.md are those of the code. A comment names the table that follows it;
+// `UPDATE=1 npm test -- docs-language` writes them.
+
+const page = join(dirname(import.meta.dirname), "docs/language.md")
+
+const heads: Readonly<Record<DeclarationHead, string>> = {
+  block: "",
+  name: " name",
+  from: " name from …",
+  import: " name from mcp.server…",
+  batch: " mcp.server",
+  step: " name",
+}
+
+function declarations(): string[] {
+  const rows = declarationWords.map((word) => {
+    const form = `\`${word}${heads[headOf(word) ?? "block"]} { … }\``
+    return `| ${form} | ${isSingle(word) ? "one at most" : "any"} | ${cell(declarationTexts[word].text)} |`
+  })
+  return ["| declaration | how many | |", "|---|---|---|", ...rows]
+}
+
+function properties(place: keyof typeof propertyTable): string[] {
+  const rows = [...rowsOf(place)].map(([name, { form }]) => {
+    const written = takesBlock(form) && form !== "approval" ? `${name} { }` : name
+    return `| \`${written}\` | ${cell(propertyText(place, name) ?? "")} |`
+  })
+  return ["| property | |", "|---|---|", ...rows]
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|")
+}
+
+function tableOf(name: string): string[] {
+  if (name === "declarations") return declarations()
+  const place = name.replace(/^properties of /, "")
+  assert.ok(Object.hasOwn(propertyTable, place), `${name} is not a table`)
+  return properties(place as keyof typeof propertyTable)
+}
+
+test("the tables of docs/language.md are those of the code", () => {
+  const written = readFileSync(page, "utf8")
+  let tables = 0
+  const current = written.replace(/<!-- (declarations|properties of [\w-]+) -->\n\n(?:\|.*\n)*/g, (_, name: string) => {
+    tables++
+    return `<!-- ${name} -->\n\n${tableOf(name).join("\n")}\n`
+  })
+  assert.ok(tables >= 7, `${tables} tables`)
+  if (process.env["UPDATE"] === "1") writeFileSync(page, current)
+  else assert.equal(written, current, "run `UPDATE=1 npm test -- docs-language`")
+})
