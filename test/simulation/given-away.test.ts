@@ -126,16 +126,3 @@ test("an entry in another inbox shows nothing, and a key that leads to another c
   assert.deepEqual(await other.create(again, owner, leaseMs), wanted)
   assert.equal((await other.existing("ann", key("of ann")))?.outcome, "exists")
 })
-
-test("a request of a release before, which does not say whose it is, is read", async () => {
-  const { names, attacker, vault, open } = cluster()
-  const { run_id } = await created(open(), { caller: "ann" })
-  const { secrets: _, ...request } = aRequest()
-  const { key, wrapped } = vault.newKey(`run ${run_id}`)
-  const subject = names.slot(run_id, 0)
-  const stored = await attacker.getFromLeader("log", subject)
-  assert.ok(stored !== null)
-  const { facts } = unpackFrame<HeadFacts>(subject, stored.data)
-  await attacker.put(subject, packFrame(facts, [wrapped, key.seal("request", JSON.stringify(request))]))
-  assert.deepEqual(await open().request(run_id), aRequest())
-})

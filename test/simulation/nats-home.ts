@@ -117,7 +117,7 @@ function report({ subject, data }: Stored, owner: string, heads: Set<string>, ap
     }
   } else if (stream === "alive") {
     const { held } = unpackFrame<{ held: readonly SaidLease[] }>(subject, data).facts
-    for (const [run_id, fence, , ageMs] of held) applied("renew", { run_id, owner, fence, ageMs })
+    for (const [run_id, fence, ageMs] of held) applied("renew", { run_id, owner, fence, ageMs })
   } else if (stream === "ask" && first === "news" && third !== undefined && rest.length === 0) {
     const { facts, parts } = unpackFrame<{ id: string; status: string }>(subject, data)
     const [sealed] = parts

@@ -158,7 +158,6 @@ export class Claims {
         // Above that of any claim among the damaged slots.
         fence: facts.fence + 1 + damaged,
         session: this.#leases.session,
-        until: askedAt.now + leaseMs,
         last,
         ...carriedOn(facts),
       } as const

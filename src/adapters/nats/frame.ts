@@ -1,4 +1,4 @@
-import { Damaged, TooNew } from "../../ports/store.ts"
+import { Damaged, StoreFailure, TooNew } from "../../ports/store.ts"
 
 // What every message of ours looks like: a version, a JSON line of plain facts (numbers, ids, times: nothing that a
 // workflow or a caller wrote but the caller's name), then sealed parts, each with its length before it.
@@ -8,7 +8,8 @@ import { Damaged, TooNew } from "../../ports/store.ts"
 // meaning. Facts, parts and kinds of slots that a release does not know are ignored. A release that cannot keep to this writes the old
 // version until no replica of the release before is left.
 
-const version = 1
+/** Development versions wrote version 1. */
+const version = 2
 const newestReadable = version + 1
 /** A larger number is not a version but the first byte of something else: letters begin at 65. */
 const newestPlausible = 32
@@ -37,6 +38,12 @@ export function unpackFrame<Facts>(subject: string, data: Uint8Array): Frame<Fac
   const frame = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   const [found = 0] = frame
   if (frame.length < 5 || found === 0) throw damaged(subject)
+  if (found < version) {
+    throw new StoreFailure(
+      `The message on ${subject} was written by a development version of Wireworks: let that version finish its runs, then delete its ` +
+        `streams, or set WIRE_NATS_PREFIX to another prefix`,
+    )
+  }
   if (found > newestReadable) {
     throw found > newestPlausible
       ? damaged(subject)

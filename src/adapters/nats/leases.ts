@@ -14,11 +14,8 @@ interface OwnLease {
 
 const longAgo: Instant = { now: 0, monotonic: Number.NEGATIVE_INFINITY }
 
-/**
- * One lease in the message of its holder: run, fence, until when by the holder's wall clock, and how many milliseconds ago it was
- * renewed. Claims go by the last number; `until` is for replicas of releases that went by the wall clock.
- */
-export type SaidLease = readonly [run_id: string, fence: number, until: number, ageMs?: number]
+/** One lease in the message of its holder: run, fence, and how many milliseconds ago it was renewed. */
+export type SaidLease = readonly [run_id: string, fence: number, ageMs: number]
 
 /**
  * The leases of this process, said again and again in one message of its own. Nobody else writes it, so nothing is compared:
@@ -36,12 +33,6 @@ export class Leases {
     this.#broker = broker
     this.#clock = clock
     this.session = session
-  }
-
-  /** Until when the lease lasts, by the wall clock. */
-  until(run_id: string): number {
-    const lease = this.#held.get(run_id)
-    return lease === undefined ? 0 : lease.renewedAt.now + lease.leaseMs
   }
 
   held(): readonly { readonly run_id: string; readonly fence: number }[] {
@@ -95,7 +86,7 @@ export class Leases {
     for (const [run_id, { fence, leaseMs, renewedAt }] of this.#held) {
       const age = now.monotonic - renewedAt.monotonic
       // A lease that was not renewed has run out: announcing it again would keep others from the run.
-      if (age < leaseMs) held.push([run_id, fence, renewedAt.now + leaseMs, Math.ceil(age)])
+      if (age < leaseMs) held.push([run_id, fence, Math.ceil(age)])
     }
     await this.#broker.put(this.#broker.names.alive(this.session), packFrame({ held }, []), holdMs.read)
   }

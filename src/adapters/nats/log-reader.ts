@@ -214,8 +214,8 @@ export class LogReader {
     for (let before = slot - 1; before >= 0; before--) {
       const found = await this.#look(run_id, before, "sure")
       if (found === null || isUnreadable(found)) continue
-      const { nonce, fence, session, until, last } = found.facts
-      const facts = { kind: "claim", nonce, fence, session, until, last, ...carriedOn(found.facts) } as const
+      const { nonce, fence, session, last } = found.facts
+      const facts = { kind: "claim", nonce, fence, session, last, ...carriedOn(found.facts) } as const
       return { slot, facts, parts: [], damaged: slot - before }
     }
     throw damage

@@ -31,8 +31,6 @@ export interface WriterEvents {
   parked(run_id: string, slot: number, facts: EventsFacts): Promise<void>
   /** Before a slot whose events may ask questions is filled. */
   asking(slot: number, events: readonly LogEvent[]): Promise<void>
-  /** Until when the lease holds, as others see it. */
-  until(run_id: string): number
   now(): number
 }
 
@@ -229,7 +227,6 @@ export class LogWriter {
       // Parking a run gives it back with the same slot.
       fence: parks ? fence + 1 : fence,
       session: parks ? "" : this.#session,
-      until: parks ? 0 : this.#events.until(run_id),
       last: last + events.length,
       end,
       ...next,
@@ -256,8 +253,7 @@ export class LogWriter {
   async #storeRenewal({ slot: before, last, key, carried }: Position): Promise<void> {
     const { run_id, fence } = this.#lease
     const slot = before + 1
-    const until = this.#events.until(run_id)
-    const facts = { kind: "renewal", fence, session: this.#session, until, last, ...carried } as const
+    const facts = { kind: "renewal", fence, session: this.#session, last, ...carried } as const
     if ((await fillSlot(this.#broker, this.#reader, run_id, slot, facts, [])) === null) throw new LeaseLost(run_id)
     this.#position = { slot, last, key, carried }
   }

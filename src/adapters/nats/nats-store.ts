@@ -156,7 +156,6 @@ export class NatsStore implements ClusterStore {
       kind: "head",
       fence: 1,
       session: this.#leases.session,
-      until: askedAt.now + leaseMs,
       last: 0,
       caller,
       created_at,

@@ -97,7 +97,7 @@ export class OpenRuns {
 
   /** Sees to it that a run whose creator did not come back is never made. False: it has been made. */
   async makeVoid(run_id: string): Promise<boolean> {
-    const facts = { kind: "void", fence: 0, session: "", until: 0, last: 0 } as const
+    const facts = { kind: "void", fence: 0, session: "", last: 0 } as const
     const filled = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [])
     if (filled === null) return (await this.#reader.slotFromLeader(run_id, 0))?.facts.kind === "void"
     await this.#retention.ended(run_id, { finished_at: this.#clock.now(), caller: "", slot: 0, once: null })

@@ -114,7 +114,6 @@ export class OwnRuns {
         kind: "events",
         fence,
         session: this.#leases.session,
-        until: 0,
         last: end.id,
         end: Date.parse(end.at),
         condemned: end,
@@ -140,7 +139,6 @@ export class OwnRuns {
       lease,
       this.#leases.session,
       {
-        until: (run_id) => this.#leases.until(run_id),
         now: () => this.#clock.monotonic(),
         stored: (run_id, slot, facts, stored, bytes) => {
           this.#live.stored(run_id, slot, stored, bytes, facts.end !== null)
@@ -246,7 +244,6 @@ export class OwnRuns {
         kind: "release",
         fence: fence + 1,
         session: "",
-        until: 0,
         last: tail.facts.last,
         ...carriedOn(tail.facts),
       } as const

@@ -18,7 +18,7 @@ export interface DoneFacts {
   readonly notifies?: boolean
   /** It has asked questions. */
   readonly asked?: boolean
-  /** Its entry in the list of runs; absent in what older releases wrote. */
+  /** Its entry in the list of runs; absent for a run that was never made. */
   readonly listed?: string
 }
 

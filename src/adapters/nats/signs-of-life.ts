@@ -92,7 +92,7 @@ export class SignsOfLife {
       return
     }
     const now = this.#clock.monotonic()
-    for (const [run_id, fence, , age = 0] of said) this.#note(run_id, fence, now - age, session)
+    for (const [run_id, fence, age] of said) this.#note(run_id, fence, now - age, session)
     const held = new Map(said.map(([run_id, fence]) => [run_id, fence]))
     for (const [run_id, fence] of this.#latest.get(session)?.held ?? []) {
       const sign = this.#signs.get(run_id)

@@ -14,9 +14,8 @@ export interface Standing {
   /** Tells our own attempts from others'. */
   readonly nonce: string
   readonly fence: number
-  /** The process that may fill the next slot, and until when it need not say again that it lives. */
+  /** The process that may fill the next slot. */
   readonly session: string
-  readonly until: number
   /** The last event's id, this slot included. */
   readonly last: number
   /** In how many pieces each part is stored; a part with 0 is here. */
@@ -55,7 +54,7 @@ export interface HeadFacts extends Standing {
   readonly caller: string
   readonly created_at: number
   readonly resumable: boolean
-  /** Absent in what older releases wrote, and for source that a caller sent. */
+  /** Absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
   readonly once: string | null
   /** The events that the run notifies of. */
@@ -146,15 +145,14 @@ export function sealRequest(key: DataKey, caller: string, request: Omit<RunReque
 
 export function openRequest(key: DataKey, sealed: Uint8Array): Omit<RunRequest, "secrets"> {
   const { caller: _, ...request } = JSON.parse(key.open("request", sealed)) as Omit<RunRequest, "secrets"> & {
-    readonly caller?: string
+    readonly caller: string
   }
   return request
 }
 
-/** Whether a run is of the caller that its head names. Requests of releases before do not say whose they are. */
+/** Whether a run is of the caller that its head names. */
 export function isOfCaller(key: DataKey, sealed: Uint8Array, caller: string): boolean {
-  const text = key.open("request", sealed)
-  return text.startsWith(JSON.stringify({ caller }).slice(0, -1)) || !text.startsWith('{"caller":')
+  return key.open("request", sealed).startsWith(JSON.stringify({ caller }).slice(0, -1))
 }
 
 // What sealed things are about: changing these makes what is stored unreadable.
