@@ -28,4 +28,5 @@ export const checks: readonly Check[] = [
   types("tsconfig.portable.json", "types of what the browser imports"),
   { part: "format", name: "format", command: bin("oxfmt"), args: ["--check"] },
   { part: "layers", name: "layers", command: process.execPath, args: [join(root, "scripts", "check-layers.ts")] },
+  { part: "docs", name: "docs", command: process.execPath, args: [join(root, "scripts", "docs.ts"), "--check"] },
 ]

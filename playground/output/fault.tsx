@@ -1,4 +1,4 @@
-import type { ApiError } from "../../src/api/api-error.ts"
+import type { ApiError } from "../../src/api/error-kinds.ts"
 import { faultSpan } from "../state/fault-span.ts"
 import type { RunView } from "../state/run-view.ts"
 import { select, selection } from "../state/selection.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { ApiErrorKind } from "../../src/api/api-error.ts"
+import type { ApiErrorKind } from "../../src/api/error-kinds.ts"
 import { nextStep } from "./next-step.ts"
 
 const after = (kind: ApiErrorKind, upstream_status?: number, hint?: string, path = ""): string =>

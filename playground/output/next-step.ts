@@ -1,4 +1,4 @@
-import type { ApiError, ApiErrorKind } from "../../src/api/api-error.ts"
+import type { ApiError, ApiErrorKind } from "../../src/api/error-kinds.ts"
 
 /** What to do about an error whose issues do not say it themselves. */
 const nextSteps: Readonly<Partial<Record<ApiErrorKind, string>>> = {

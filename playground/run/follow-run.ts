@@ -10,7 +10,7 @@ import { liveRun, shownRun, startClock, touchRuns, watchShown } from "../state/r
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
 import { keepSelection, select } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
-import type { ApiError } from "../../src/api/api-error.ts"
+import type { ApiError } from "../../src/api/error-kinds.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import type { RunRequest } from "../state/run-view.ts"
 import { RunView, unknownRequest } from "../state/run-view.ts"

@@ -1,4 +1,4 @@
-import type { ExecuteOptions } from "../../src/api/shapes.ts"
+import type { ExecuteOptions } from "../../src/api/execute.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { escapeHidden, visibleJson } from "../../src/base/visible-text.ts"
 

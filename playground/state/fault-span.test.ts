@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { ApiErrorKind } from "../../src/api/api-error.ts"
+import type { ApiErrorKind } from "../../src/api/error-kinds.ts"
 import { compile } from "../../src/compile.ts"
 import { faultSpan } from "./fault-span.ts"
 

@@ -1,4 +1,4 @@
-import type { ApiError, ApiErrorKind } from "../../src/api/api-error.ts"
+import type { ApiError, ApiErrorKind } from "../../src/api/error-kinds.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Program } from "../../src/check/program.ts"

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals"
-import type { ExecuteOptions } from "../../src/api/shapes.ts"
+import type { ExecuteOptions } from "../../src/api/execute.ts"
 import { parseDuration } from "../../src/base/parse-duration.ts"
 import { limitKeys } from "../../src/syntax/property-table.ts"
 

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals"
 import { WireworksClient, WireworksError } from "../../src/client/client.ts"
-import type { ApiError } from "../../src/api/api-error.ts"
+import type { ApiError } from "../../src/api/error-kinds.ts"
 import type { ErrorIssue } from "../../src/ports/events.ts"
 
 /** The service that served this page, whatever path it is mounted at. */

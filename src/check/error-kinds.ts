@@ -1,4 +1,4 @@
-/** The ways in which a run fails, or is refused before it begins. `api/api-error.ts` adds those of HTTP requests. */
+/** The ways in which a run fails, or is refused before it begins. `api/error-kinds.ts` adds those of HTTP requests. */
 export const errorKinds = [
   "payload_too_large",
   "validation_error",

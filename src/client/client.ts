@@ -1,25 +1,18 @@
 import { hasDotSegment } from "../base/has-dot-segment.ts"
 import { withoutTrailing } from "../base/without-trailing.ts"
+import type { InvalidateAnswer } from "../api/cache.ts"
 import type {
-  AnswerBody,
-  CancelAnswer,
   ExecuteBody,
   RerunBody,
   ExecuteOptions,
-  FormatAnswer,
-  InvalidateAnswer,
-  QuestionsAnswer,
-  RunAnswer,
-  RunsAnswer,
   SourceBody,
   StartedAnswer,
-  ValidateAnswer,
-  ValidateBody,
   WaitingAnswer,
-  WorkflowAnswer,
-  WorkflowDetail,
-  WorkflowsAnswer,
-} from "../api/shapes.ts"
+} from "../api/execute.ts"
+import type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
+import type { CancelAnswer, RunAnswer, RunsAnswer } from "../api/runs.ts"
+import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
+import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../api/workflows.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question } from "../ports/events.ts"
 import { errorOf, misfit } from "./errors.ts"
@@ -34,20 +27,11 @@ export { WireworksError } from "./errors.ts"
 export { RunWaiting } from "./run-waiting.ts"
 export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 export type { Question } from "../ports/events.ts"
-export type {
-  AnswerBody,
-  ExecuteBody,
-  ExecuteOptions,
-  FormatAnswer,
-  RunAnswer,
-  StartedAnswer,
-  ListedRunAnswer,
-  RunsAnswer,
-  ValidateAnswer,
-  ValidateBody,
-  WorkflowAnswer,
-  WorkflowDetail,
-} from "../api/shapes.ts"
+export type { ExecuteBody, ExecuteOptions, StartedAnswer } from "../api/execute.ts"
+export type { AnswerBody } from "../api/questions.ts"
+export type { RunAnswer, ListedRunAnswer, RunsAnswer } from "../api/runs.ts"
+export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
+export type { WorkflowAnswer, WorkflowDetail } from "../api/workflows.ts"
 
 export interface ClientOptions {
   /** `http://127.0.0.1:13703` unless set. */

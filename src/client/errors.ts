@@ -1,4 +1,4 @@
-import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
+import type { ApiError, ApiErrorKind } from "../api/error-kinds.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { ErrorIssue } from "../ports/events.ts"

@@ -1,4 +1,4 @@
-import { errorStatus } from "../api/error-status.ts"
+import { errorStatus } from "../api/error-kinds.ts"
 import { timerMs } from "../base/timer-ms.ts"
 import { isTerminal } from "../ports/events.ts"
 import { WireworksError } from "./errors.ts"

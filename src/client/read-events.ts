@@ -1,4 +1,4 @@
-import { streamError, type ErrorAnswer } from "../api/shapes.ts"
+import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
 import type { EventData, EventType } from "../ports/events.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { readError } from "./errors.ts"

@@ -5,7 +5,7 @@ import { atStrength } from "../../test/support/strength.ts"
 import { compile } from "../compile.ts"
 import { prepare } from "../plan/prepare.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import type { ValidateAnswer } from "../api/shapes.ts"
+import type { ValidateAnswer } from "../api/source.ts"
 import { Compiler } from "./compiler.ts"
 import { fromPieces, toPieces } from "./json-pieces.ts"
 

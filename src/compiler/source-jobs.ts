@@ -1,4 +1,5 @@
-import type { ValidateAnswer, ValidateIssue } from "../api/shapes.ts"
+import type { ValidateIssue } from "../api/issue.ts"
+import type { ValidateAnswer } from "../api/source.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import { serverSecretExposed } from "../check/rules/secret-exposed.ts"
 import { secretRoutes } from "../check/secret-routes.ts"

@@ -1,8 +1,9 @@
 import type { FastifyError, FastifyReply } from "fastify"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
-import { errorStatus } from "../api/error-status.ts"
-import type { ApiError } from "../api/api-error.ts"
+import { errorStatus } from "../api/error-kinds.ts"
+import type { ApiError } from "../api/error-kinds.ts"
+import { refusal, type Schema } from "../api/schema.ts"
 import type { ErrorIssue } from "../ports/events.ts"
 import { RunFailure, wireError } from "../ports/run-failure.ts"
 import { Damaged, NoSuchRun, StoreFailure } from "../ports/store.ts"
@@ -122,6 +123,8 @@ function describeProblem(problem: SchemaProblem, place: string): ErrorIssue | un
   const inside = problem.instancePath.split("/").slice(1)
   const path = inside.join(".")
   const named = path === "" ? `The ${place}` : `\`${path}\``
+  const own = (problem.parentSchema as Partial<Schema<unknown>> | undefined)?.[refusal]
+  if (own !== undefined) return { path, message: own }
   switch (problem.keyword) {
     case "additionalProperties": {
       const name = String(problem.params["additionalProperty"])

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingMessage, Server, ServerResponse } from "node:http"
 import { STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
-import { errorStatus } from "../api/error-status.ts"
+import { errorStatus } from "../api/error-kinds.ts"
 import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
 

@@ -1,6 +1,6 @@
 import type { ErrorIssue } from "../ports/events.ts"
 import { noticeEvents, type Notify } from "../ports/notices.ts"
-import type { NotifyOption } from "../api/shapes.ts"
+import type { NotifyOption } from "../api/execute.ts"
 import { wireError } from "../ports/run-failure.ts"
 import { HttpError } from "./http-error.ts"
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { fastify } from "fastify"
+import * as api from "../api/operations.ts"
 import { demoRoute } from "../demo/apis/route.ts"
 import type { DemoModel } from "../demo/handle-demo.ts"
 import { answerDemo } from "../demo/handle-demo.ts"
@@ -31,6 +32,7 @@ import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
 import { RequestTurns } from "./request-turns.ts"
+import { patternOf, serve } from "./serve-route.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
 import { mcpRoutes } from "./routes/mcp.ts"
@@ -149,6 +151,7 @@ export function createServer(options: ServerOptions): Server {
   app.server.on("connection", () => loopTurns.accepted())
   countRequests(app, options.metrics.service)
   guard(app, options)
+  elsewhere(app)
   operations(app, options, () => draining)
   executeRoute(app, parts)
   rerunRoute(app, parts)
@@ -161,7 +164,6 @@ export function createServer(options: ServerOptions): Server {
   questionRoutes(app, parts, options.keys.length === 0 && !options.loopback)
   if (options.demo !== null) demoRoutes(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)
-  elsewhere(app)
   return {
     app,
     streams,
@@ -262,23 +264,23 @@ function isPreflight(request: FastifyRequest, rules: BrowserRules): boolean {
 }
 
 function operations(app: FastifyInstance, options: ServerOptions, isDraining: () => boolean): void {
-  app.get("/healthz", () => ({ status: "ok" }))
+  serve(app, api.health, () => ({ status: "ok" }))
   // Anyone may ask, and a store that has failed is written to for each answer: those that ask at the same time share one.
   let asked: Promise<Readiness> | null = null
-  app.get("/readyz", async (_request, reply) => {
+  serve(app, api.ready, async (_request, reply) => {
     asked ??= readiness(options).finally(() => (asked = null))
     const status = isDraining() ? "draining" : await asked
     if (status !== "ready") void reply.code(503).header("retry-after", "5")
     return { status }
   })
-  app.get("/metrics", async (_request, reply) => {
+  serve(app, api.metrics, async (_request, reply) => {
     const { type, text } = await options.metrics.text()
     return reply.type(type).send(text)
   })
   // Bytes, which all answers share: with many workflows they are megabytes, and readers may be slow.
   let document: Promise<Buffer> | null = null
   options.folder?.onChange(() => (document = null))
-  app.get("/openapi.json", async (_request, reply) => {
+  serve(app, api.openapi, async (_request, reply) => {
     await options.folder?.ready
     document ??= openApiDocument(options)
     return reply.type("application/json; charset=utf-8").send(await document)
@@ -305,11 +307,9 @@ async function readiness({ store, trouble }: ServerOptions): Promise<Readiness> 
   }
 }
 
-const demoAddresses = ["/demo/v1/responses", "/demo/v1/chat/completions", "/demo/v1/messages", "/demo/v1beta/models/*"]
-
 function demoRoutes(app: FastifyInstance, demo: DemoModel): void {
-  for (const address of demoAddresses) {
-    app.post(address, { config: { errors: "openai" } }, async (request, reply) => {
+  for (const { path } of api.demoRoutes) {
+    app.post(patternOf(path), { config: { errors: "openai" } }, async (request, reply) => {
       const route = demoRoute(request.url)
       if (route === null) throw refuse("not_found", "The demo model has no such address")
       reply.hijack()
@@ -327,7 +327,7 @@ function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | 
     return reply.headers(headers).send(body)
   }
   app.get("/", (_request, reply) => reply.redirect("/playground", 302))
-  app.get("/playground", (request, reply) => send(request, reply, ""))
+  serve(app, api.playground, (request, reply) => send(request, reply, ""))
   app.get<{ Params: { "*": string } }>("/playground/*", (request, reply) => {
     const path = request.params["*"]
     return path === "" ? reply.redirect("/playground", 302) : send(request, reply, path)
@@ -336,20 +336,23 @@ function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | 
 
 /** For a path that exists under another method, the answer names the methods that it takes. */
 function elsewhere(app: FastifyInstance): void {
+  const known: { readonly method: string; readonly pattern: string }[] = []
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const one of [method].flat()) known.push({ method: one, pattern: url })
+  })
   app.setNotFoundHandler((request) => {
     const path = pathOf(request)
-    const methods = (["GET", "POST"] as const).filter(
-      (method) => app.findRoute({ url: patternOf(path), method }) !== null,
-    )
+    const methods = known.filter(({ pattern }) => fitsPattern(path, pattern)).map(({ method }) => method)
     if (methods.length === 0) throw refuse("not_found", `There is no route ${request.method} ${path.slice(0, 200)}`)
-    const allow = methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
+    const allow = [...new Set(methods)].join(", ")
     throw refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
   })
 }
 
-/** The route that a path belongs to, as it was declared. */
-function patternOf(path: string): string {
-  if (path.startsWith("/playground/")) return "/playground/*"
-  if (path.startsWith("/workflows/")) return "/workflows/*"
-  return path.replace(/^\/execute\/[^/]+/, "/execute/:run_id")
+/** `/execute/1` fits `/execute/:run_id`, and everything below `/workflows/` fits `/workflows/*`. */
+function fitsPattern(path: string, pattern: string): boolean {
+  const parts = path.split("/")
+  const wanted = pattern.split("/")
+  if (wanted.at(-1) === "*" ? parts.length < wanted.length : parts.length !== wanted.length) return false
+  return wanted.every((part, at) => part === "*" || part === parts[at] || (part.startsWith(":") && parts[at] !== ""))
 }

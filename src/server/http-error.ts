@@ -1,5 +1,5 @@
-import { errorStatus } from "../api/error-status.ts"
-import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
+import { errorStatus } from "../api/error-kinds.ts"
+import type { ApiError, ApiErrorKind } from "../api/error-kinds.ts"
 import type { ErrorIssue } from "../ports/events.ts"
 
 /** A response with an error: thrown by a route, written by the error handler. */

@@ -1,12 +1,14 @@
-import type { AnySchema } from "ajv"
 import type { FastifyServerOptions } from "fastify"
+import { isJsonObject } from "../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { describeProblems } from "./answer-error.ts"
 import type { HttpError } from "./http-error.ts"
+import { wholeNumber } from "./whole-number.ts"
 
 type Check = (value: unknown) => true | { readonly error: HttpError }
 
 interface RouteSchema {
-  readonly schema: AnySchema
+  readonly schema: JsonObject
   readonly httpPart?: string
 }
 
@@ -16,6 +18,7 @@ interface RouteSchema {
  */
 function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => ReturnType<Check> | Promise<true> {
   const place = httpPart === "querystring" ? "query" : (httpPart ?? "request")
+  const numbers = httpPart === "querystring" ? integersOf(schema) : []
   let check: Check | null = null
   const first = async (value: unknown): Promise<true> => {
     check ??= await load(schema, place)
@@ -24,10 +27,26 @@ function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => 
     if (found !== true) throw found.error
     return true
   }
-  return (value) => (check === null ? first(value) : check(value))
+  return (value) => {
+    if (numbers.length > 0) readNumbers(value as Record<string, unknown>, numbers)
+    return check === null ? first(value) : check(value)
+  }
 }
 
-async function load(schema: AnySchema, place: string): Promise<Check> {
+function integersOf({ properties }: JsonObject): string[] {
+  const isInteger = (schema: JsonValue | undefined): boolean => isJsonObject(schema) && schema["type"] === "integer"
+  return isJsonObject(properties) ? Object.keys(properties).filter((name) => isInteger(properties[name])) : []
+}
+
+/** A query has only texts. One that is no number stays as it is, and is refused as such. */
+function readNumbers(query: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const text = query[name]
+    if (typeof text === "string") query[name] = wholeNumber(text) ?? text
+  }
+}
+
+async function load(schema: JsonObject, place: string): Promise<Check> {
   try {
     const { compileSchema } = await import("./compile-schema.ts")
     const fits = compileSchema(schema)

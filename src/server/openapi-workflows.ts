@@ -1,23 +1,18 @@
-import { executeWorkflowBody } from "../api/request-schemas.ts"
+import { executeOptions } from "../api/execute.ts"
+import { nullable } from "../api/schema.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
 
-/** What `openApi` says of the answers that all executions share. */
-export interface ExecuteShapes {
-  readonly parameters: JsonValue
-  readonly headers: JsonObject
-  /** Without 200. */
-  readonly responses: JsonObject
-}
-
-/** Paths and schemas of the workflows that serve: each with its typed request and response. */
+/** Paths and schemas of the workflows that serve: each with its typed request and response. `ofAll` is the operation that they all have. */
 export function workflowPaths(
   workflows: readonly NamedWorkflow[],
-  shapes: ExecuteShapes,
+  ofAll: JsonObject,
 ): { readonly paths: JsonObject; readonly components: JsonObject } {
   const paths: Record<string, JsonValue> = {}
   const components: Record<string, JsonValue> = {}
+  const { parameters = [], responses = {} } = ofAll
+  const shared = Array.isArray(parameters) ? parameters.filter((one) => isJsonObject(one) && one["in"] !== "path") : []
   for (const { name, serving } of workflows) {
     const types = serving?.described.schemas ?? null
     if (serving === null || types === null) continue
@@ -33,24 +28,25 @@ export function workflowPaths(
     const [summary = `Run the workflow ${name}`] = serving.description?.split("\n", 1) ?? []
     paths[`/workflows/${name}/execute`] = {
       post: {
+        tags: ofAll["tags"] ?? [],
         operationId: `execute.${prefix}`,
         summary,
-        ...(serving.description === null ? {} : { description: serving.description }),
-        parameters: shapes.parameters,
+        description: serving.description ?? summary,
+        parameters: shared,
         requestBody: {
           required: true,
           content: { "application/json": { schema: bodyOf(input, secrets, types.input) } },
         },
         responses: {
+          ...(isJsonObject(responses) ? responses : {}),
           "200": {
             description: "The workflow's output, or the stream of its events.",
-            headers: shapes.headers,
+            headers: { "x-service-run-id": { schema: { type: "string" } } },
             content: {
               "application/json": { schema: output },
               "text/event-stream": { schema: { type: "string" } },
             },
           },
-          ...shapes.responses,
         },
       },
     }
@@ -59,13 +55,11 @@ export function workflowPaths(
 }
 
 function bodyOf(input: JsonObject, secrets: JsonObject, inputSchema: JsonObject): JsonObject {
-  const known = executeWorkflowBody["properties"]
-  const options = isJsonObject(known) ? (known["options"] ?? {}) : {}
   const required = inputSchema["required"]
   const needed = Array.isArray(required) && required.length > 0
   return {
     type: "object",
-    properties: { input, secrets, options },
+    properties: { input, secrets, options: nullable(executeOptions) },
     ...(needed ? { required: ["input"] } : {}),
     additionalProperties: false,
   }

@@ -1,4 +1,4 @@
-import type { SourceBody } from "../api/shapes.ts"
+import type { SourceBody } from "../api/execute.ts"
 import { refuse, refuseAt } from "./http-error.ts"
 import { decode } from "./read-body.ts"
 import { maxSourceBytes } from "../source/max-source-bytes.ts"

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import type { FastifyReply, FastifyRequest } from "fastify"
-import type { StartedAnswer, WaitingAnswer } from "../api/shapes.ts"
+import type { StartedAnswer, WaitingAnswer } from "../api/execute.ts"
 import { canonicalPieces } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { ExistingRun, RunRequest } from "../ports/store.ts"

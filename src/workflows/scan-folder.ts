@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from "node:fs"
 import { readdir, realpath, stat } from "node:fs/promises"
 import { join, sep } from "node:path"
-import type { WorkflowIssue } from "../api/shapes.ts"
+import type { WorkflowIssue } from "../api/workflows.ts"
 import { isHidden, whyNotName } from "./workflow-name.ts"
 
 const extension = ".wire"

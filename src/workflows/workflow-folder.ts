@@ -1,6 +1,7 @@
 import type { FSWatcher } from "node:fs"
 import { watch } from "node:fs"
-import type { ValidateIssue, WorkflowIssue } from "../api/shapes.ts"
+import type { ValidateIssue } from "../api/issue.ts"
+import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { LoadedWorkflow } from "./load-workflow.ts"
 import { loadWorkflow, readWorkflow } from "./load-workflow.ts"

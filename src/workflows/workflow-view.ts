@@ -1,4 +1,5 @@
-import type { ValidateIssue, WorkflowAnswer, WorkflowDetail, WorkflowIssue } from "../api/shapes.ts"
+import type { ValidateIssue } from "../api/issue.ts"
+import type { WorkflowAnswer, WorkflowDetail, WorkflowIssue } from "../api/workflows.ts"
 import { isError } from "../source/diagnostic.ts"
 import type { ServerSecrets } from "./server-secrets.ts"
 import type { NamedWorkflow } from "./workflow-folder.ts"

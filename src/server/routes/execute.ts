@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { executeBody, noQuery } from "../../api/request-schemas.ts"
-import type { ExecuteBody } from "../../api/shapes.ts"
+import { execute, type ExecuteBody } from "../../api/execute.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { readNotify } from "../check-notify.ts"
 import { HttpError } from "../http-error.ts"
@@ -8,12 +7,13 @@ import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
 import { turnOfItsOwn } from "../read-body.ts"
 import { readSource } from "../read-source.ts"
+import { serve } from "../serve-route.ts"
 import { startRun } from "../start-run.ts"
 
 /** `POST /execute`: runs the workflow whose source comes with the request. */
 export function executeRoute(app: FastifyInstance, parts: RouteDependencies): void {
-  app.post("/execute", { schema: { body: executeBody, querystring: noQuery } }, async (request, reply) => {
-    const body = request.body as ExecuteBody
+  serve(app, execute, async (request, reply) => {
+    const { body } = request
     const run = { source: readSource(body), ...requestOf(body) }
     const compiled = await parts.planOf(run.source, shareOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)

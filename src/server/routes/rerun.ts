@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { noQuery, rerunBody } from "../../api/request-schemas.ts"
-import type { RerunBody } from "../../api/shapes.ts"
+import { rerun, type RerunBody } from "../../api/execute.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { RunRequest } from "../../ports/store.ts"
@@ -9,31 +8,27 @@ import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
 import { readSource } from "../read-source.ts"
+import { serve } from "../serve-route.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 
 /** `POST /execute/{run_id}/rerun`: a new run that takes over from an earlier one what did not change. */
 export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void {
-  app.post<{ Params: { readonly run_id: string } }>(
-    "/execute/:run_id/rerun",
-    { schema: { body: rerunBody, querystring: noQuery } },
-    async (request, reply) => {
-      const body = (request.body ?? {}) as RerunBody
-      const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
-      if (finished_at === null)
-        throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
-      const run = rerunOf(run_id, await parts.store.request(run_id), body)
-      const compiled = await parts.planOf(run.source, shareOf(request))
-      if ("error" in compiled) throw new HttpError(compiled.error)
-      checkFrom(compiled.plan, run.rerun?.from ?? [])
-      const conflict = await whyNotServed(parts, compiled.plan, run, body.same_version === true)
-      const misfit = conflict === null ? parts.runs.validate(compiled.plan, run) : null
-      const refusal = misfit === null ? conflict : new HttpError(misfit)
-      // What is served may have changed since the same request was made: its run is there all the same.
-      if (refusal !== null && (await findExisting(parts, request, run)) === null) throw refusal
-      return startRun(parts, request, reply, compiled.plan, run)
-    },
-  )
+  serve(app, rerun, async (request, reply) => {
+    const body = request.body ?? {}
+    const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
+    if (finished_at === null) throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
+    const run = rerunOf(run_id, await parts.store.request(run_id), body)
+    const compiled = await parts.planOf(run.source, shareOf(request))
+    if ("error" in compiled) throw new HttpError(compiled.error)
+    checkFrom(compiled.plan, run.rerun?.from ?? [])
+    const conflict = await whyNotServed(parts, compiled.plan, run, body.same_version === true)
+    const misfit = conflict === null ? parts.runs.validate(compiled.plan, run) : null
+    const refusal = misfit === null ? conflict : new HttpError(misfit)
+    // What is served may have changed since the same request was made: its run is there all the same.
+    if (refusal !== null && (await findExisting(parts, request, run)) === null) throw refusal
+    return startRun(parts, request, reply, compiled.plan, run)
+  })
 }
 
 /** The new run takes what the body leaves out from the earlier run, except secrets: they must be sent again. */

@@ -1,28 +1,19 @@
 import type { FastifyInstance } from "fastify"
-import { runsQuery } from "../../api/request-schemas.ts"
-import type { ListedRunAnswer } from "../../api/shapes.ts"
-import type { ListedRun, ListedStatus, RunPosition } from "../../ports/run-list.ts"
+import { usualLimit } from "../../api/page.ts"
+import { listRuns, type ListedRunAnswer } from "../../api/runs.ts"
+import type { ListedRun, RunPosition } from "../../ports/run-list.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { refuseAt } from "../http-error.ts"
 import { jsonType, ListPage } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { callerOf } from "../caller-of.ts"
-
-const usualLimit = 50
-
-interface Query {
-  readonly workflow?: string
-  readonly status?: ListedStatus
-  readonly limit?: string
-  readonly after?: string
-}
+import { serve } from "../serve-route.ts"
 
 /** `GET /runs`: the caller's runs, newest first. */
 export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
-  app.get<{ Querystring: Query }>("/runs", { schema: { querystring: runsQuery } }, async (request, reply) => {
+  serve(app, listRuns, async (request, reply) => {
     if (isOpenToStrangers) throw listNeedsKeys("runs")
-    const { workflow = null, status = null, limit, after } = request.query
-    const most = limit === undefined ? usualLimit : Number(limit)
+    const { workflow = null, status = null, limit: most = usualLimit, after } = request.query
     const query = {
       caller: callerOf(request),
       workflow,

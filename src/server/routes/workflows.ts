@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
-import { executeWorkflowBody, noQuery, pageQuery } from "../../api/request-schemas.ts"
-import type { ExecuteWorkflowBody, ValidateIssue, WorkflowIssue } from "../../api/shapes.ts"
+import type { ExecuteBody } from "../../api/execute.ts"
+import type { ValidateIssue } from "../../api/issue.ts"
+import { executeWorkflow, getWorkflow, listWorkflows, type WorkflowIssue } from "../../api/workflows.ts"
 import type { ErrorIssue } from "../../ports/events.ts"
 import { wireError } from "../../ports/run-failure.ts"
 import { KeptList } from "../../workflows/kept-list.ts"
@@ -12,52 +13,41 @@ import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { jsonType, pageBytes } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
+import { serve } from "../serve-route.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 
 /** No name has this segment. */
 const executeEnd = "/execute"
 
-interface NameParams {
-  readonly "*": string
-}
-
 /** The workflows of the server's folder: their list, each of them, and their execution. */
 export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   const { folder, serverSecrets } = parts
   const listed = folder === null ? null : untilChanged(folder, serverSecrets, () => listOf(folder, serverSecrets))
   const none = listOf(null, serverSecrets)
-  app.get<{ Querystring: { limit?: string; after?: string } }>(
-    "/workflows",
-    { schema: { querystring: pageQuery } },
-    async (request, reply) => {
-      const { limit, after } = request.query
-      const name = after === undefined ? null : readCursor(after)
-      await folder?.ready
-      const list = await (listed?.() ?? none)
-      const { json } = list.after(name, limit === undefined ? undefined : Number(limit))
-      return reply.type(jsonType).send(json)
-    },
-  )
+  serve(app, listWorkflows, async (request, reply) => {
+    const { limit, after } = request.query
+    const name = after === undefined ? null : readCursor(after)
+    await folder?.ready
+    const list = await (listed?.() ?? none)
+    const { json } = list.after(name, limit)
+    return reply.type(jsonType).send(json)
+  })
 
-  app.get<{ Params: NameParams }>("/workflows/*", { schema: { querystring: noQuery } }, async (request) => {
+  serve(app, getWorkflow, async (request) => {
     await folder?.ready
     const path = request.params["*"]
     if (path.endsWith(executeEnd)) throw wrongMethod(request, "POST")
     return workflowDetail(findWorkflow(parts, path), serverSecrets)
   })
 
-  app.post<{ Params: NameParams }>(
-    "/workflows/*",
-    { schema: { body: executeWorkflowBody, querystring: noQuery } },
-    async (request, reply) => {
-      await folder?.ready
-      const path = request.params["*"]
-      if (!path.endsWith(executeEnd)) throw wrongMethod(request, "GET, HEAD")
-      const workflow = findWorkflow(parts, path.slice(0, -executeEnd.length))
-      return execute(parts, request, reply, workflow, request.body as ExecuteWorkflowBody)
-    },
-  )
+  serve(app, executeWorkflow, async (request, reply) => {
+    await folder?.ready
+    const path = request.params["*"]
+    if (!path.endsWith(executeEnd)) throw wrongMethod(request, "GET, HEAD")
+    const workflow = findWorkflow(parts, path.slice(0, -executeEnd.length))
+    return execute(parts, request, reply, workflow, request.body)
+  })
 }
 
 async function execute(
@@ -65,7 +55,7 @@ async function execute(
   request: FastifyRequest,
   reply: FastifyReply,
   workflow: NamedWorkflow,
-  body: ExecuteWorkflowBody,
+  body: Pick<ExecuteBody, "input" | "secrets" | "options">,
 ): Promise<FastifyReply> {
   const { name, serving, refused } = workflow
   if (refused) throw noSuchWorkflow(name)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
-import type { RunsAnswer } from "../../../src/api/shapes.ts"
+import type { RunsAnswer } from "../../../src/api/runs.ts"
 import { within } from "../../support/within.ts"
 import { ada, errorOf, heldAgent, hello, startService, type TestService } from "./start-service.ts"
 
@@ -121,6 +121,10 @@ for (const store of ["memory", "sqlite"]) {
       for (const query of ["?status=done", "?limit=0", "?limit=501", "?limit=x", "?after=x", "?page=2", "?workflow="]) {
         const error = await errorOf(await service.get(`/runs${query}`))
         assert.deepEqual([query, error.status, error.kind], [query, 400, "invalid_request"])
+      }
+      for (const limit of ["0", "501", "x", "", "1e2", " 5", "1&limit=2"]) {
+        const { message } = await errorOf(await service.get(`/runs?limit=${limit}`))
+        assert.equal(message, "`limit` must be an integer from 1 to 500", limit)
       }
       const post = await service.post("/runs", {})
       assert.deepEqual([post.status, post.headers.get("allow")], [405, "GET, HEAD"])

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
-import type { WorkflowDetail, WorkflowsAnswer } from "../../../src/api/shapes.ts"
+import type { WorkflowDetail, WorkflowsAnswer } from "../../../src/api/workflows.ts"
 import type { JsonObject } from "../../../src/base/json-value.ts"
 import { canary, CanaryWatch } from "../../support/canaries.ts"
 import { messageItem, response as answerOf } from "../../support/fake-backend.ts"

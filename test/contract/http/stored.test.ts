@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
-import type { WaitingAnswer } from "../../../src/api/shapes.ts"
+import type { WaitingAnswer } from "../../../src/api/execute.ts"
 import { errorOf, startService, type TestService } from "./start-service.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "wireworks-stored-"))

@@ -5,7 +5,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
-import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../../../src/api/shapes.ts"
+import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../../../src/api/workflows.ts"
 import { Compiler } from "../../../src/compiler/compiler.ts"
 import { WorkflowFolder } from "../../../src/workflows/workflow-folder.ts"
 import { within } from "../../support/within.ts"

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, describe, it } from "node:test"
-import type { WorkflowDetail, WorkflowsAnswer } from "../../../src/api/shapes.ts"
+import type { WorkflowDetail, WorkflowsAnswer } from "../../../src/api/workflows.ts"
 import { allEvents } from "./read-stream.ts"
 import { ada, errorOf, hello, startService } from "./start-service.ts"
 

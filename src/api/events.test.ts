@@ -3,17 +3,13 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Ajv2020 } from "ajv/dist/2020.js"
-import { eventComponents } from "./event-schemas.ts"
-import { responseComponents } from "./response-schemas.ts"
+import { streamEvent } from "./events.ts"
 
 const histories = join(import.meta.dirname, "..", "..", "test", "histories")
 
 test("every event of the recorded runs fits the schema of its type, and no other", () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
-  const fits = ajv.compile({
-    $ref: "#/components/schemas/Event",
-    components: { schemas: { ...responseComponents, ...eventComponents } },
-  })
+  const fits = ajv.compile(streamEvent)
   const seen = new Set<string>()
   for (const file of readdirSync(histories).filter((name) => name.endsWith(".jsonl"))) {
     for (const line of readFileSync(join(histories, file), "utf8").split("\n")) {

@@ -1,0 +1,40 @@
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { errorTable, eventTable, questionTable, reference, routeTable } from "./docs-of-http.ts"
+import { root } from "./setup.mjs"
+
+// `npm run docs` fills in the parts of the documentation that say what the code says: what stands between
+// `<!-- npm run docs: NAME -->` and `<!-- end -->`. With `--check` it writes nothing, and fails where a page is out of date.
+
+const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  "docs/http.md": {
+    routes: routeTable,
+    events: eventTable,
+    question: questionTable,
+    errors: errorTable,
+    reference,
+  },
+}
+
+const isCheck = process.argv.includes("--check")
+for (const [page, parts] of Object.entries(pages)) {
+  const path = join(root, page)
+  const before = readFileSync(path, "utf8")
+  const after = Object.entries(parts).reduce((text, [name, make]) => fill(page, text, name, make()), before)
+  if (after === before) continue
+  if (isCheck) {
+    console.error(`${page} is out of date: npm run docs`)
+    process.exitCode = 1
+  } else {
+    writeFileSync(path, after)
+    console.log(`${page} is written`)
+  }
+}
+
+function fill(page: string, text: string, name: string, made: string): string {
+  const opening = `<!-- npm run docs: ${name} -->\n`
+  const start = text.indexOf(opening)
+  const end = text.indexOf("\n<!-- end -->", start)
+  if (start < 0 || end < 0) throw new Error(`${page} has no place for ${name}`)
+  return `${text.slice(0, start)}${opening}\n${made}\n${text.slice(end)}`
+}

@@ -1,0 +1,231 @@
+import type { Limits } from "../plan/plan-shape.ts"
+import { noticeEvents } from "../ports/notices.ts"
+import type { ApiErrorKind } from "./error-kinds.ts"
+import { eventStream } from "./events.ts"
+import { question } from "./questions.ts"
+import { json, route, type Answer } from "./route.ts"
+import {
+  anyObject,
+  array,
+  boolean,
+  closed,
+  exactly,
+  integer,
+  maybe,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  string,
+  type Schema,
+  type Shape,
+} from "./schema.ts"
+
+const limit = (description: string) => optional(number({ exclusiveMinimum: 0, description }))
+
+const limitOptions: Schema<Limits> = closed(
+  {
+    cost: limit("Most that the model calls may cost, in the currency of the workflow's prices."),
+    tokens: limit("Most tokens of all model calls, input and output."),
+    model_calls: limit("Most requests to backends, retries and repairs included."),
+    tool_calls: limit("Most tool calls and resource reads."),
+    time_seconds: limit("Most seconds, without the time spent waiting for people."),
+  },
+  {
+    description: "What the run may use at most. For each key the smallest of the workflow's limit and this one counts.",
+  },
+)
+
+export type NotifyOption = Shape<typeof notifyOption>
+
+const notifyOption = closed(
+  {
+    url: string({ maxLength: 2048, description: "Its origin is one of `WIRE_NOTIFY_ORIGINS`." }),
+    events: maybe(array(oneOf(noticeEvents), { minItems: 1, description: "All four unless given." })),
+  },
+  {
+    description: "Sends a signed POST (Standard Webhooks) when the run gets there.",
+  },
+)
+
+export type ExecuteOptions = Shape<typeof executeOptions>
+
+export const executeOptions = closed({
+  cache_key: maybe(
+    string({
+      minLength: 1,
+      maxLength: 1024,
+      description:
+        "Agents' answers are cached under this key, which is the caller's own. Without it nothing is cached.",
+    }),
+  ),
+  use_cache: maybe(boolean({ description: "Default true; false neither reads nor writes the cache." })),
+  max_concurrency: maybe(
+    integer({
+      minimum: 1,
+      maximum: 1000,
+      description: "Most model and tool calls of this run at a time; 16 unless given.",
+    }),
+  ),
+  timeout_ms: maybe(
+    integer({ minimum: 1, maximum: 86_400_000, description: "Time for the whole run; ten minutes unless given." }),
+  ),
+  deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),
+  notify: maybe(notifyOption),
+  limits: maybe(limitOptions),
+})
+
+export type SourceBody = Partial<Shape<typeof sourceBody>>
+
+export const sourceFields = {
+  workflow_source_base64: optional(
+    string({ description: "The workflow's UTF-8 bytes in standard Base64, padded or not, without line breaks." }),
+  ),
+  workflow_source: optional(string({ description: "Or the workflow as plain text: exactly one of the two." })),
+}
+
+/** The server reports it in its own words. */
+export const oneSource = {
+  oneOf: [{ required: ["workflow_source"] }, { required: ["workflow_source_base64"] }],
+}
+
+export const sourceBody = closed(sourceFields, oneSource)
+
+/** What a request for a run has besides the source. */
+export const requestFields = {
+  input: maybe(anyObject({ description: "Must fit the workflow's `input` block exactly; `{}` unless given." })),
+  secrets: maybe(
+    anyObject({
+      description:
+        "Must fit the workflow's `secrets` block exactly; `{}` unless given. Never logged or echoed. At most 256 values, 16 KiB each, 64 KiB in all.",
+    }),
+  ),
+  options: maybe(executeOptions),
+}
+
+export type ExecuteBody = Shape<typeof executeBody>
+
+const executeBody = closed({ ...sourceFields, ...requestFields }, oneSource)
+
+/** Fields that are left out are as in the earlier run, except secrets. */
+export type RerunBody = NonNullable<Shape<typeof rerunBody>>
+
+const rerunBody = nullable(
+  closed({
+    ...sourceFields,
+    ...requestFields,
+    from: maybe(
+      array(string(), {
+        maxItems: 1000,
+        description: "Steps that always run, such as `agent.write`.",
+      }),
+    ),
+    same_version: maybe(
+      boolean({
+        description:
+          "True: 409 unless the server still serves the version of the workflow that the earlier run was of. Not together with a source.",
+      }),
+    ),
+  }),
+)
+
+export type RunStatusName = Shape<typeof runStatus>
+
+export const runStatus = oneOf(["queued", "running", "waiting", "cancelling", "completed", "failed", "cancelled"])
+
+/** The answer in asynchronous mode. */
+export type StartedAnswer = Shape<typeof started>
+
+const started = named("Started", object({ run_id: string(), status: runStatus }))
+
+/** The answer in JSON mode when the run begins to wait for people. */
+export type WaitingAnswer = Shape<typeof waiting>
+
+const waiting = named(
+  "Waiting",
+  object({
+    run_id: string(),
+    status: exactly("waiting"),
+    questions: array(question),
+    next: optional(string({ description: "Only where not all fit: `after` of the next page of the run's questions." })),
+  }),
+)
+
+/** What all routes that start a run share. */
+export const startsRun = {
+  headers: {
+    "Idempotency-Key": string({
+      minLength: 1,
+      maxLength: 255,
+      description: "A repeated request with the same key finds the first one's run.",
+    }),
+    Prefer: string({ description: "`respond-async`: 202 as soon as the run is stored. Only in JSON mode." }),
+  },
+  answers: {
+    200: {
+      description: "The workflow's output; its fields are the top-level keys. Or the stream of its events.",
+      headers: ["x-service-run-id"],
+      content: { "application/json": anyObject(), "text/event-stream": eventStream },
+    },
+    202: json(
+      "With `Prefer: respond-async`: the run is stored, and goes on without the client. Otherwise: the run waits for people.",
+      { anyOf: [waiting, started] },
+      ["x-service-run-id", "location", "preference-applied"],
+    ),
+  } satisfies Record<number, Answer>,
+  errors: [
+    "conflict",
+    "cancelled",
+    "validation_error",
+    "input_error",
+    "blocked_destination",
+    "evaluation_error",
+    "limit_exceeded",
+    "internal_error",
+    "provider_error",
+    "output_error",
+    "tool_error",
+    "overloaded",
+    "timeout",
+  ] satisfies ApiErrorKind[],
+}
+
+/** A source for the examples. */
+export const exampleSource = `input {
+    name: string
+}
+
+output {
+    greeting: "Hello, {{ input.name }}!"
+}
+`
+
+export const execute = route({
+  ...startsRun,
+  id: "execute",
+  method: "POST",
+  path: "/execute",
+  group: "Runs",
+  summary: "Run a workflow: JSON, or SSE with `Accept: text/event-stream`",
+  description:
+    "Checks the source, the input and the secrets, then runs the workflow. JSON mode answers with the output when the run ends; with " +
+    "`Accept: text/event-stream` the answer is the stream of its events. With an `Idempotency-Key` a repeated request finds the first one's run.",
+  body: executeBody,
+  example: { workflow_source: exampleSource, input: { name: "Ada" }, options: { timeout_ms: 60_000 } },
+})
+
+export const rerun = route({
+  ...startsRun,
+  id: "rerun",
+  method: "POST",
+  path: "/execute/{run_id}/rerun",
+  group: "Runs",
+  summary: "Run again, taking over the results of steps that did not change",
+  description:
+    "Steps whose facts are the same as in the earlier run keep their results; the others run. What the body leaves out is as it was, except secrets.",
+  body: rerunBody,
+  example: { input: { name: "Ada" }, from: ["agent.write"] },
+  errors: [...startsRun.errors, "not_found", "run_expired"],
+})

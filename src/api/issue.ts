@@ -1,0 +1,34 @@
+import type { Issue } from "../source/diagnostic.ts"
+import { errorStatus, type ApiErrorKind, type ErrorAnswer } from "./error-kinds.ts"
+import { array, integer, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
+
+const position = object({ line: integer(), column: integer(), offset: integer() })
+
+export const issue = named(
+  "Issue",
+  object({
+    code: optional(string()),
+    severity: optional(oneOf(["error", "warning"])),
+    path: string(),
+    message: string(),
+    hint: optional(string()),
+    range: optional(named("Range", object({ start: position, end: position }))),
+    upstream_status: optional(
+      integer({ description: "The HTTP status of the backend or server, where there was one." }),
+    ),
+  }),
+)
+
+/** A diagnostic of the source, or a misfit of `input` or `secrets` (which has no range). */
+export type ValidateIssue = Issue | Omit<Issue, "range">
+
+export const errorAnswer: Schema<ErrorAnswer> = named(
+  "Error",
+  object({
+    error: object({
+      kind: oneOf(Object.keys(errorStatus) as ApiErrorKind[]),
+      message: string({ description: "The message of the first issue, with a count when there are more." }),
+      issues: array(issue),
+    }),
+  }),
+)

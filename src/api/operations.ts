@@ -1,0 +1,99 @@
+import { route, type Route } from "./route.ts"
+import { anyObject } from "./schema.ts"
+
+export const mcp = route({
+  id: "mcp",
+  method: "POST",
+  path: "/mcp",
+  group: "Workflows",
+  summary: "Each workflow of the server's folder as a tool: MCP over streamable HTTP",
+  description: "For MCP clients: `tools/list` names the workflows, `tools/call` runs one.",
+  query: null,
+  body: anyObject(),
+  example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+  answers: { 200: { description: "A JSON-RPC answer, or a stream of them." } },
+  errors: ["not_found"],
+})
+
+export const playground = route({
+  id: "playground",
+  method: "GET",
+  path: "/playground",
+  group: "Operations",
+  summary: "The browser UI; `/` redirects there",
+  description: "An editor that checks, runs and shows workflows. `WIRE_PLAYGROUND=off` switches it off.",
+  query: null,
+  answers: { 200: { description: "A page." } },
+  errors: ["not_found"],
+  open: "pages",
+})
+
+export const health = route({
+  id: "health",
+  method: "GET",
+  path: "/healthz",
+  group: "Operations",
+  summary: "Liveness",
+  description: "Answers as long as the process does.",
+  query: null,
+  answers: { 200: { description: "Alive." } },
+  open: "anyone",
+})
+
+export const ready = route({
+  id: "ready",
+  method: "GET",
+  path: "/readyz",
+  group: "Operations",
+  summary: "Readiness: store reachable, not draining",
+  description: "503 while the service is stopping, or cannot store runs.",
+  query: null,
+  answers: { 200: { description: "Ready." }, 503: { description: "Not ready." } },
+  open: "anyone",
+})
+
+export const metrics = route({
+  id: "metrics",
+  method: "GET",
+  path: "/metrics",
+  group: "Operations",
+  summary: "Prometheus text",
+  description: "For Prometheus. Needs a key where keys are set: one of the callers', or `WIRE_METRICS_KEY`.",
+  query: null,
+  answers: { 200: { description: "Metrics." } },
+})
+
+export const openapi = route({
+  id: "openapi",
+  method: "GET",
+  path: "/openapi.json",
+  group: "Operations",
+  summary: "The contract: OpenAPI 3.1",
+  description: "OpenAPI 3.1, with a typed path for each workflow of the server's folder.",
+  query: null,
+  answers: { 200: { description: "The contract." } },
+})
+
+/** The demo model by the API of one vendor. */
+const demo = (id: string, path: string, api: string, parameters: Route["parameters"] = {}): Route => ({
+  id,
+  method: "POST",
+  path,
+  group: "Demo",
+  summary: `The built-in demo model, by ${api}`,
+  description:
+    "Answers without a network and without a key, always the same to the same request. For trying out and for tests.",
+  query: null,
+  body: anyObject(),
+  answers: { 200: { description: "As a backend of that API answers." }, 404: { description: "No such model." } },
+  parameters,
+})
+
+export const demoRoutes = [
+  demo("demo", "/demo/v1/responses", "OpenAI's `/responses`"),
+  demo("demoChat", "/demo/v1/chat/completions", "OpenAI's chat completions"),
+  demo("demoMessages", "/demo/v1/messages", "Anthropic's `/messages`"),
+  demo("demoGenerateContent", "/demo/v1beta/models/{call*}", "Google's `generateContent` and `streamGenerateContent`", {
+    call: "The model and the method: `demo:generateContent`.",
+  }),
+]
