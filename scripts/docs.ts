@@ -1,12 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { errorTable, eventTable, questionTable, reference, routeTable } from "./docs-of-http.ts"
+import { allSettings, firstSettings } from "./docs-of-settings.ts"
 import { root } from "./setup.mjs"
 
 // `npm run docs` fills in the parts of the documentation that say what the code says: what stands between
 // `<!-- npm run docs: NAME -->` and `<!-- end -->`. With `--check` it writes nothing, and fails where a page is out of date.
 
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  "README.md": { settings: firstSettings },
+  "docs/settings.md": { settings: allSettings },
   "docs/http.md": {
     routes: routeTable,
     events: eventTable,

@@ -11,7 +11,11 @@ interface Setting<Value, Preset extends string | undefined = string | undefined>
   /** As a user would write it; undefined where the setting has no value unless it is given. */
   readonly default: Preset
   /** Holds a secret: its value is never repeated in a message. */
-  readonly secret: boolean
+  readonly secret?: boolean
+  /** One of the eight that people set first: the README has it. */
+  readonly first?: boolean
+  /** The page of docs/ that explains it. */
+  readonly see?: string
   /** The value, or what it must be: the end of a sentence that begins with "it must be". */
   parse(text: string): { readonly value: Value } | { readonly mustBe: string }
 }
@@ -21,8 +25,9 @@ function setting<Value, Preset extends string | undefined>(
   parse: Setting<Value>["parse"],
   preset: Preset,
   description: string,
+  more: Pick<Setting<Value>, "secret" | "first" | "see"> = {},
 ): Setting<Value, Preset> {
-  return { env, parse, default: preset, description, secret: false }
+  return { env, parse, default: preset, description, ...more }
 }
 
 const text = (value: string) => ({ value })
@@ -140,127 +145,180 @@ const webhookSecrets = (written: string) => {
 const metricsKey = (written: string) =>
   /^\S+$/.test(written) ? { value: written } : { mustBe: "a key without spaces" }
 
-export const settingTable = {
-  host: setting("HOST", text, "127.0.0.1", "address to listen on"),
-  port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one"),
-  workflows: setting("WORKFLOWS", text, undefined, "folder whose .wire files are served by name"),
-  secretsFile: setting(
-    "SECRETS_FILE",
-    text,
-    undefined,
-    "JSON file, mode 0600, with secrets for workflows of the folder",
-  ),
-  store: setting("STORE", text, "sqlite", "where runs are kept: sqlite, memory, or nats://host:4222 for a cluster"),
-  natsCreds: setting("NATS_CREDS", text, undefined, "creds file for the broker of a cluster"),
-  natsCa: setting("NATS_CA", text, undefined, "file of the authority that the broker's certificate is checked against"),
-  natsCert: setting("NATS_CERT", text, undefined, "file of our own certificate, where the broker asks for one"),
-  natsKey: setting("NATS_KEY", text, undefined, "file of that certificate's key"),
-  natsPrefix: setting("NATS_PREFIX", prefix, "wire", "what our subjects in the broker begin with"),
-  natsReplicas: setting(
-    "NATS_REPLICAS",
-    wholeNumber(1, 5),
-    undefined,
-    "copies of what is stored in the broker; else 3 in a cluster and 1 on one node",
-  ),
-  natsMaxBytes: setting("NATS_MAX_BYTES", size(0), undefined, "most that all runs together take up in the broker"),
-  dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key"),
-  encryptionKey: {
-    ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),
-    secret: true,
+/** Settings by what they are about, in the order of the documentation. */
+export const settingGroups = {
+  "Where it listens": {
+    host: setting("HOST", text, "127.0.0.1", "address to listen on", { first: true }),
+    port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one", { first: true }),
   },
-  encryptionKeyOld: {
-    ...setting(
+  Workflows: {
+    workflows: setting(
+      "WORKFLOWS",
+      text,
+      undefined,
+      "folder whose .wire files are served by name; also wire serve FOLDER",
+      { first: true, see: "workflows.md" },
+    ),
+    secretsFile: setting(
+      "SECRETS_FILE",
+      text,
+      undefined,
+      "JSON file, mode 0600, with secrets for workflows of the folder; single ones as WIRE_SECRET_NAME",
+      { see: "workflows.md#secrets-of-the-server" },
+    ),
+    playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off", { see: "playground.md" }),
+    demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
+  },
+  "Where runs are kept": {
+    store: setting("STORE", text, "sqlite", "sqlite, memory, or nats://a:4222,b:4222 for a cluster", {
+      first: true,
+      see: "cluster.md",
+    }),
+    dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key", { first: true }),
+    encryptionKey: setting(
+      "ENCRYPTION_KEY",
+      text,
+      undefined,
+      "32 bytes in Base64 or hex; without it a key file is made in the data folder",
+      { secret: true },
+    ),
+    encryptionKeyOld: setting(
       "ENCRYPTION_KEY_OLD",
       text,
       undefined,
       "the key that WIRE_ENCRYPTION_KEY replaces, until all is rewritten",
+      { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
-    secret: true,
+    retention: setting("RETENTION", duration, "24h", "how long ended runs are kept", { first: true }),
+    cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
   },
-  apiKeys: {
-    ...setting("API_KEYS", apiKeys, undefined, "name:key, with commas between them; without any the service is open"),
-    secret: true,
+  "The broker of a cluster": {
+    natsCreds: setting("NATS_CREDS", text, undefined, "creds file for the broker"),
+    natsCa: setting(
+      "NATS_CA",
+      text,
+      undefined,
+      "file of the authority that the broker's certificate is checked against",
+    ),
+    natsCert: setting("NATS_CERT", text, undefined, "file of our own certificate, where the broker asks for one"),
+    natsKey: setting("NATS_KEY", text, undefined, "file of that certificate's key"),
+    natsPrefix: setting("NATS_PREFIX", prefix, "wire", "what our subjects in the broker begin with"),
+    natsReplicas: setting(
+      "NATS_REPLICAS",
+      wholeNumber(1, 5),
+      undefined,
+      "copies of what is stored in the broker; else 3 in a cluster and 1 on one node",
+    ),
+    natsMaxBytes: setting("NATS_MAX_BYTES", size(0), undefined, "most that all runs together take up in the broker"),
   },
-  metricsKey: {
-    ...setting("METRICS_KEY", metricsKey, undefined, "key that opens /metrics and nothing else"),
-    secret: true,
+  "Who may call": {
+    apiKeys: setting(
+      "API_KEYS",
+      apiKeys,
+      undefined,
+      "keys of the callers; without any, everyone who can reach the service can use it",
+      { first: true, secret: true, see: "http.md#callers" },
+    ),
+    metricsKey: setting("METRICS_KEY", metricsKey, undefined, "key that opens /metrics and nothing else", {
+      secret: true,
+    }),
+    groups: setting("GROUPS", groups, "", "who answers questions to a group: editors:ann+bob, names of keys", {
+      see: "people.md",
+    }),
+    allowedHosts: setting("ALLOWED_HOSTS", hostNames, "", "names that browsers may reach the service under"),
+    allowedOrigins: setting("ALLOWED_ORIGINS", origins, "", "other sites whose pages may call the service"),
   },
-  egress: setting("EGRESS", text, undefined, "where workflows may call: private, public, or hosts with commas"),
-  allowedHosts: setting("ALLOWED_HOSTS", hostNames, "", "names that browsers may reach the service under, with commas"),
-  allowedOrigins: setting("ALLOWED_ORIGINS", origins, "", "other sites whose pages may call the service, with commas"),
-  notifyOrigins: setting(
-    "NOTIFY_ORIGINS",
-    notifyOrigins,
-    "",
-    "where runs may send notifications, as origins with commas",
-  ),
-  notifySecret: {
-    ...setting(
+  "What it may call": {
+    egress: setting(
+      "EGRESS",
+      text,
+      undefined,
+      "where workflows may call: private, public, or hosts with commas between them",
+      { first: true, see: "deploy.md#before-anyone-else-can-reach-it" },
+    ),
+    notifyOrigins: setting(
+      "NOTIFY_ORIGINS",
+      notifyOrigins,
+      "",
+      "where runs may send notifications, as origins with commas between them",
+      {
+        see: "http.md#notifications",
+      },
+    ),
+    notifySecret: setting(
       "NOTIFY_SECRET",
       webhookSecrets,
       undefined,
-      "what notifications are signed with, whsec_ and Base64; two with a comma while one replaces the other",
+      "what notifications are signed with; two while one replaces the other",
+      { secret: true },
     ),
-    secret: true,
+    traceHosts: setting(
+      "TRACE_HOSTS",
+      text,
+      "none",
+      "backends that get a run's trace headers: none, all, or hosts with commas between them",
+      { see: "operations.md#traces" },
+    ),
   },
-  maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
-  cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
-  retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),
-  maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "1000", "most runs at a time"),
-  maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
-  maxWaiting: setting(
-    "MAX_WAITING",
-    wholeNumber(1, 100_000_000),
-    "10000",
-    "most runs of one caller that wait for people",
-  ),
-  groups: setting(
-    "GROUPS",
-    groups,
-    "",
-    "who answers questions to a group: editors:ann+bob,finance:carol, names of keys",
-  ),
-  maxRunsPerCaller: setting(
-    "MAX_RUNS_PER_CALLER",
-    wholeNumber(1, 1_000_000),
-    undefined,
-    "most runs at a time of one caller, who gets the same share of the queue; else half of them where there are several callers",
-  ),
-  maxBody: setting("MAX_BODY", size(1), "8mb", "largest request"),
-  maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
-  maxStoredPerCaller: setting(
-    "MAX_STORED_PER_CALLER",
-    size(0),
-    undefined,
-    "most bytes of the store that the runs of one caller take, 0 for no limit; else half of it where there are several callers",
-  ),
-  maxRunMemory: setting(
-    "MAX_RUN_MEMORY",
-    size(1),
-    "128mb",
-    "most memory of the values that one run keeps: dynamic values, outputs, conversations",
-  ),
-  rateLimit: setting(
-    "RATE_LIMIT",
-    wholeNumber(0, 1_000_000),
-    "1000",
-    "requests per second and key, per address without one; 0 is no limit",
-  ),
-  traceHosts: setting(
-    "TRACE_HOSTS",
-    text,
-    "none",
-    "backends that get a run's trace headers: none, all, or hosts with commas between them",
-  ),
-  playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off"),
-  demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
-  logLevel: setting(
-    "LOG_LEVEL",
-    oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
-    "info",
-    "least severe message that is logged: trace, debug, info, warn, error, fatal or silent",
-  ),
-} as const satisfies Record<string, Setting<unknown>>
+  Limits: {
+    maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "1000", "most runs at a time"),
+    maxRunsPerCaller: setting(
+      "MAX_RUNS_PER_CALLER",
+      wholeNumber(1, 1_000_000),
+      undefined,
+      "most runs at a time of one caller, and the caller's share of the queue; half of them where there are several callers",
+    ),
+    maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
+    maxWaiting: setting(
+      "MAX_WAITING",
+      wholeNumber(1, 100_000_000),
+      "10000",
+      "most runs of one caller that wait for people",
+    ),
+    maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
+    maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
+    maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
+    maxRunMemory: setting(
+      "MAX_RUN_MEMORY",
+      size(1),
+      "128mb",
+      "most memory of the values that one run keeps: dynamic values, outputs, conversations",
+    ),
+    maxStoredPerCaller: setting(
+      "MAX_STORED_PER_CALLER",
+      size(0),
+      undefined,
+      "most bytes of the store that the runs of one caller take, 0 for no limit; half of it where there are several callers",
+      { see: "security.md#limits" },
+    ),
+    rateLimit: setting(
+      "RATE_LIMIT",
+      wholeNumber(0, 1_000_000),
+      "1000",
+      "requests per second and key, per address without one; 0 is no limit",
+    ),
+  },
+  Logs: {
+    logLevel: setting(
+      "LOG_LEVEL",
+      oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+      "info",
+      "least severe message that is logged: trace, debug, info, warn, error, fatal or silent",
+      { see: "operations.md" },
+    ),
+  },
+} as const satisfies Record<string, Record<string, Setting<unknown>>>
+
+export const settingTable = {
+  ...settingGroups["Where it listens"],
+  ...settingGroups.Workflows,
+  ...settingGroups["Where runs are kept"],
+  ...settingGroups["The broker of a cluster"],
+  ...settingGroups["Who may call"],
+  ...settingGroups["What it may call"],
+  ...settingGroups.Limits,
+  ...settingGroups.Logs,
+}
 
 type Table = typeof settingTable
 type SettingName = keyof Table
@@ -304,7 +362,7 @@ export function readSettings(
     if ("value" in parsed) values[name] = parsed.value
     else {
       const source = flag === undefined ? `WIRE_${entry.env}` : flagOf(entry.env)
-      wrong.push(`${source} is ${entry.secret ? "wrong" : `"${written}"`}: it must be ${parsed.mustBe}.`)
+      wrong.push(`${source} is ${entry.secret === true ? "wrong" : `"${written}"`}: it must be ${parsed.mustBe}.`)
     }
   }
   values["secretVariables"] = secretVariables(environment)
