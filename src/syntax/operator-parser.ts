@@ -108,32 +108,20 @@ const foreignSigns: Readonly<Partial<Record<string, BinaryOperator | "arithmetic
   },
 )
 
-/** Whether a word that begins so can be an operator, or one of another language. */
-export function mayBeOperator(unit: number): boolean {
-  return unit === 97 || unit === 99 || unit === 111
-}
-
 /** `contains`; and the words of other languages, where they can be nothing else. */
 function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
-  // What most words begin with tells it without looking at the rest.
-  switch (reader.text.charCodeAt(token.start)) {
-    case 97:
-      return isForeignWord(reader, "and") && !token.afterBreak ? "&&" : undefined
-    case 99:
-      return reader.isWord("contains") && (operandFollows(reader, 1) || reader.peek().kind === "{")
-        ? "contains"
-        : undefined
-    case 111:
-      return isForeignWord(reader, "or") && !token.afterBreak ? "||" : undefined
-    default:
-      return undefined
+  if (reader.isWord("contains")) {
+    return operandFollows(reader, 1) || reader.peek().kind === "{" ? "contains" : undefined
   }
+  if (token.afterBreak) return undefined
+  return isForeignWord(reader, "and") ? "&&" : isForeignWord(reader, "or") ? "||" : undefined
 }
 
 /** Whether a word of another language is followed by its operand on the same line: then it can be nothing else. */
 export function isForeignWord(reader: TokenReader, word: string): boolean {
+  if (!reader.isWord(word)) return false
   const next = reader.peek()
-  if (!reader.isWord(word) || next.afterBreak || !operandFollows(reader, 1)) return false
+  if (next.afterBreak || !operandFollows(reader, 1)) return false
   // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …`.
   return next.kind !== "[" && !reader.isWord("when", next)
 }

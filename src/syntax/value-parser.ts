@@ -16,9 +16,9 @@ import {
 } from "./foreign-value.ts"
 import { parseKey } from "./key-parser.ts"
 import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
-import { isHistoryWord, refuseHistory, startsHistory } from "./history-value.ts"
+import { refuseHistory, startsHistory } from "./history-value.ts"
 import { numberNode } from "./number-parser.ts"
-import { isForeignWord, mayBeOperator, parseOperations, parseTernary } from "./operator-parser.ts"
+import { isForeignWord, parseOperations, parseTernary } from "./operator-parser.ts"
 import * as blocks from "./property-parser.ts"
 import type { PropertyPlace } from "./property-table.ts"
 import { parseString } from "./string-parser.ts"
@@ -52,12 +52,7 @@ export function parseExpression(reader: TokenReader): Expression {
 }
 
 function parseWhole(reader: TokenReader): Expression {
-  const first = parseDefaults(reader)
-  // Most expressions are one operand, and the next field follows: that shows without a closer look.
-  const { kind, start } = reader.token
-  if (kind === "}" || kind === "," || kind === "tail") return first
-  if (kind === "name" && !mayBeOperator(reader.text.charCodeAt(start))) return first
-  const whole = parseOperations(reader, first, parseDefaults)
+  const whole = parseOperations(reader, parseDefaults(reader), parseDefaults)
   return reader.is("bad") ? parseTernary(reader, whole, parseExpression) : whole
 }
 
@@ -144,40 +139,35 @@ function parseNot(reader: TokenReader): Expression {
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
   const observed = reader.observe?.(reader, token)
   if (observed !== undefined) return observed
-  // Most words are not one of these: their first letter shows it.
-  switch (reader.text.charCodeAt(token.start)) {
-    case 97:
-      if (reader.isWord("asset") && (keywordOperandFollows(reader) || arrayFollows(reader))) return parseAsset(reader)
-      break
-    case 99:
-      if (reader.isWord("call") && referenceFollows(reader)) return parseInvoke(reader, "call")
-      if (startsHistory(reader) && isHistoryWord(reader.textOf(token))) return refuseHistory(reader, token)
-      break
-    case 102:
-      if (reader.isWord("false")) return { kind: "word", value: false, ...spanOf(reader.take()) }
-      break
-    case 105:
-      if (isForeignWord(reader, "if")) return refuseIf(reader)
-      break
-    case 109:
-      if (reader.isWord("match") && keywordOperandFollows(reader)) return parseMatch(reader)
-      break
-    case 110:
-      if (reader.isWord("null")) return { kind: "word", value: null, ...spanOf(reader.take()) }
-      if (isForeignWord(reader, "not")) {
-        reader.report(token, "`not` is not an operator", "Write `!`.")
-        return parseNot(reader)
-      }
-      break
-    case 114:
-      if (reader.isWord("read") && referenceFollows(reader)) return parseInvoke(reader, "read")
-      if (reader.isWord("render") && referenceFollows(reader)) return parseInvoke(reader, "render")
-      break
-    case 116:
-      if (reader.isWord("true")) return { kind: "word", value: true, ...spanOf(reader.take()) }
-      break
+  switch (reader.textOf(token)) {
+    case "true":
+      return { kind: "word", value: true, ...spanOf(reader.take()) }
+    case "false":
+      return { kind: "word", value: false, ...spanOf(reader.take()) }
+    case "null":
+      return { kind: "word", value: null, ...spanOf(reader.take()) }
+    case "match":
+      return keywordOperandFollows(reader) ? parseMatch(reader) : undefined
+    case "call":
+      return referenceFollows(reader) ? parseInvoke(reader, "call") : undefined
+    case "read":
+      return referenceFollows(reader) ? parseInvoke(reader, "read") : undefined
+    case "render":
+      return referenceFollows(reader) ? parseInvoke(reader, "render") : undefined
+    case "asset":
+      return keywordOperandFollows(reader) || arrayFollows(reader) ? parseAsset(reader) : undefined
+    case "context":
+    case "compact":
+      return startsHistory(reader) ? refuseHistory(reader, token) : undefined
+    case "if":
+      return isForeignWord(reader, "if") ? refuseIf(reader) : undefined
+    case "not":
+      if (!isForeignWord(reader, "not")) return undefined
+      reader.report(token, "`not` is not an operator", "Write `!`.")
+      return parseNot(reader)
+    default:
+      return undefined
   }
-  return undefined
 }
 
 function spanOf({ start, end }: Token): Span {
