@@ -84,8 +84,7 @@ export async function makeOutput(running: RunContext, node: OutputNode): Promise
   let bytes = 1
   for (const { key, value } of node.fields) {
     const here = { ...scope, path: `output.${key}` }
-    const found = evaluateEffects(value, here, effects)
-    const made = found instanceof Promise ? await found : found
+    const made = await evaluateEffects(value, here, effects)
     bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, limits.output_bytes - bytes, here.path).bytes
     if (bytes > limits.output_bytes) {
       const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`

@@ -48,8 +48,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   return {
     async turn(request, watch) {
       const { backend } = request
-      const loaded = options.api(backend.api)
-      const api = loaded instanceof Promise ? await loaded : loaded
+      const api = await options.api(backend.api)
       const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
       const target = targetOf(request, api)
       const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })

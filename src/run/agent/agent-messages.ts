@@ -53,8 +53,7 @@ export async function renderInstruction(
     }
   }
   for (const piece of pieces) {
-    const found = typeof piece === "string" ? piece : evaluateEffects(piece, scope, effects)
-    const value = found instanceof Promise ? await found : found
+    const value = typeof piece === "string" ? piece : await evaluateEffects(piece, scope, effects)
     bytes += scope.work.part(value, bytes, scope.path)
     take(value, piece)
   }

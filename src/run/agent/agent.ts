@@ -106,8 +106,7 @@ class AgentStep {
     this.#startedAt = this.#past?.startedAt ?? this.#running.ports.clock.now()
     try {
       this.#step = { ...this.#step, scope: { ...this.#step.scope, variables: variables() } }
-      const wanted = this.#isWanted()
-      return (wanted instanceof Promise ? await wanted : wanted) ? await this.#work() : this.skip(null)
+      return (await this.#isWanted()) ? await this.#work() : this.skip(null)
     } catch (error) {
       if (this.#hasFailed || !this.#maySkip(error)) throw error
       return this.skip(this.#failed(error).error)
