@@ -108,10 +108,10 @@ test("every wrong value is named with what it must be", () => {
   assert.equal(settings, null)
   assert.deepEqual(wrong, [
     'WIRE_PORT is "80x": it must be a whole number from 0 to 65535.',
+    'WIRE_DEMO is "yes": it must be on or off.',
     'WIRE_CACHE_TTL is "1 hour": it must be a duration such as 500ms, 30s, 15m, 1h or 7d.',
     'WIRE_MAX_RUNS is "0": it must be a whole number from 1 to 1000000.',
     'WIRE_MAX_BODY is "0": it must be a size such as 512kb or 8mb.',
-    'WIRE_DEMO is "yes": it must be on or off.',
     '--log-level is "loud": it must be trace, debug, info, warn, error, fatal or silent.',
   ])
 })
