@@ -78,8 +78,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a resumed run forgets which agents have completed",
     file: "src/run/log/read-past.ts",
-    from: "agent.completed = {",
-    to: "agent.failed = null; const forgotten = {",
+    from: "agent.completed = outcomeOf(event.data.output, more)",
+    to: "outcomeOf(event.data.output, more)",
     seed: 5,
   },
   {
@@ -120,7 +120,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a resumed run forgets the model calls that it has made",
     file: "src/run/budget/read-used.ts",
-    from: `this.#count(agent, "model_calls")`,
+    from: `this.#count(agent, "model_calls", 1)`,
     to: "",
     seed: 44,
   },

@@ -34,7 +34,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reke
   const record = await agreeOnKeys(database, queue, vault)
   const reader = new LogReader(database, path, vault)
   const questions = new QuestionReader(database, path, vault, reader)
-  const list = new RunListReader(database, path, reader)
+  const list = new RunListReader(database, path)
   const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
   return new SqliteStore(queue, reader, questions, list, vault, clock, keyChange, {
     pollMs: options.pollMs ?? 200,

@@ -1,10 +1,8 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import type { Usage } from "../../ports/events.ts"
 import { noUsage, showUsage } from "../../run/usage.ts"
-import { usageAfter } from "../../run/usage-after.ts"
-import { endStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
-import { Damaged, type RunStatus } from "../../ports/store.ts"
-import type { LogReader } from "./log-reader.ts"
+import { openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import type { RunStatus } from "../../ports/store.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
 import { failureOf } from "./sqlite-error.ts"
 
@@ -14,13 +12,11 @@ const columns = `run_id, created_at, finished_at, cancel_requested, waiting, wor
 /** Reads the list of runs from the columns that appends keep up to date. */
 export class RunListReader {
   readonly #path: string
-  readonly #log: LogReader
   readonly #statements: PreparedStatements
 
-  constructor(database: DatabaseSync, path: string, log: LogReader) {
+  constructor(database: DatabaseSync, path: string) {
     this.#statements = new PreparedStatements(database)
     this.#path = path
-    this.#log = log
   }
 
   list({ caller, workflow, status, limit, after }: RunQuery): ListedRun[] {
@@ -42,33 +38,7 @@ export class RunListReader {
     }
     const sql = `SELECT ${columns} FROM ${source} WHERE ${conditions.join(" AND ")}
       ORDER BY created_at DESC, run_id DESC LIMIT ?`
-    return this.#all(sql, ...values, limit).map((row) => this.#listed(row))
-  }
-
-  #listed(row: Record<string, unknown>): ListedRun {
-    const run_id = row["run_id"] as string
-    const finished_at = row["finished_at"] as number | null
-    const written = row["usage"] as string | null
-    const outcome = row["outcome"] as RunStatus | null
-    const state = openStatus({
-      cancel_requested: row["cancel_requested"] === 1,
-      waiting: row["waiting"] === 1,
-      begun: row["begun"] === 1,
-    })
-    const now = {
-      status: outcome ?? state,
-      usage: written === null ? noUsage : showUsage(JSON.parse(written) as Usage),
-    }
-    const { status, usage } = finished_at !== null && outcome === null ? endFromLog(this.#log, run_id) : now
-    const name = row["workflow"] as string | null
-    return {
-      run_id,
-      workflow: name === null ? null : { name, version: row["version"] as string },
-      status,
-      created_at: row["created_at"] as number,
-      finished_at,
-      usage,
-    }
+    return this.#all(sql, ...values, limit).map(listed)
   }
 
   #all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
@@ -80,16 +50,21 @@ export class RunListReader {
   }
 }
 
-/** How a run ended and what it used, from its log: for runs of releases that had no list. */
-function endFromLog(reader: LogReader, run_id: string): { readonly status: RunStatus; readonly usage: Usage } {
-  try {
-    const head = reader.head(run_id)
-    const last = head === undefined ? 0 : reader.last(head.num)
-    const [end] = head === undefined ? [] : reader.page(head, last - 1, { events: 1, bytes: 1 })
-    if (end !== undefined) return { status: endStatus(end), usage: showUsage(usageAfter(noUsage, end)) }
-  } catch (error) {
-    // Damage is reported to the reader of that run.
-    if (!(error instanceof Damaged)) throw error
+function listed(row: Record<string, unknown>): ListedRun {
+  const written = row["usage"] as string | null
+  const outcome = row["outcome"] as RunStatus | null
+  const state = openStatus({
+    cancel_requested: row["cancel_requested"] === 1,
+    waiting: row["waiting"] === 1,
+    begun: row["begun"] === 1,
+  })
+  const name = row["workflow"] as string | null
+  return {
+    run_id: row["run_id"] as string,
+    workflow: name === null ? null : { name, version: row["version"] as string },
+    status: outcome ?? state,
+    created_at: row["created_at"] as number,
+    finished_at: row["finished_at"] as number | null,
+    usage: written === null ? noUsage : showUsage(JSON.parse(written) as Usage),
   }
-  return { status: "failed", usage: noUsage }
 }

@@ -58,7 +58,8 @@ export type KeptReuse =
   | { readonly facts: string; readonly site: string; readonly outcome: KeptEffect }
 
 export type KeptEffect =
-  | { readonly kind: "call" | "read"; readonly value: JsonValue }
+  | { readonly kind: "call"; readonly value: JsonValue }
+  | { readonly kind: "read"; readonly value: JsonValue }
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
 
 /** What is new since the retry before. */

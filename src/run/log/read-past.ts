@@ -1,11 +1,11 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventType, LogEvent, ModelCallRecord } from "../../ports/events.ts"
+import type { EventData, EventType, LogEvent, ModelCallRecord } from "../../ports/events.ts"
 import { isTerminal } from "../../ports/events.ts"
-import type { Kept, KeptModelCall, KeptTurn, KeptWorkflowCall } from "./kept.ts"
+import type { Kept, KeptModelCall, KeptReuse, KeptTurn, KeptWorkflowCall } from "./kept.ts"
 import type { LogWriter } from "./log-version.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { eventBytes } from "./event-bytes.ts"
-import { UsedReader } from "../budget/read-used.ts"
+import { UsedSum } from "../budget/read-used.ts"
 import type { PriceOf } from "../usage.ts"
 import { addSpent, spentBy } from "../usage.ts"
 import { readMessages } from "./stored-messages.ts"
@@ -17,10 +17,10 @@ import {
   type AnsweredTurn,
   type CallOutcome,
   type CallPast,
-  type EffectPast,
   type QuestionOutcome,
   type QuestionPast,
   type ReplayState,
+  type StepOutcome,
 } from "./replay-state.ts"
 
 /** Reads a run's log to its end. The prices are those of the run's models. */
@@ -42,16 +42,25 @@ const repeats: ReadonlySet<EventType> = new Set<EventType>([
   "cache_degraded",
 ])
 
+/** A call that has no outcome yet, and what it counts for. */
+interface OpenCall {
+  readonly call: CallPast
+  readonly tool: string
+  readonly site: string | null
+  readonly agent: string | undefined
+}
+
+type KeptStep = Kept<"agent_completed"> | Exclude<KeptReuse, { readonly site: string }>
+
 export class PastReader {
   readonly past = emptyPast()
-  readonly #openCalls = new Map<string, CallPast>()
-  readonly #uncounted = new Map<string, () => void>()
+  readonly #openCalls = new Map<string, OpenCall>()
   readonly #priceOf: PriceOf
-  readonly #used: UsedReader
+  readonly #used: UsedSum
 
   constructor(priceOf: PriceOf = () => null) {
     this.#priceOf = priceOf
-    this.#used = new UsedReader(priceOf)
+    this.#used = new UsedSum(priceOf)
   }
 
   /** The log is at its end. */
@@ -68,7 +77,6 @@ export class PastReader {
     past.startedAt ??= at
     past.lastAt = Math.max(past.lastAt ?? at, at)
     if (!repeats.has(event.type)) past.vainResumes = 0
-    this.#used.take(event)
     switch (event.type) {
       case "workflow_started":
         this.#writtenBy(kept<"workflow_started">(event))
@@ -89,6 +97,7 @@ export class PastReader {
         break
       }
       case "model_call_started": {
+        this.#used.modelCallBegan(event.data)
         const { turn, attempt } = event.data
         const { begun } = this.#agent(event.data)
         const before = begun.get(turn)
@@ -111,6 +120,7 @@ export class PastReader {
           attempts: event.data.attempt - 1,
           progress: progress === undefined ? null : readProgress(begun.get(turn)?.progress ?? null, progress),
         })
+        this.#used.modelCallsEnded(event.data, progress?.new_calls ?? [])
         break
       }
       case "agent_delta": {
@@ -123,24 +133,19 @@ export class PastReader {
       case "agent_completed": {
         const agent = this.#agent(event.data)
         const more = kept<"agent_completed">(event)
-        agent.completed = {
-          output: more?.output ?? event.data.output,
-          history: more?.history === undefined ? null : readMessages(more.history),
-        }
+        agent.completed = outcomeOf(event.data.output, more)
         // Nothing of how it came about is asked for again.
         agent.turns = new Map()
         agent.begun = new Map()
         agent.summary = null
         agent.fallbacks = []
-        this.#spend(event.data.calls)
-        this.#stepEnded(event.data.agent, at)
+        this.#stepEnded(event.data, at)
         break
       }
       case "agent_failed":
         past.failures.push({ agent: event.data.agent, error: event.data.error })
         this.#agent(event.data).failed = event.data.error
-        this.#spend(event.data.calls)
-        this.#stepEnded(event.data.agent, at)
+        this.#stepEnded(event.data, at)
         break
       case "step_skipped":
         past.skipped.add(placeKey(event.data.step, event.data.iteration))
@@ -153,6 +158,7 @@ export class PastReader {
         const { turn, attempts, calls } = kept<"agent_fallback">(event) ?? { turn: 1, attempts: 0, calls: [] }
         const agent = this.#agent(event.data)
         const fallback = { turn, from, to, error, calls }
+        this.#used.modelCallsEnded(event.data, calls)
         agent.fallbacks.push(fallback)
         agent.begun.set(turn, { attempts, progress: null })
         if (turn === 0) past.summaryFallbacks.set(name, [...(past.summaryFallbacks.get(name) ?? []), fallback])
@@ -162,7 +168,7 @@ export class PastReader {
         const { summary = null, calls = [] } = kept<"context_compacted">(event) ?? {}
         this.#agent(event.data).summary = summary
         if (summary !== null) past.summaries.set(event.data.agent, summary)
-        this.#spend(calls)
+        this.#spend(event.data, calls)
         break
       }
       case "agent_loop_started":
@@ -211,13 +217,18 @@ export class PastReader {
         break
       }
       case "resource_read": {
+        // One that a model asked for is a tool call.
         const read = kept<"resource_read">(event)
-        if (read !== undefined) past.effects.set(read.site, { kind: "read", value: read.value })
+        if (read === undefined) break
+        past.effects.set(read.site, { kind: "read", value: read.value, facts: read.facts })
+        this.#used.toolCalls(read.agent, 1)
         break
       }
       case "prompt_rendered": {
         const rendered = kept<"prompt_rendered">(event)
-        if (rendered !== undefined) past.effects.set(rendered.site, { kind: "render", messages: rendered.messages })
+        if (rendered === undefined) break
+        const { site, messages, facts } = rendered
+        past.effects.set(site, { kind: "render", messages, facts })
         break
       }
       default:
@@ -225,13 +236,15 @@ export class PastReader {
     }
   }
 
-  #stepEnded(agent: string, at: number): void {
-    const times = this.past.agentTimes.get(agent)
+  #stepEnded(data: EventData["agent_completed" | "agent_failed"], at: number): void {
+    this.#spend(data, data.calls)
+    const times = this.past.agentTimes.get(data.agent)
     if (times !== undefined) times.endedAt = at
   }
 
-  #spend(calls: readonly ModelCallRecord[]): void {
+  #spend(about: { readonly agent: string; readonly iteration?: number }, calls: readonly ModelCallRecord[]): void {
     this.past.spent = addSpent(this.past.spent, spentBy(calls, this.#priceOf))
+    this.#used.modelCallsEnded(about, calls)
   }
 
   /** The newest form counts: the last writer may have used a newer one. */
@@ -239,7 +252,7 @@ export class PastReader {
     if (writer.log >= (this.past.writer?.log ?? 0)) this.past.writer = writer
   }
 
-  #agent(about: { readonly agent: string; readonly iteration?: number }): AgentPast {
+  #agent(about: { readonly agent: string; readonly iteration?: number | undefined }): AgentPast {
     const key = placeKey(about.agent, about.iteration)
     let agent = this.past.agents.get(key)
     if (agent === undefined) {
@@ -261,33 +274,16 @@ export class PastReader {
     const { step, iteration, output } = event.data
     const more = kept<"step_reused">(event)
     if (more !== undefined && "site" in more) {
-      const { outcome } = more
-      const past: EffectPast =
-        outcome.kind === "render"
-          ? outcome
-          : outcome.kind === "read"
-            ? { kind: "read", value: outcome.value }
-            : {
-                kind: "call",
-                call: {
-                  callId: "",
-                  startedAt: 0,
-                  questions: [],
-                  outcome: { kind: "completed", result: outcome.value },
-                },
-              }
-      this.past.effects.set(placeKey(more.site, iteration), past)
+      const { outcome, facts, site } = more
+      this.past.effects.set(
+        placeKey(site, iteration),
+        outcome.kind === "call" ? { kind: "call", call: reusedCall(outcome.value), facts } : { ...outcome, facts },
+      )
       return
     }
-    if (step.startsWith("ask.")) {
-      this.past.reusedAnswers.set(placeKey(step, iteration), more?.output ?? output)
-      return
-    }
-    const name = step.replace(/^agent\./, "")
-    this.#agent(iteration === undefined ? { agent: name } : { agent: name, iteration }).completed = {
-      output: more?.output ?? output,
-      history: more?.history === undefined ? null : readMessages(more.history),
-    }
+    const reused = outcomeOf(output, more)
+    if (step.startsWith("ask.")) this.past.reusedAnswers.set(placeKey(step, iteration), reused)
+    else this.#agent({ agent: step.replace(/^agent\./, ""), iteration }).completed = reused
   }
 
   #asked(event: Extract<LogEvent, { type: "question_asked" }>): void {
@@ -324,15 +320,18 @@ export class PastReader {
   ): CallPast {
     const { past } = this
     const known = this.#openCalls.get(callId)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.call
     const call: CallPast = { callId, startedAt: null, questions: [], outcome: null }
-    this.#openCalls.set(callId, call)
-    const counted: [Map<string, number>, string][] = [[past.toolCalls, tool]]
-    if (more !== undefined && "site" in more) {
-      past.effects.set(placeKey(more.site, iteration), { kind: "call", call })
-      counted.push([past.siteCalls, more.site])
-    } else if (more !== undefined && agent !== undefined) {
-      const { turns } = this.#agent(iteration === undefined ? { agent } : { agent, iteration })
+    const site = more !== undefined && "site" in more ? more.site : null
+    const open = { call, tool, site, agent }
+    this.#openCalls.set(callId, open)
+    this.#count(open, 1)
+    if (more === undefined) return call
+    if ("site" in more) {
+      past.effects.set(placeKey(more.site, iteration), { kind: "call", call, facts: more.facts })
+    } else if (agent !== undefined) {
+      if (more.answer !== undefined) this.#used.modelCallsEnded({ agent, iteration }, more.answer.calls)
+      const { turns } = this.#agent({ agent, iteration })
       let turn = turns.get(more.turn)
       if (turn === undefined && more.answer !== undefined) {
         turn = { answer: readTurn(more.answer), calls: new Map() }
@@ -340,20 +339,32 @@ export class PastReader {
       }
       turn?.calls.set(more.index, call)
     }
-    for (const [counts, name] of counted) counts.set(name, (counts.get(name) ?? 0) + 1)
-    this.#uncounted.set(callId, () => {
-      for (const [counts, name] of counted) counts.set(name, (counts.get(name) ?? 0) - 1)
-    })
     return call
   }
 
-  #callEnded(callId: string, outcome: CallOutcome): void {
-    const call = this.#openCalls.get(callId)
-    if (call !== undefined) call.outcome = outcome
-    if (outcome.kind === "failed" && outcome.refused) this.#uncounted.get(callId)?.()
-    this.#openCalls.delete(callId)
-    this.#uncounted.delete(callId)
+  #count({ tool, site, agent }: OpenCall, by: 1 | -1): void {
+    const { toolCalls, siteCalls } = this.past
+    toolCalls.set(tool, (toolCalls.get(tool) ?? 0) + by)
+    if (site !== null) siteCalls.set(site, (siteCalls.get(site) ?? 0) + by)
+    this.#used.toolCalls(agent, by)
   }
+
+  #callEnded(callId: string, outcome: CallOutcome): void {
+    const open = this.#openCalls.get(callId)
+    if (open === undefined) return
+    open.call.outcome = outcome
+    if (outcome.kind === "failed" && outcome.refused) this.#count(open, -1)
+    this.#openCalls.delete(callId)
+  }
+}
+
+function outcomeOf(output: JsonValue, more: KeptStep | undefined): StepOutcome {
+  const history = more?.history === undefined ? null : readMessages(more.history)
+  return { output: more?.output ?? output, history, facts: more?.facts }
+}
+
+function reusedCall(result: JsonValue): CallPast {
+  return { callId: "", startedAt: 0, questions: [], outcome: { kind: "completed", result } }
 }
 
 function readTurn({ message, usage, calls, tool_calls, withdrawn }: KeptTurn): AnsweredTurn {

@@ -41,7 +41,7 @@ export interface ReplayState {
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
   /** Answers that a re-run took over, by `placeKey` of the question's id. */
-  readonly reusedAnswers: Map<string, JsonValue>
+  readonly reusedAnswers: Map<string, StepOutcome>
   readonly loopsStarted: Map<string, number>
   readonly loopsCompleted: Set<string>
   /** By `placeKey` of the value (`agent.name` for one of an agent's own). */
@@ -65,7 +65,7 @@ export interface ReplayState {
 
 export interface AgentPast {
   startedAt: number | null
-  completed: { readonly output: JsonValue; readonly history: readonly Message[] | null } | null
+  completed: StepOutcome | null
   failed: WireError | null
   /** Turns without an answer, by number. */
   begun: Map<number, BegunTurn>
@@ -74,6 +74,14 @@ export interface AgentPast {
   turns: Map<number, TurnPast>
   /** In their order. */
   fallbacks: FallbackPast[]
+}
+
+export interface StepOutcome {
+  readonly output: JsonValue
+  /** Null where it was not kept. */
+  readonly history: readonly Message[] | null
+  /** Hash of what decided it, for a re-run. */
+  readonly facts: string | undefined
 }
 
 /** A model that had failed for good. */
@@ -122,14 +130,22 @@ export type CallOutcome =
   | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
   | { readonly kind: "failed"; readonly error: WireError; readonly modelText: string | null; readonly refused: boolean }
 
-export type EffectPast =
+/** `facts`: hash of what decided it, for a re-run. */
+export type EffectPast = { readonly facts: string | undefined } & (
   | { readonly kind: "call"; readonly call: CallPast }
   | { readonly kind: "read"; readonly value: JsonValue }
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
+)
 
 /** Tells an agent or site of one iteration from those of the others. */
 export function placeKey(name: string, iteration: number | null | undefined): string {
   return iteration === null || iteration === undefined ? name : `${name}#${iteration}`
+}
+
+/** The parts of a `placeKey`. */
+export function placeOf(key: string): { readonly name: string; readonly iteration: number | null } {
+  const [, name = key, iteration] = /^(.*)#(\d+)$/s.exec(key) ?? []
+  return { name, iteration: iteration === undefined ? null : Number(iteration) }
 }
 
 export function emptyPast(): ReplayState {

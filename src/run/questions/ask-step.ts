@@ -109,7 +109,7 @@ async function prepare(
   const about = iteration === null ? { dynamic: node.id } : { dynamic: node.id, iteration }
   const effects = workflowEffects(running, node.id, about)
   const taken = past.reusedAnswers.get(key)
-  if (taken !== undefined) return { answer: taken }
+  if (taken !== undefined) return { answer: taken.output }
   const known = past.asks.get(key)
   if (known !== undefined) return { scope, effects, question: known }
   const at = (part: string): Scope => ({ ...scope, path: `${node.id}.${part}` })
