@@ -2,7 +2,7 @@
 // be installed, and in which order they start.
 
 import { spawnSync } from "node:child_process"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run as runFiles } from "node:test"
 import { ensureNatsServers } from "./nats-servers.mjs"
@@ -15,10 +15,11 @@ import { root, run, SetupError } from "./setup.mjs"
  * @property {RegExp} path a file belongs to the first part that fits
  * @property {number} seconds how long a file takes in `npm test`
  * @property {number} soakSeconds how long a file takes in the soak
+ * @property {number} [together] how many files share a process in `npm test`; without it each has its own
  */
 
 /**
- * What runs side by side, three files at a time: those that compute, those that mostly wait, and the short ones.
+ * What runs side by side, a few processes at a time: those that compute, those that mostly wait, and the short ones.
  * The long ones start first.
  * @type {readonly (readonly Part[])[]}
  */
@@ -38,10 +39,10 @@ const lanes = [
       seconds: 15,
       soakSeconds: 25,
     },
-    { name: "mcp", path: /^test\/mcp\//, seconds: 8, soakSeconds: 25 },
-    { name: "services", path: /^test\/(contract|cli|lsp)\//, seconds: 5, soakSeconds: 8 },
+    { name: "mcp", path: /^test\/mcp\//, seconds: 8, soakSeconds: 25, together: 4 },
+    { name: "services", path: /^test\/(contract|cli|lsp)\//, seconds: 4, soakSeconds: 8, together: 12 },
   ],
-  [{ name: "units", path: /^/, seconds: 2, soakSeconds: 3 }],
+  [{ name: "units", path: /^/, seconds: 1, soakSeconds: 3, together: 30 }],
 ]
 
 export const partNames = lanes.flat().map(({ name }) => name)
@@ -107,6 +108,49 @@ export function inOrder(files, duration = "seconds") {
     .map(({ file }) => file)
 }
 
+/**
+ * The files that each process runs, in this order: some parts share processes, since loading the sources takes longer than most of
+ * their tests.
+ * @param {readonly string[]} files
+ */
+export function inProcesses(files) {
+  /** @type {string[][]} */
+  const processes = []
+  /** @type {Map<Part, string[]>} */
+  const open = new Map()
+  for (const file of files) {
+    const part = partOf(file)
+    const list = open.get(part)
+    if (part.together === undefined || hasHooksForEach(file)) processes.push([file])
+    else if (list !== undefined && list.length < part.together) list.push(file)
+    else {
+      const begun = [file]
+      processes.push(begun)
+      open.set(part, begun)
+    }
+  }
+  return processes
+}
+
+/** Such hooks would run for the tests of all files in the process. @param {string} file */
+function hasHooksForEach(file) {
+  return /^(before|after)Each\(/m.test(readFileSync(join(root, file), "utf8"))
+}
+
+/** One file for each process, which imports those that share it: Node's test runner starts a process for a file. @param {readonly (readonly string[])[]} processes */
+export function entries(processes) {
+  const folder = join(root, ".cache", "together")
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  return processes.map((files, index) => {
+    const [only = ""] = files
+    if (files.length === 1) return only
+    const entry = join(folder, `${index + 1}-${partOf(only).name}.test.ts`)
+    writeFileSync(entry, files.map((file) => `import ${JSON.stringify(`../../${file}`)}\n`).join(""))
+    return entry
+  })
+}
+
 /** Programs that npm does not bring, each needed only by some files. */
 const tools = [
   { path: /^test\/browser\//, commands: ["chromium", "chromium-browser", "google-chrome"], debian: ["chromium"] },
@@ -135,7 +179,7 @@ export async function prepare(files) {
  * @param {Omit<import("node:test").RunOptions, "files" | "concurrency">} [options]
  */
 export function start(files, options = {}) {
-  return runFiles({ files: [...files], concurrency: 3, timeout: 600_000, ...options })
+  return runFiles({ files: [...files], concurrency: 3, timeout: 1_200_000, ...options })
 }
 
 /** Suites, and the entry that stands for a file none of whose tests ran, do not count. @param {import("node:test").EventData.TestPass | import("node:test").EventData.TestFail} ended */

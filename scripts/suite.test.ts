@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { test } from "node:test"
-import { allFiles, inOrder, isOfSoak, isSoakOnly, partOf, takesSeed } from "./suite.mjs"
+import { allFiles, inOrder, inProcesses, isOfSoak, isSoakOnly, partOf, takesSeed } from "./suite.mjs"
 
 const files = allFiles()
 
@@ -16,6 +16,12 @@ function soak(...args: string[]): { readonly code: number | null; readonly out: 
 test("every file of tests runs in npm test or in the soak, once each", () => {
   assert.ok(files.length > 250, String(files.length))
   assert.deepEqual(inOrder(files).toSorted(), files)
+  assert.deepEqual(inProcesses(files).flat().toSorted(), files)
+  assert.ok(inProcesses(files).some(({ length }) => length > 20))
+  assert.deepEqual(
+    inProcesses(files).find((list) => list.includes("src/cli/write-atomically.test.ts")),
+    ["src/cli/write-atomically.test.ts"],
+  )
   for (const file of files) assert.ok(!isSoakOnly(file) || isOfSoak(file), file)
 })
 

@@ -6,6 +6,7 @@ import { cpuTime } from "../support/cpu-time.ts"
 import { attacks } from "../support/regex-attacks.ts"
 import type { RegexLiteral } from "../support/regex-literals.ts"
 import { regexesIn, scan } from "../support/regex-literals.ts"
+import { soakTest } from "../support/strength.ts"
 
 // Every regular expression of the service takes linear time, whatever it meets. Two proofs for each: an analysis of its
 // structure finds no two ways to read the same text, and no restart within a repetition; and long texts made to be hard for it
@@ -59,7 +60,7 @@ function hardest({ source, flags }: Pick<RegexLiteral, "source" | "flags">, enou
   return most
 }
 
-test("no regular expression is slow on a text that is made for it", () => {
+soakTest("no regular expression is slow on a text that is made for it", () => {
   const slow = literals.map((one) => ({ one, ms: hardest(one, 50) })).filter(({ ms }) => ms > 50)
   assert.deepEqual(
     slow.map(({ one, ms }) => `${place(one)}: ${ms} ms`),
@@ -67,7 +68,7 @@ test("no regular expression is slow on a text that is made for it", () => {
   )
 })
 
-test("the attacks find what they are for", () => {
+soakTest("the attacks find what they are for", () => {
   for (const source of ["\\s+$", "\\d+x"]) {
     assert.ok(hardest({ source, flags: "" }, 50) > 50, source)
   }

@@ -113,7 +113,7 @@ function cost(source: string): number {
   return cpuTime() - before
 }
 
-for (const [name, make] of Object.entries(shapes).filter((_, index) => index % atStrength(6, 1) === 0)) {
+for (const [name, make] of Object.entries(shapes).filter((_, index) => index % atStrength(12, 1) === 0)) {
   test(`linear time: ${name}`, () => {
     const source = make(1_000)
     const longer = make(4_000)

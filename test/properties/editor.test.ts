@@ -208,7 +208,7 @@ describe("renaming", () => {
 
   test("gives the same plan up to the name, wherever it is not refused", () => {
     let renamings = 0
-    for (const source of valid.filter((_, index) => index % atStrength(6, 1) === 0)) {
+    for (const source of valid.filter((_, index) => index % atStrength(12, 1) === 0)) {
       const { program, plan, diagnostics } = compile(source)
       const starts: number[] = []
       eachName(program, (use) => starts.push(use.start))

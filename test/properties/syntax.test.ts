@@ -327,7 +327,7 @@ describe("layout", () => {
 describe("what is made to be slow is not", () => {
   const before = ["", "input {\n    a: ", "dynamic {\n    a: ", "agent a {\n    "]
 
-  for (const unit of repeated.filter((_, index) => index % atStrength(6, 1) === 0)) {
+  for (const unit of repeated.filter((_, index) => index % atStrength(12, 1) === 0)) {
     test(`${JSON.stringify(unit)} many times over`, () => {
       for (const start of before) {
         const small = start + unit.repeat(30_000 / unit.length)
@@ -394,7 +394,7 @@ function only(file: string): { source: string } {
 /** Those that can be changed at every place in reasonable time. */
 /** `npm test` takes every sixth of them. */
 function shortCorpus(): typeof corpus {
-  return corpus.filter(({ source }, index) => source.length < 1_200 && index % atStrength(6, 1) === 0)
+  return corpus.filter(({ source }, index) => source.length < 1_200 && index % atStrength(12, 1) === 0)
 }
 
 /** CPU milliseconds that it takes to read a source. */

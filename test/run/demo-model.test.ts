@@ -24,6 +24,7 @@ import { initialState } from "../../src/run/run-state.ts"
 import { usualLimits } from "../../src/run/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import { record, string } from "../support/build-types.ts"
+import { atStrength } from "../support/strength.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
 import { dataOf, errorOf, resultOf, typesOf, usualOptions } from "../support/run-plan.ts"
 import { within } from "../support/within.ts"
@@ -227,9 +228,10 @@ for (const [name, open] of Object.entries(stores)) {
     const source = `${head()} input { xs: [integer] }
       agent a for x in input.xs { model: model.m instruction: "Item {{ x }}" output { t: string } }
       output { all: agent.a.*.t }`
-    const xs = Array.from({ length: 1000 }, (_, index) => index)
+    const length = atStrength(200, 1000)
+    const xs = Array.from({ length }, (_, index) => index)
     const { events } = await run(source, { xs }, { max_concurrency: 20 })
-    assert.equal(((resultOf({ events }) as JsonObject)["all"] as unknown[]).length, 1000)
-    assert.equal(events.length, 2 + 2 + 2000 + 1)
+    assert.equal(((resultOf({ events }) as JsonObject)["all"] as unknown[]).length, length)
+    assert.equal(events.length, 2 + 2 + 2 * length + 1)
   })
 }

@@ -8,7 +8,7 @@ import { runHistories } from "./run-histories.ts"
 
 /** Histories on each store, and those that are made again on SQLite. */
 const counts = atStrength(
-  { memory: 300, nats: 20, sqlite: 10 },
+  { memory: 200, nats: 15, sqlite: 10 },
   // Every fault and every part of the language comes up in one history of five hundred: it takes thousands to tell.
   { memory: 3000, nats: 100, sqlite: 50 },
 )

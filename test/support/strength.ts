@@ -13,9 +13,9 @@ export function atStrength<T>(few: T, full: T): T {
 /** Every soak has its own, prints it, and takes it from `SOAK_SEED` to repeat what went wrong. */
 export const soakSeed = Number(process.env["SOAK_SEED"] ?? 20)
 
-/** How many random cases to try: a sixth of them in `npm test`. */
+/** How many random cases to try: a twelfth of them in `npm test`. */
 export function cases(full: number): number {
-  return atStrength(Math.ceil(full / 6), full)
+  return atStrength(Math.ceil(full / 12), full)
 }
 
 /** A test of the soak alone, in a file that has others. */
