@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite"
 import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
 import { createVault } from "../src/adapters/vault/vault.ts"
-import type { LogEvent } from "../src/ports/events.ts"
+import type { LogEvent } from "../src/log/events.ts"
 import type { Clock } from "../src/ports/clock.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
 

@@ -45,10 +45,10 @@ describe("layers", () => {
 
   test("equals never import each other, nor does one adapter another", () => {
     const files = {
-      "src/ports/events.ts": empty,
+      "src/log/events.ts": empty,
       "src/run/log.ts": empty,
       "src/editor/hover.ts": `import "../run/log.ts"\n`,
-      "src/editor/symbols.ts": `import "../ports/events.ts"\n`,
+      "src/editor/symbols.ts": `import "../log/events.ts"\n`,
       "src/adapters/egress/door.ts": empty,
       "src/adapters/mcp/client.ts": `import { door } from "../egress/door.ts"\n`,
       "src/demo/model.ts": `import { door } from "../adapters/egress/door.ts"\n`,
@@ -131,9 +131,9 @@ describe("layers", () => {
 
   test("the playground imports only what runs in a browser", () => {
     const files = {
-      "src/ports/events.ts": empty,
+      "src/log/events.ts": empty,
       "src/run/run.ts": empty,
-      "playground/graph/view.tsx": `import "../../src/ports/events.ts"\nimport "../../src/run/run.ts"\n`,
+      "playground/graph/view.tsx": `import "../../src/log/events.ts"\nimport "../../src/run/run.ts"\n`,
     }
     assert.deepEqual(violations(files), [
       "playground/graph/view.tsx:2 imports src/run/run.ts, which does not run in a browser",

@@ -12,6 +12,7 @@ export const layers: Readonly<Record<string, number>> = {
   plan: 4,
   "compile.ts": 4.5,
   "compile-tests.ts": 4.55,
+  log: 4.7,
   ports: 4.8,
   run: 5,
   editor: 5,
@@ -65,10 +66,10 @@ const browserFolders = new Set([
   "editor",
   "api",
   "client",
-  "ports/events.ts",
-  "run/reduce.ts",
-  "run/reduce/answer-progress.ts",
-  "run/run-state.ts",
+  "log/events.ts",
+  "log/reduce.ts",
+  "log/reduce/answer-progress.ts",
+  "log/run-state.ts",
 ])
 
 /** The files that join ports to adapters. */

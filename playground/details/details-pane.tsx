@@ -1,5 +1,5 @@
 import { showType } from "../../src/types/show-type.ts"
-import type { NodeState } from "../../src/run/run-state.ts"
+import type { NodeState } from "../../src/log/run-state.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
 import { Fault } from "../output/fault.tsx"

@@ -1,5 +1,5 @@
-import type { Usage } from "../../src/ports/events.ts"
-import type { NodeState, Span } from "../../src/run/run-state.ts"
+import type { Usage } from "../../src/log/events.ts"
+import type { NodeState, Span } from "../../src/log/run-state.ts"
 import { retriesOf } from "../state/step-state.ts"
 import { watchShown } from "../state/runs.ts"
 import { costNumber, showNumber } from "../ui/show.ts"

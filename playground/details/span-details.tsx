@@ -1,5 +1,5 @@
-import type { Question, ShownMessages } from "../../src/ports/events.ts"
-import type { NodeState, Span } from "../../src/run/run-state.ts"
+import type { Question, ShownMessages } from "../../src/log/events.ts"
+import type { NodeState, Span } from "../../src/log/run-state.ts"
 import { spanState } from "../state/step-state.ts"
 import { WrittenSoFar } from "../output/being-written.tsx"
 import { Fault } from "../output/fault.tsx"

@@ -1,5 +1,5 @@
 import type { StreamEvent } from "../../src/client/client.ts"
-import type { RunState } from "../../src/run/run-state.ts"
+import type { RunState } from "../../src/log/run-state.ts"
 import type { Selection } from "../state/selection.ts"
 import { nodeOfSpan } from "../state/spans.ts"
 

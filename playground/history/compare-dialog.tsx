@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { NodeState } from "../../src/run/run-state.ts"
+import type { NodeState } from "../../src/log/run-state.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
 import type { RunView } from "../state/run-view.ts"
 import { statusOf, tokensOf } from "../state/status.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Span } from "../../src/run/run-state.ts"
+import type { Span } from "../../src/log/run-state.ts"
 import { fc } from "../../test/support/fast-check.ts"
 import { changedSteps, differences, lineChanges } from "./compare.ts"
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import { childPath } from "../../src/base/child-path.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { NodeState, Span } from "../../src/run/run-state.ts"
+import type { NodeState, Span } from "../../src/log/run-state.ts"
 
 /** A leaf that two values do not have in common; undefined where one has none. */
 export interface Difference {

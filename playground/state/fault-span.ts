@@ -3,7 +3,7 @@ import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Program } from "../../src/check/program.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
-import type { ErrorIssue } from "../../src/ports/events.ts"
+import type { ErrorIssue } from "../../src/log/events.ts"
 import type { Span } from "../../src/source/span.ts"
 import { pathSpan } from "./node-span.ts"
 

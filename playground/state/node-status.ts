@@ -1,4 +1,4 @@
-import type { NodeState } from "../../src/run/run-state.ts"
+import type { NodeState } from "../../src/log/run-state.ts"
 import { tokensOf } from "./status.ts"
 import type { Known } from "./step-state.ts"
 import { isDone, nodeState, retriesOf } from "./step-state.ts"

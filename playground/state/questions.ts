@@ -1,7 +1,7 @@
 import { computed, effect, signal } from "@preact/signals"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { visibleText } from "../../src/base/visible-text.ts"
-import type { Question } from "../../src/ports/events.ts"
+import type { Question } from "../../src/log/events.ts"
 import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
 import type { ReadSchema } from "../../src/types/from-json-schema.ts"
 import type { DraftObject } from "./draft.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { beforeEach, test } from "node:test"
-import type { RunState, Span } from "../../src/run/run-state.ts"
-import { initialState } from "../../src/run/run-state.ts"
+import type { RunState, Span } from "../../src/log/run-state.ts"
+import { initialState } from "../../src/log/run-state.ts"
 import { keepSelection, select, selectAtCursor, selectedSpan, selection, showsAnswer } from "./selection.ts"
 
 beforeEach(() => select(null))

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals"
-import type { RunState, Span } from "../../src/run/run-state.ts"
+import type { RunState, Span } from "../../src/log/run-state.ts"
 import { nodeOfSpan, spanOfNode } from "./spans.ts"
 
 /** What is selected, everywhere at once: a node of the plan, and where a bar of the timeline was chosen, which one. */

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals"
 import { WireworksClient, WireworksError } from "../../src/client/client.ts"
 import type { ApiError } from "../../src/api/error-kinds.ts"
-import type { ErrorIssue } from "../../src/ports/events.ts"
+import type { ErrorIssue } from "../../src/log/events.ts"
 
 /** The service that served this page, whatever path it is mounted at. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "")

@@ -1,5 +1,5 @@
-import type { NodeState, RunState, Span } from "../../src/run/run-state.ts"
-import type { WireError } from "../../src/ports/events.ts"
+import type { NodeState, RunState, Span } from "../../src/log/run-state.ts"
+import type { WireError } from "../../src/log/events.ts"
 import type { StateName } from "../ui/state-words.ts"
 
 // What each view calls the state of a step. Graph, timeline, details and the banner ask here, so that none of them can

@@ -1,4 +1,4 @@
-import type { RunState } from "../../src/run/run-state.ts"
+import type { RunState } from "../../src/log/run-state.ts"
 
 /** A line of the waterfall. */
 export interface Row {

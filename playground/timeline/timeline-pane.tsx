@@ -1,6 +1,6 @@
 import type { RefObject } from "preact"
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
-import type { Span } from "../../src/run/run-state.ts"
+import type { Span } from "../../src/log/run-state.ts"
 import type { RunView } from "../state/run-view.ts"
 import { nodeOfSpan, spanLabel } from "../state/spans.ts"
 import { standing } from "../state/standing.ts"

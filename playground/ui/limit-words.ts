@@ -1,5 +1,5 @@
 import { limitKeys } from "../../src/syntax/property-table.ts"
-import type { RunState } from "../../src/run/run-state.ts"
+import type { RunState } from "../../src/log/run-state.ts"
 import { costNumber, showNumber } from "./show.ts"
 
 type LimitKey = (typeof limitKeys)[number]

@@ -1,4 +1,4 @@
-import type { ErrorKind, WireError } from "../ports/events.ts"
+import type { ErrorKind, WireError } from "../log/events.ts"
 
 /** Every kind of error that an HTTP response may carry: those of runs, and those of requests. */
 export type ApiErrorKind =

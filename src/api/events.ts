@@ -1,4 +1,4 @@
-import type { ErrorKind, EventData, EventType, ShownMessages, WireError } from "../ports/events.ts"
+import type { ErrorKind, EventData, EventType, ShownMessages, WireError } from "../log/events.ts"
 import { issue } from "./issue.ts"
 import { node } from "./plan-view.ts"
 import { answeredBy, askedFields } from "./questions.ts"

@@ -1,4 +1,4 @@
-import type { Question } from "../ports/events.ts"
+import type { Question } from "../log/events.ts"
 import { next, pageFields, usualLimit } from "./page.ts"
 import { json, route } from "./route.ts"
 import {

@@ -1,4 +1,4 @@
-import type { ShownRunLimits, Usage } from "../ports/events.ts"
+import type { ShownRunLimits, Usage } from "../log/events.ts"
 import { integer, named, nullable, number, object, optional, record, type Schema } from "./schema.ts"
 
 export const usage: Schema<Usage> = named(

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AskedQuestion, LogEvent } from "../ports/events.ts"
+import type { AskedQuestion, LogEvent } from "../log/events.ts"
 import type { GivenAnswers } from "./given-answers.ts"
 import { promptForAnswer, questionLines } from "./question-prompt.ts"
 import type { Palette } from "./terminal.ts"

@@ -7,7 +7,7 @@ import type { StartedRun, WorkflowOffer } from "../mcp-server/workflow-server.ts
 import type { ToolListing } from "../mcp-server/workflow-tool.ts"
 import { ToolPages } from "../mcp-server/tool-pages.ts"
 import type { RunStore } from "../ports/store.ts"
-import type { WireError } from "../ports/events.ts"
+import type { WireError } from "../log/events.ts"
 import type { Runs } from "../run/runs.ts"
 import { pageBytes } from "../server/list-page.ts"
 import type { McpRoute } from "../server/route-dependencies.ts"

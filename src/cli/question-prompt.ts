@@ -1,6 +1,6 @@
 import { childPath } from "../base/child-path.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AskedQuestion } from "../ports/events.ts"
+import type { AskedQuestion } from "../log/events.ts"
 import { fromJsonSchema } from "../types/from-json-schema.ts"
 import { nullable, resolve, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"

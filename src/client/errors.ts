@@ -1,7 +1,7 @@
 import type { ApiError, ApiErrorKind } from "../api/error-kinds.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import type { ErrorIssue } from "../ports/events.ts"
+import type { ErrorIssue } from "../log/events.ts"
 import { readObject } from "./read-json.ts"
 
 /** The service said no, or the run failed. `kind` and `issues` are those of the contract. */

@@ -1,6 +1,6 @@
 import { errorStatus } from "../api/error-kinds.ts"
 import { timerMs } from "../base/timer-ms.ts"
-import { isTerminal } from "../ports/events.ts"
+import { isTerminal } from "../log/events.ts"
 import { WireworksError } from "./errors.ts"
 import { UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"

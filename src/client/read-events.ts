@@ -1,5 +1,5 @@
 import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
-import type { EventData, EventType } from "../ports/events.ts"
+import type { EventData, EventType } from "../log/events.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { readError } from "./errors.ts"
 import { EventParser } from "./event-parser.ts"

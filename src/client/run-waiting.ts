@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { Question } from "../ports/events.ts"
+import type { Question } from "../log/events.ts"
 
 export interface AnswerOptions {
   readonly signal?: AbortSignal

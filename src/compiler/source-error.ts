@@ -1,4 +1,4 @@
-import type { ErrorIssue, WireError } from "../ports/events.ts"
+import type { ErrorIssue, WireError } from "../log/events.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { isError } from "../source/diagnostic.ts"
 import { boundedIssues } from "./bounded-issues.ts"

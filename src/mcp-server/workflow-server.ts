@@ -2,10 +2,10 @@ import type { CallToolResult, McpServerFactory, ServerContext } from "@modelcont
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { LogEvent, WireError } from "../ports/events.ts"
-import type { RunState } from "../run/run-state.ts"
-import { reduce } from "../run/reduce.ts"
-import { initialState } from "../run/run-state.ts"
+import type { LogEvent, WireError } from "../log/events.ts"
+import type { RunState } from "../log/run-state.ts"
+import { reduce } from "../log/reduce.ts"
+import { initialState } from "../log/run-state.ts"
 import type { ToolPage } from "./tool-pages.ts"
 
 /** The workflows that a server offers, as they are now. */

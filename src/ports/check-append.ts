@@ -1,4 +1,4 @@
-import { isTerminal, type LogEvent } from "./events.ts"
+import { isTerminal, type LogEvent } from "../log/events.ts"
 
 /** Throws for appends that are always a bug of the caller: ids with a gap, or events after the end. */
 export function checkAppend(events: readonly LogEvent[]): void {

@@ -1,5 +1,5 @@
 import { Bell } from "../base/bell.ts"
-import { isTerminal, type LogEvent } from "./events.ts"
+import { isTerminal, type LogEvent } from "../log/events.ts"
 import { NoSuchRun } from "./store.ts"
 
 export interface LogPage {

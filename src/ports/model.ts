@@ -2,9 +2,10 @@ import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { Inference, Price, ResponseFormat } from "../plan/plan-shape.ts"
-import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
+import type { ModelCallRecord, TokenUsage, Usage } from "../log/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
-import type { AssistantMessage, Message } from "./messages.ts"
+import type { AssistantMessage, Message, ModelToolCall } from "../log/messages.ts"
+import type { RetryProgress, TurnProgress } from "../log/turn-progress.ts"
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
 export interface Backend {
@@ -64,32 +65,6 @@ export interface ModelRequest {
   readonly deltas: boolean
 }
 
-/** How far a turn has come: joined from what the log kept with every retry, and given back where the turn is taken up again. */
-export interface TurnProgress {
-  /** Those made so far; none of their answers held. */
-  readonly calls: readonly ModelCallRecord[]
-  /** Failed calls in a row. */
-  readonly retries: number
-  /** Answers that were sent back to be corrected. */
-  readonly repairs: number
-  /** Milliseconds since the epoch: the next call is not made before. */
-  readonly not_before: number
-  /** Added to the conversation for this turn: an answer that did not fit, and what is wrong with it. */
-  readonly added: readonly Message[]
-  /** The tools are done with. */
-  readonly closing: boolean
-  /** How the output is asked for by now, in the client's own word. */
-  readonly format: string | null
-}
-
-/** What a retry adds to the progress of its turn: the log keeps nothing twice. */
-export interface RetryProgress extends Omit<TurnProgress, "calls" | "added"> {
-  /** Those made since the retry before. */
-  readonly new_calls: readonly ModelCallRecord[]
-  /** Absent where it has not changed since. */
-  readonly added?: TurnProgress["added"]
-}
-
 export interface ModelWatch {
   readonly signal: AbortSignal
   /** The run's own time, in milliseconds since the epoch: what the times in its log are taken from. */
@@ -131,13 +106,6 @@ export interface Reservation {
   readonly max_tokens: number | null
   /** The call is over: what its backend reported, and whether there is an answer. */
   settle(usage: TokenUsage | null, answered: boolean): void
-}
-
-export interface ModelToolCall {
-  readonly call_id: string
-  readonly name: string
-  /** JSON text as the model wrote it. */
-  readonly arguments: string
 }
 
 interface TurnBase {

@@ -1,4 +1,4 @@
-import type { LogEvent } from "./events.ts"
+import type { LogEvent } from "../log/events.ts"
 
 // Notices that runs send to a URL, as a store keeps them until they are delivered (an outbox).
 //

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { AnsweredBy, LogEvent, Question, QuestionStatus } from "./events.ts"
+import type { AnsweredBy, LogEvent, Question, QuestionStatus } from "../log/events.ts"
 
 // Questions to people, and the runs that wait for their answers, as a store keeps them.
 //

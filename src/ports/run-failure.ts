@@ -1,4 +1,4 @@
-import type { ErrorIssue, ErrorKind, ModelCallRecord, WireError } from "./events.ts"
+import type { ErrorIssue, ErrorKind, ModelCallRecord, WireError } from "../log/events.ts"
 
 /** An expected way for a run to fail: becomes `agent_failed` and `workflow_failed`, never a crash. */
 export class RunFailure extends Error {

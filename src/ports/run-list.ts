@@ -1,4 +1,4 @@
-import type { LogEvent, Usage } from "./events.ts"
+import type { LogEvent, Usage } from "../log/events.ts"
 
 // The list of runs, as a store keeps it beside their logs.
 

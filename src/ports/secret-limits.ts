@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import type { JsonObject } from "../base/json-value.ts"
-import type { ErrorIssue } from "./events.ts"
+import type { ErrorIssue } from "../log/events.ts"
 import { secretTexts } from "./secret-texts.ts"
 
 // Whatever enters a run is searched for all of its secrets: these bound the memory that the search takes (10 MB or so).

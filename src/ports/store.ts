@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Limits } from "../plan/plan-shape.ts"
-import type { LogEvent } from "./events.ts"
+import type { LogEvent } from "../log/events.ts"
 import type { QuestionStore } from "./questions.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"

@@ -1,6 +1,7 @@
+import type { PromptMessage, ToolPart } from "../log/messages.ts"
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { ErrorIssue } from "./events.ts"
+import type { ErrorIssue } from "../log/events.ts"
 import type { Type, TypeTable } from "../types/types.ts"
 
 /** A server of tools as this run reaches it. Secret values are plain here. */
@@ -89,35 +90,9 @@ export interface ToolAnswer {
   readonly is_error: boolean
 }
 
-/** A piece of a tool's answer. Plain JSON: a workflow may be given it as it is. `url` is a data URL. */
-export type ToolPart =
-  | { readonly type: "text"; readonly text: string }
-  | {
-      readonly type: "image" | "audio" | "file"
-      readonly media_type: string
-      readonly url: string
-      /** The URI of the resource, if it is one. */
-      readonly uri?: string
-    }
-  | { readonly type: "resource"; readonly uri: string; readonly media_type: string; readonly text: string }
-  | {
-      readonly type: "link"
-      readonly uri: string
-      readonly name: string
-      readonly description: string
-      readonly media_type: string
-    }
-
 export interface ResourceAnswer {
   readonly text: string
   readonly media_type: string | null
-}
-
-export interface PromptMessage {
-  readonly role: "user" | "assistant"
-  readonly text: string
-  /** URLs or data URLs of images that belong to the message. */
-  readonly images: readonly string[]
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isoTime } from "../base/iso-time.ts"
 import { LeaseLost, type Damaged, type Lease } from "../ports/store.ts"
-import type { LogEvent } from "../ports/events.ts"
+import type { LogEvent } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import type { RunPorts } from "./run-context.ts"
 

@@ -1,4 +1,4 @@
-import type { WireError } from "../ports/events.ts"
+import type { WireError } from "../log/events.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 
 /** The same failure, seen from a place: issues that name no place of the workflow yet are put below it. */

@@ -3,9 +3,9 @@ import { test } from "node:test"
 import { created, several } from "../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../test/support/manual-clock.ts"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
-import type { LogEvent } from "../ports/events.ts"
+import type { LogEvent } from "../log/events.ts"
 import { readRecord } from "./run-record.ts"
-import { noUsage } from "./usage.ts"
+import { noUsage } from "../log/usage.ts"
 
 const at = "2026-11-15T02:00:00.000Z"
 

@@ -1,7 +1,7 @@
-import { isTerminal, type LogEvent } from "../ports/events.ts"
+import { isTerminal, type LogEvent } from "../log/events.ts"
 import type { RunRow, RunStatus, RunStore } from "../ports/store.ts"
-import { reduce } from "./reduce.ts"
-import { initialState, type RunState } from "./run-state.ts"
+import { reduce } from "../log/reduce.ts"
+import { initialState, type RunState } from "../log/run-state.ts"
 
 export interface RunRecord {
   readonly row: RunRow

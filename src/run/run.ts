@@ -5,13 +5,13 @@ import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
 import type { Deadlines } from "./deadlines.ts"
-import type { LogEvent, WireError, ShownRunLimits } from "../ports/events.ts"
+import type { LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
 import { endsRun } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import type { RunMemory } from "./memory-share.ts"
 import type { StoredRun } from "./stored-share.ts"
-import { thisWriter, whyNotResumable } from "./log/log-version.ts"
+import { thisWriter, whyNotResumable } from "../log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
 import { Questions } from "./questions/questions.ts"
@@ -24,18 +24,17 @@ import { prepare } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
-import { isWaiting, noPast, type ReplayState } from "./log/replay-state.ts"
-import { readPast } from "./log/read-past.ts"
-import type { EarlierRun } from "./log/earlier-run.ts"
-import { readEarlier } from "./log/earlier-run.ts"
+import { isWaiting, noPast, type ReplayState } from "../log/past.ts"
+import { readEarlier, readPast } from "./log/read-past.ts"
+import type { EarlierRun } from "../log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
 import { makeOutput, resolveDynamic, runAgentNode, runAskNode } from "./run-node.ts"
 import { sizeOf } from "./value-size.ts"
 import { runGraph } from "./scheduler.ts"
 import { openServers } from "./tools/tool-servers.ts"
-import type { Spent } from "./usage.ts"
-import { addSpent, pricesOf, showSpent, spentBy } from "./usage.ts"
+import type { Spent } from "../log/usage.ts"
+import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 
 /** Why a run is taken up again. */
 export interface Resumption {
@@ -76,8 +75,11 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   if (job.leave.aborted) return null
   const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
-  const error = whyNotResumable(past.writer)
-  if (error !== null) return endWithoutRunning(job, { why: "failed", error }, ports)
+  const message = whyNotResumable(past.writer)
+  if (message !== null) {
+    const error = wireError("internal_error", [{ path: "", message }])
+    return endWithoutRunning(job, { why: "failed", error }, ports)
+  }
   const { plan, request } = job
   const secrets = secretsOfRun(plan, request, ports.serverSecrets)
   // A secret of the server may have been removed since the run was admitted.

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json-value.ts"
 import { validateValue } from "../types/validate-value.ts"
 import type { Limits, Plan } from "../plan/plan-shape.ts"
-import type { ErrorIssue, WireError } from "../ports/events.ts"
+import type { ErrorIssue, WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 

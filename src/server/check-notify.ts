@@ -1,4 +1,4 @@
-import type { ErrorIssue } from "../ports/events.ts"
+import type { ErrorIssue } from "../log/events.ts"
 import { noticeEvents, type Notify } from "../ports/notices.ts"
 import type { NotifyOption } from "../api/execute.ts"
 import { wireError } from "../ports/run-failure.ts"

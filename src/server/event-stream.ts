@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http"
 import { drained } from "../base/drained.ts"
 import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
-import type { LogEvent } from "../ports/events.ts"
+import type { LogEvent } from "../log/events.ts"
 import { asHttpError } from "./answer-error.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 

@@ -1,6 +1,6 @@
 import { errorStatus } from "../api/error-kinds.ts"
 import type { ApiError, ApiErrorKind } from "../api/error-kinds.ts"
-import type { ErrorIssue } from "../ports/events.ts"
+import type { ErrorIssue } from "../log/events.ts"
 
 /** A response with an error: thrown by a route, written by the error handler. */
 export class HttpError extends Error {

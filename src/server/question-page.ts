@@ -1,4 +1,4 @@
-import type { Question } from "../ports/events.ts"
+import type { Question } from "../log/events.ts"
 import type { QuestionPage } from "../ports/questions.ts"
 import { ListPage } from "./list-page.ts"
 

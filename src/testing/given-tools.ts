@@ -4,7 +4,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { prepare } from "../plan/prepare.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import type { HostedTool, HostRequest, HostSession, HostWatch, Imported, ToolHost } from "../ports/tools.ts"
-import type { WireError } from "../ports/events.ts"
+import type { WireError } from "../log/events.ts"
 
 export type GivenValue = { readonly value: JsonValue } | { readonly error: WireError }
 

@@ -1,8 +1,8 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { LogEvent, Usage, WireError } from "../ports/events.ts"
-import { isTerminal } from "../ports/events.ts"
-import { noUsage } from "../run/usage.ts"
+import type { LogEvent, Usage, WireError } from "../log/events.ts"
+import { isTerminal } from "../log/events.ts"
+import { noUsage } from "../log/usage.ts"
 
 /** What came of a test's run, as its expectations see it. */
 export interface ObservedRun {

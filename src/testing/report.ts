@@ -1,5 +1,5 @@
-import type { Usage } from "../ports/events.ts"
-import { addUsage, noUsage } from "../run/usage.ts"
+import type { Usage } from "../log/events.ts"
+import { addUsage, noUsage } from "../log/usage.ts"
 import type { Failure } from "./check-expectation.ts"
 import type { TestResult } from "./run-suites.ts"
 

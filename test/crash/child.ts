@@ -1,4 +1,4 @@
-import { isTerminal } from "../../src/ports/events.ts"
+import { isTerminal } from "../../src/log/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { openStore, planOf, startRuns } from "./service.ts"
 import { requestFor, type WorkflowName } from "./workflows.ts"

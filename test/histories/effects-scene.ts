@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../src/ports/events.ts"
+import type { LogEvent } from "../../src/log/events.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { compile } from "../../src/compile.ts"

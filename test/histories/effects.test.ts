@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { globSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { test } from "node:test"
-import type { LogEvent } from "../../src/ports/events.ts"
-import { thisWriter } from "../../src/run/log/log-version.ts"
+import type { LogEvent } from "../../src/log/events.ts"
+import { thisWriter } from "../../src/log/log-version.ts"
 import { runEffects } from "./effects-scene.ts"
 
 // Recorded logs, each cut after every append, as if the process had died there and this release had taken the run up:

@@ -1,14 +1,14 @@
-import { showSpent } from "../../src/run/usage.ts"
+import { showSpent } from "../../src/log/usage.ts"
 import assert from "node:assert/strict"
 import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { basename } from "node:path"
 import { test } from "node:test"
-import type { LogEvent } from "../../src/ports/events.ts"
-import { isTerminal } from "../../src/ports/events.ts"
-import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
-import { reduce } from "../../src/run/reduce.ts"
-import { initialState } from "../../src/run/run-state.ts"
-import { PastReader } from "../../src/run/log/read-past.ts"
+import type { LogEvent } from "../../src/log/events.ts"
+import { isTerminal } from "../../src/log/events.ts"
+import type { RunState, SeenEvent } from "../../src/log/run-state.ts"
+import { reduce } from "../../src/log/reduce.ts"
+import { initialState } from "../../src/log/run-state.ts"
+import { LogFold } from "../../src/log/fold.ts"
 
 // Logs of runs. From the first release on, every later one must read them to the same state: a history is added, never changed.
 // A new one `x.jsonl` (an event a line, `kept` included) gets its `x.state.json` by `UPDATE=1`; review it.
@@ -57,7 +57,7 @@ for (const name of names.toSorted()) {
   })
 
   test(`${name}: can be continued from`, () => {
-    const reader = new PastReader()
+    const reader = new LogFold()
     for (const event of events) reader.take(event)
     const { past } = reader
     assert.equal(past.lastId, events.length)

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { LogEvent } from "../../src/ports/events.ts"
+import type { LogEvent } from "../../src/log/events.ts"
 import { runScene } from "./messages-run.ts"
 
 // Recorded logs, with the requests that were sent. A run that was interrupted under the release that wrote the log goes on under

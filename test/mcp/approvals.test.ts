@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { afterEach, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { LogEvent } from "../../src/ports/events.ts"
+import type { LogEvent } from "../../src/log/events.ts"
 import { sendResult, startRawServer } from "../support/mcp-server.ts"
 import { Desk } from "../support/people.ts"
 import { errorOf, resultOf } from "../support/run-plan.ts"

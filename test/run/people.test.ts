@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { afterEach, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { LogEvent } from "../../src/ports/events.ts"
+import type { LogEvent } from "../../src/log/events.ts"
 import { allQuestions } from "../support/all-questions.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools, type ServedTool } from "../support/in-process-tools.ts"

@@ -1,4 +1,4 @@
-import type { EventData } from "../../src/ports/events.ts"
+import type { EventData } from "../../src/log/events.ts"
 import type { Job } from "./client.ts"
 
 // How often each fault, and each part of the language and of a request, comes up. What never does proves nothing.

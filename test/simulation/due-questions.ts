@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/ports/clock.ts"
-import { isTerminal, type LogEvent } from "../../src/ports/events.ts"
+import { isTerminal, type LogEvent } from "../../src/log/events.ts"
 import type { Lease } from "../../src/ports/store.ts"
 
 /** When the questions expire that nobody has settled: as long as none is due, looking for one changes nothing. */

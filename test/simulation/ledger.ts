@@ -1,4 +1,4 @@
-import type { Money } from "../../src/run/budget/money.ts"
+import type { Money } from "../../src/log/money.ts"
 import type { World } from "./world.ts"
 
 /** A call that reached a backend or a tool: somebody else's system, which cannot be asked to forget it. */

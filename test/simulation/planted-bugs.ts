@@ -77,7 +77,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets which agents have completed",
-    file: "src/run/log/read-past.ts",
+    file: "src/log/fold.ts",
     from: "agent.completed = outcomeOf(event.data.output, more)",
     to: "outcomeOf(event.data.output, more)",
     seed: 5,
@@ -119,7 +119,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets the model calls that it has made",
-    file: "src/run/budget/read-used.ts",
+    file: "src/log/used.ts",
     from: `this.#count(agent, "model_calls", 1)`,
     to: "",
     seed: 44,
@@ -161,7 +161,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets what its calls have cost",
-    file: "src/run/budget/read-used.ts",
+    file: "src/log/used.ts",
     from: "used.cost += spent.cost",
     to: "",
     seed: 402,
@@ -210,7 +210,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "what a re-run must run again is taken over",
-    file: "src/run/log/earlier-run.ts",
+    file: "src/log/earlier-run.ts",
     from: "if (this.#isForced(step)) return undefined",
     to: "",
     seed: 70,

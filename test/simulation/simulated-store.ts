@@ -24,7 +24,7 @@ import {
   type RunStore,
   type UnkeyedRun,
 } from "../../src/ports/store.ts"
-import { isTerminal, type LogEvent, type Question } from "../../src/ports/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../src/log/events.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface StoreFaults {

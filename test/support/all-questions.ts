@@ -1,4 +1,4 @@
-import type { Question } from "../../src/ports/events.ts"
+import type { Question } from "../../src/log/events.ts"
 import type { QuestionPage, QuestionStore } from "../../src/ports/questions.ts"
 
 /** All questions of a run, oldest first, page by page. */

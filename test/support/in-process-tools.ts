@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { toJsonSchema } from "../../src/types/json-schema.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
-import type { ErrorIssue } from "../../src/ports/events.ts"
+import type { ErrorIssue } from "../../src/log/events.ts"
 import type {
   HostedPrompt,
   HostedResource,
@@ -10,11 +10,11 @@ import type {
   HostRequest,
   HostSession,
   HostWatch,
-  PromptMessage,
   ResourceAnswer,
   ToolAnswer,
   ToolHost,
 } from "../../src/ports/tools.ts"
+import type { PromptMessage } from "../../src/log/messages.ts"
 
 export interface ServedTool {
   /** Read anew each time that the definition is asked for. */

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { Usage } from "../../src/ports/events.ts"
-import { pricedUsage } from "../../src/run/usage.ts"
-import type { Message, UserMessage } from "../../src/ports/messages.ts"
-import { assistantText } from "../../src/ports/messages.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, RetryProgress } from "../../src/ports/model.ts"
+import type { Usage } from "../../src/log/events.ts"
+import { pricedUsage } from "../../src/log/usage.ts"
+import type { Message, UserMessage } from "../../src/log/messages.ts"
+import { assistantText } from "../../src/log/messages.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
+import type { RetryProgress } from "../../src/log/turn-progress.ts"
 
 export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   input_tokens,

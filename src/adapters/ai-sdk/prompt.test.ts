@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Message } from "../../ports/messages.ts"
+import type { Message } from "../../log/messages.ts"
 import { toPrompt } from "./prompt.ts"
 
 const options = {

@@ -2,7 +2,7 @@ import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4Tex
 import { hash } from "node:crypto"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { AssistantPart, FilePart, ImagePart, Message, ProviderData, UserPart } from "../../ports/messages.ts"
+import type { AssistantPart, FilePart, ImagePart, Message, ProviderData, UserPart } from "../../log/messages.ts"
 
 type UserContent = LanguageModelV4TextPart | LanguageModelV4FilePart
 type AssistantContent = Extract<LanguageModelV4Prompt[number], { role: "assistant" }>["content"][number]

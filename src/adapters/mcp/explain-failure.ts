@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { ErrorIssue } from "../../ports/events.ts"
+import type { ErrorIssue } from "../../log/events.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"

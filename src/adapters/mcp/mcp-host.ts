@@ -5,7 +5,7 @@ import { hasDotSegment } from "../../base/has-dot-segment.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
-import type { ErrorIssue } from "../../ports/events.ts"
+import type { ErrorIssue } from "../../log/events.ts"
 import type {
   HostedTool,
   HostRequest,
@@ -13,12 +13,12 @@ import type {
   HostWatch,
   Imported,
   ImportedTool,
-  PromptMessage,
   ResourceAnswer,
   ToolAnswer,
   ToolHost,
   ToolServer,
 } from "../../ports/tools.ts"
+import type { PromptMessage } from "../../log/messages.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"
 import { explainFailure } from "./explain-failure.ts"

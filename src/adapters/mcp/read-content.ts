@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client"
 import type { JsonValue } from "../../base/json-value.ts"
-import type { PromptMessage, ResourceAnswer, ToolAnswer, ToolPart } from "../../ports/tools.ts"
+import type { PromptMessage, ToolPart } from "../../log/messages.ts"
+import type { ResourceAnswer, ToolAnswer } from "../../ports/tools.ts"
 import { cleanLine } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../ports/clock.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import {
   causedBy,
   DeliveryTurns,

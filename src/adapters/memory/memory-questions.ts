@@ -1,6 +1,6 @@
 import { isoTime } from "../../base/iso-time.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import type { LogEvent, Question } from "../../ports/events.ts"
+import type { LogEvent, Question } from "../../log/events.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   askedQuestion,

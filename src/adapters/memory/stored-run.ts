@@ -1,10 +1,10 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import type { LogEvent, Usage } from "../../ports/events.ts"
+import type { LogEvent, Usage } from "../../log/events.ts"
 import { endStatus, openStatus, type ListedRun } from "../../ports/run-list.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
-import { noUsage, showUsage } from "../../run/usage.ts"
+import { noUsage, showUsage } from "../../log/usage.ts"
 
 /** A run as a `MemoryStore` keeps it. */
 export interface StoredRun {

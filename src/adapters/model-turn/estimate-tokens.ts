@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import type { Message } from "../../ports/messages.ts"
+import type { Message } from "../../log/messages.ts"
 
 const perImage = 2000
 

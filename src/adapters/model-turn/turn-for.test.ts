@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { askModel } from "../../../test/support/ask-model.ts"
 import { messageItem, response } from "../../../test/support/fake-backend.ts"
 import type { Egress } from "../../ports/egress.ts"
-import { userText } from "../../ports/messages.ts"
+import { userText } from "../../log/messages.ts"
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 
 /** A door behind which every answer is there at once. */

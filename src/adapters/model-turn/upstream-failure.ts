@@ -1,7 +1,7 @@
 import { cutText } from "../../base/cut-text.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { TokenUsage } from "../../ports/events.ts"
+import type { TokenUsage } from "../../log/events.ts"
 import type { ModelWatch } from "../../ports/model.ts"
 
 /** What a backend said went wrong. */

@@ -1,5 +1,5 @@
 import type { Bell } from "../../base/bell.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import type { GrowingLog, LogPage } from "../../ports/follow-log.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import type { Broker } from "./broker.ts"

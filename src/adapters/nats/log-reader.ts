@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"

@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { LeaseLost, OutOfSequence, type Lease } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 import { causedBy } from "../../ports/notices.ts"

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import type { LogEvent, Question } from "../../ports/events.ts"
+import type { LogEvent, Question } from "../../log/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,

@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
 import { causedBy } from "../../ports/notices.ts"
 import { questionsIn } from "../../ports/questions.ts"

@@ -16,7 +16,7 @@ import {
 } from "../../ports/questions.ts"
 import { Damaged, TooNew, type Lease } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
-import type { LogEvent, Question } from "../../ports/events.ts"
+import type { LogEvent, Question } from "../../log/events.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"

@@ -1,7 +1,7 @@
-import type { Usage } from "../../ports/events.ts"
-import { isTerminal } from "../../ports/events.ts"
-import { noUsage, showUsage } from "../../run/usage.ts"
-import { usageAfter } from "../../run/usage-after.ts"
+import type { Usage } from "../../log/events.ts"
+import { isTerminal } from "../../log/events.ts"
+import { noUsage, showUsage } from "../../log/usage.ts"
+import { usageAfter } from "../../log/usage-after.ts"
 import {
   comesAfter,
   endStatus,

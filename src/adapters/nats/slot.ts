@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import { isTerminal, type LogEvent } from "../../ports/events.ts"
+import { isTerminal, type LogEvent } from "../../log/events.ts"
 import type { CausedNotice, NoticeEvent } from "../../ports/notices.ts"
 import type { RunRequest, WorkflowVersion } from "../../ports/store.ts"
 import { questionsIn } from "../../ports/questions.ts"

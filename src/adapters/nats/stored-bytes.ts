@@ -1,6 +1,6 @@
 import type { Clock } from "../../ports/clock.ts"
-import { isTerminal, type LogEvent } from "../../ports/events.ts"
-import { eventBytes } from "../../run/log/event-bytes.ts"
+import { isTerminal, type LogEvent } from "../../log/events.ts"
+import { eventBytes } from "../../log/event-bytes.ts"
 
 const minuteMs = 60_000
 

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { AssistantMessage, Message } from "../../ports/messages.ts"
+import type { AssistantMessage, Message } from "../../log/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../ports/model.ts"
-import type { ModelCallRecord, TokenUsage, Usage } from "../../ports/events.ts"
-import { pricedUsage } from "../../run/usage.ts"
+import type { ModelCallRecord, TokenUsage, Usage } from "../../log/events.ts"
+import { pricedUsage } from "../../log/usage.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { RecordedRun } from "./recorded-run.ts"
 

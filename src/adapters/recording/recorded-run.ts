@@ -1,7 +1,7 @@
 import { canonicalJson } from "../../base/canonical-json.ts"
 import { diffList } from "../../base/diff-list.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { ErrorKind } from "../../ports/events.ts"
+import type { ErrorKind } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { Redactor } from "../../run/secrets/redact.ts"
 import type { Recording } from "./recording.ts"

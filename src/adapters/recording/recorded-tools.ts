@@ -8,12 +8,12 @@ import type {
   HostWatch,
   Imported,
   ImportedTool,
-  PromptMessage,
   ResourceAnswer,
   ToolAnswer,
   ToolHost,
 } from "../../ports/tools.ts"
-import type { ErrorIssue } from "../../ports/events.ts"
+import type { PromptMessage } from "../../log/messages.ts"
+import type { ErrorIssue } from "../../log/events.ts"
 import type { TypeTable } from "../../types/types.ts"
 import type { RecordedRun } from "./recorded-run.ts"
 

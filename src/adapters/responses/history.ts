@@ -5,10 +5,10 @@ import type {
   AssistantPart,
   FilePart,
   Message,
+  ModelToolCall,
   ProviderData,
   UserPart,
-} from "../../ports/messages.ts"
-import type { ModelToolCall } from "../../ports/model.ts"
+} from "../../log/messages.ts"
 import type { Item } from "./read-answer.ts"
 
 const api = "responses"

@@ -1,7 +1,8 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { TokenUsage } from "../../ports/events.ts"
-import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
+import type { TokenUsage } from "../../log/events.ts"
+import type { ModelToolCall } from "../../log/messages.ts"
+import type { ModelWatch } from "../../ports/model.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 

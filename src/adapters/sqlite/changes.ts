@@ -1,5 +1,5 @@
 import type { Bell } from "../../base/bell.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"

@@ -19,7 +19,7 @@ import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
 import type { InboxQuery } from "../../ports/questions.ts"
 import { Damaged, StoreFailure } from "../../ports/store.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { createVault } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 

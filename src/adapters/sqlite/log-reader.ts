@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { Damaged, NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Notice, TakenNotice } from "../../ports/notices.ts"

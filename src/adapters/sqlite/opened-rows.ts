@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 
 /** Bytes as stored. Opened, they take a few times as much. */
 const keptBytes = 4 * 1024 * 1024

@@ -1,5 +1,5 @@
 import type { CausedNotice, Notice, ReceiverLimit } from "../../ports/notices.ts"
-import type { UsageChange } from "../../run/usage-after.ts"
+import type { UsageChange } from "../../log/usage-after.ts"
 
 // What the store asks of its writer thread. Everything that a run is made of is sealed by then: the thread never sees it.
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { isoTime } from "../../base/iso-time.ts"
-import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../ports/events.ts"
+import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../log/events.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import {
   isFor,

@@ -1,4 +1,4 @@
-import type { LogEvent, Question } from "../../ports/events.ts"
+import type { LogEvent, Question } from "../../log/events.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
 import {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import type { Usage } from "../../ports/events.ts"
-import { noUsage, showUsage } from "../../run/usage.ts"
+import type { Usage } from "../../log/events.ts"
+import { noUsage, showUsage } from "../../log/usage.ts"
 import { openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import type { RunStatus } from "../../ports/store.ts"
 import { PreparedStatements } from "./prepared-statements.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { createVault } from "../vault/vault.ts"
 import { openEvents, openWithKept, sealEvents, textOfEvents } from "./log-reader.ts"
 

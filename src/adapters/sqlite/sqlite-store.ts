@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question } from "../../ports/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../log/events.ts"
 import {
   LeaseLost,
   OutOfSequence,
@@ -37,7 +37,7 @@ import { AnswerCache } from "./answer-cache.ts"
 import { Outbox } from "./outbox.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
-import { usageOfEvents } from "../../run/usage-after.ts"
+import { usageOfEvents } from "../../log/usage-after.ts"
 import type { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"
 import type { CommitQueue } from "./commit-queue.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { logRuns } from "./log-runs.ts"
 
 const at = "2026-11-15T19:00:00.000Z"

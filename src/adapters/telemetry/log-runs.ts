@@ -1,4 +1,4 @@
-import type { LogEvent, Usage, WireError } from "../../ports/events.ts"
+import type { LogEvent, Usage, WireError } from "../../log/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 

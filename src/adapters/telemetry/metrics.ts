@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client"
-import type { ModelCallRecord, Usage } from "../../ports/events.ts"
-import type { Kept } from "../../run/log/kept.ts"
+import type { ModelCallRecord, Usage } from "../../log/events.ts"
+import type { Kept } from "../../log/kept.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
 import { Instruments } from "./instruments.ts"
 import { ModelCounters } from "./model-counters.ts"

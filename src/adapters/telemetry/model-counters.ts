@@ -1,4 +1,4 @@
-import type { ModelCallRecord } from "../../ports/events.ts"
+import type { ModelCallRecord } from "../../log/events.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
 import type { Counter } from "./counters.ts"
 import type { Instruments } from "./instruments.ts"

@@ -1,5 +1,5 @@
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { wrapStore, type StoreMethod } from "../../ports/wrap-store.ts"
 import type { RunObserver } from "./run-observer.ts"
 

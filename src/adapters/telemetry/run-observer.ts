@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
 
 /** Hears what happens to the runs of this process. Must not throw. */

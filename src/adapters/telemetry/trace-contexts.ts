@@ -1,5 +1,5 @@
-import type { LogEvent } from "../../ports/events.ts"
-import { isTerminal } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
+import { isTerminal } from "../../log/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import type { TraceHeaders } from "./traces.ts"

@@ -1,6 +1,6 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { createTraceState, diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
-import type { LogEvent, ModelCallRecord, WireError } from "../../ports/events.ts"
+import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 

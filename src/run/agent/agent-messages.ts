@@ -8,9 +8,8 @@ import type { Scope } from "../evaluate.ts"
 import { problem, textOf, toBoundedText, toText } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEffects } from "../evaluate-effects.ts"
-import type { FilePart, ImagePart, Message, TextPart, UserPart } from "../../ports/messages.ts"
-import { assistantText } from "../../ports/messages.ts"
-import type { PromptMessage } from "../../ports/tools.ts"
+import type { FilePart, ImagePart, Message, PromptMessage, TextPart, UserPart } from "../../log/messages.ts"
+import { assistantText } from "../../log/messages.ts"
 
 /** An instruction as the model gets it, and as text alone. */
 export interface Instruction {

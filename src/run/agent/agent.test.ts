@@ -23,7 +23,7 @@ import {
 } from "../../../test/support/scripted-model.ts"
 import { toText } from "../evaluate.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { AssistantPart } from "../../ports/messages.ts"
+import type { AssistantPart } from "../../log/messages.ts"
 import type { ModelRequest, ModelTurn } from "../../ports/model.ts"
 import type { ToolAnswer } from "../../ports/tools.ts"
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { CanonicalText, canonicalJson } from "../../base/canonical-json.ts"
-import { assistantText, userText } from "../../ports/messages.ts"
+import { assistantText, userText } from "../../log/messages.ts"
 import type { CacheFacts, ModelFacts } from "./cache-key.ts"
 import { factsText, fixedHash } from "./cache-key.ts"
 

@@ -3,7 +3,7 @@ import { canonicalJson, type CanonicalText } from "../../base/canonical-json.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
-import type { Message } from "../../ports/messages.ts"
+import type { Message } from "../../log/messages.ts"
 
 /** Everything that decides an agent's answer. Secrets are in it by their names, never by their values. */
 export interface CacheFacts {

@@ -1,8 +1,8 @@
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import type { ModelCallRecord } from "../../ports/events.ts"
-import type { AgentPast } from "../log/replay-state.ts"
+import type { ModelCallRecord } from "../../log/events.ts"
+import type { AgentPast } from "../../log/past.ts"
 import type { RunContext } from "../run-context.ts"
 import type { Caller } from "./agent-tools.ts"
 

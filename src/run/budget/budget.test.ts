@@ -3,11 +3,12 @@ import { test } from "node:test"
 import { fc } from "../../../test/support/fast-check.ts"
 import { cases } from "../../../test/support/strength.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
-import type { TokenUsage } from "../../ports/events.ts"
+import type { TokenUsage } from "../../log/events.ts"
 import type { Grant, ModelNeed } from "./budget.ts"
-import { Budget, nothingUsed } from "./budget.ts"
+import { Budget } from "./budget.ts"
+import { nothingUsed } from "../../log/used.ts"
 import type { LimitSet, RunLimitSet } from "./limit-scopes.ts"
-import { costOf, outputFor, showMoney, toMoney, worstCost } from "./money.ts"
+import { costOf, outputFor, showMoney, toMoney, worstCost } from "../../log/money.ts"
 
 const nothing = { run: nothingUsed(), agents: new Map() }
 const never = new AbortController().signal

@@ -1,27 +1,11 @@
 import type { Price } from "../../plan/plan-shape.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
-import type { LimitKey, ShownRunLimits, TokenUsage } from "../../ports/events.ts"
+import type { LimitKey, ShownRunLimits, TokenUsage } from "../../log/events.ts"
 import type { Limit, LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { hasLimits, showLimits } from "./limit-scopes.ts"
-import type { Money } from "./money.ts"
-import { costOf, outputFor, showMoney, toMoney, worstCost } from "./money.ts"
-
-/** What was used so far, by the run or by one agent. */
-export interface Used {
-  tokens: number
-  cost: Money
-  model_calls: number
-  tool_calls: number
-}
-
-export interface UsedByAll {
-  readonly run: Used
-  readonly agents: ReadonlyMap<string, Used>
-}
-
-export function nothingUsed(): Used {
-  return { tokens: 0, cost: 0n, model_calls: 0, tool_calls: 0 }
-}
+import { nothingUsed, spentOf, type Used, type UsedByAll } from "../../log/used.ts"
+import type { Money } from "../../log/money.ts"
+import { outputFor, showMoney, toMoney, worstCost } from "../../log/money.ts"
 
 /** The worst case of a model call. */
 export interface ModelNeed {
@@ -183,23 +167,6 @@ export class Budget {
   #refuseWaiting(): void {
     for (const { reject } of this.#queue.splice(0)) reject(this.#signal.reason)
   }
-}
-
-/** What a call counts for when it is over. */
-export function spentOf(
-  usage: TokenUsage | null,
-  answered: boolean,
-  reserved: { readonly tokens: number; readonly cost: Money | null },
-  price: Price | null,
-): { readonly tokens: number; readonly cost: Money } {
-  // A usage that counts nothing is not one: every call sends something.
-  if (usage !== null && usage.input_tokens + usage.output_tokens > 0) {
-    return {
-      tokens: usage.input_tokens + usage.output_tokens,
-      cost: price === null ? 0n : costOf(usage, price),
-    }
-  }
-  return answered ? { tokens: reserved.tokens, cost: reserved.cost ?? 0n } : { tokens: 0, cost: 0n }
 }
 
 function account(limits: LimitSet, used: Used): Account {

@@ -1,6 +1,6 @@
 import type { Limits, Plan } from "../../plan/plan-shape.ts"
 import { limitKeys } from "../../syntax/property-table.ts"
-import type { LimitKey, ShownLimits, ShownRunLimits } from "../../ports/events.ts"
+import type { LimitKey, ShownLimits, ShownRunLimits } from "../../log/events.ts"
 
 /** A limit, and the place that set it: `limits.tokens`, `options.limits.tokens`, `agent.x.limits.tokens`. */
 export interface Limit {

@@ -1,3 +1,4 @@
+import type { AgentTime } from "../../log/past.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { Deadlines } from "../deadlines.ts"
@@ -7,11 +8,6 @@ import type { Limit, RunLimitSet } from "./limit-scopes.ts"
 export interface TimeRange {
   readonly from: number
   readonly to: number
-}
-
-export interface AgentTime {
-  readonly startedAt: number
-  endedAt: number | null
 }
 
 export interface TimeParts {

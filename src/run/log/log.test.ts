@@ -3,10 +3,10 @@ import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { usualOptions } from "../../../test/support/run-plan.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { bytesOver } from "../value-size.ts"
 import { RunLog, shown } from "./log.ts"
-import { PastReader } from "./read-past.ts"
+import { LogFold } from "../../log/fold.ts"
 import { StoreFailure } from "../../ports/store.ts"
 
 class Slow extends MemoryStore {
@@ -43,7 +43,7 @@ test("a log over its size is reported; what was there before a resume counts lik
   assert.match(String(failed[0]), /larger than 3000 bytes/)
   assert.ok(events.length > 2 && events.length < 7, String(events.length))
 
-  const past = new PastReader()
+  const past = new LogFold()
   for (const event of events.slice(0, -1)) past.take(event)
   const before = past.past.logBytes
   assert.ok(before > 1000 && before <= 3000, String(before))

@@ -32,8 +32,8 @@ import {
   says,
   ScriptedModel,
 } from "../../../test/support/scripted-model.ts"
-import type { LogEvent } from "../../ports/events.ts"
-import { thisWriter } from "./log-version.ts"
+import type { LogEvent } from "../../log/events.ts"
+import { thisWriter } from "../../log/log-version.ts"
 import { toText } from "../evaluate.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"

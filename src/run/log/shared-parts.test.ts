@@ -12,7 +12,7 @@ import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../adapters/sqlite/open-sqlite-store.ts"
 import { createVault } from "../../adapters/vault/vault.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import type { LogEvent } from "../../ports/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { shareParts } from "./shared-parts.ts"
 

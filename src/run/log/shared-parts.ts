@@ -1,5 +1,5 @@
 import { memoryOf } from "../../base/memory-of.ts"
-import type { LogEvent, Question } from "../../ports/events.ts"
+import type { LogEvent, Question } from "../../log/events.ts"
 import type { AnswerOutcome, QuestionPage } from "../../ports/questions.ts"
 import { Damaged, type Lease, type RunStore } from "../../ports/store.ts"
 import { wrapStore, type StoreMethod } from "../../ports/wrap-store.ts"

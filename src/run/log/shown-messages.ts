@@ -1,7 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { ShownMessage, ShownMessages } from "../../ports/events.ts"
-import type { Message } from "../../ports/messages.ts"
-import type { PromptMessage } from "../../ports/tools.ts"
+import type { ShownMessage, ShownMessages } from "../../log/events.ts"
+import type { Message, PromptMessage } from "../../log/messages.ts"
 import { shown } from "./log.ts"
 
 /** What was added to a conversation, as events show it. */

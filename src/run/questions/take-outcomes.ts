@@ -1,7 +1,7 @@
 import type { StoredOutcome } from "../../ports/questions.ts"
 import type { RunLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
-import type { QuestionPast, ReplayState } from "../log/replay-state.ts"
+import type { QuestionPast, ReplayState } from "../../log/past.ts"
 import type { Redactor } from "../secrets/redact.ts"
 
 /** Takes outcomes that are stored into the run, each with its event and once; gives those that were new. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { SecretNames } from "../../check/secret-routes.ts"
 import type { Plan, SecretRoutePlan } from "../../plan/plan-shape.ts"
-import type { ErrorIssue, WireError } from "../../ports/events.ts"
+import type { ErrorIssue, WireError } from "../../log/events.ts"
 import { wireError } from "../../ports/run-failure.ts"
 import type { RunRequest } from "../../ports/store.ts"
 

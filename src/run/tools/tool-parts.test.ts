@@ -5,7 +5,7 @@ import { record, string } from "../../../test/support/build-types.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
 import { dataOf, runPlan } from "../../../test/support/run-plan.ts"
 import { answers, callsTools, ScriptedModel } from "../../../test/support/scripted-model.ts"
-import type { ToolPart } from "../../ports/tools.ts"
+import type { ToolPart } from "../../log/messages.ts"
 import { partsImages, partsText, partsValue } from "./tool-parts.ts"
 
 const image: ToolPart = { type: "image", media_type: "image/png", url: "data:image/png;base64,AAAA" }

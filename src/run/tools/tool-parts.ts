@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { ToolPart } from "../../ports/tools.ts"
+import type { ToolPart } from "../../log/messages.ts"
 import { resourceValue } from "./resource-value.ts"
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify"
 import { usualLimit } from "../../api/page.ts"
 import * as api from "../../api/questions.ts"
-import type { Question } from "../../ports/events.ts"
+import type { Question } from "../../log/events.ts"
 import type { QuestionPage } from "../../ports/questions.ts"
 import { answerQuestion } from "../../run/questions/answer-question.ts"
 import { listNeedsKeys } from "../callers.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import type { ListedRun, RunQuery } from "../../../src/ports/run-list.ts"
 import type { Lease, NewRun, RunStore } from "../../../src/ports/store.ts"
-import type { LogEvent, Usage } from "../../../src/ports/events.ts"
+import type { LogEvent, Usage } from "../../../src/log/events.ts"
 import { within } from "../../support/within.ts"
 import { aRequest, aRun, leaseMs, owner, type OnBench } from "./material.ts"
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import type { JsonValue } from "../../../src/base/json-value.ts"
-import type { LogEvent } from "../../../src/ports/events.ts"
+import type { LogEvent } from "../../../src/log/events.ts"
 import type { Lease, NewRun, RunLookup, RunRequest, RunRow, RunStore } from "../../../src/ports/store.ts"
 import type { ManualClock } from "../../support/manual-clock.ts"
 import { within } from "../../support/within.ts"

@@ -1,4 +1,4 @@
-import type { Question } from "../../ports/events.ts"
+import type { Question } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
 import { endNode, nodeOf, startNode } from "./nodes.ts"
 import { closeSpan, openSpan, questionKey } from "./spans.ts"

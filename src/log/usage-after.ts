@@ -1,4 +1,4 @@
-import type { EventData, EventType, Usage } from "../ports/events.ts"
+import type { EventData, EventType, Usage } from "./events.ts"
 import { noUsage, sumUsage, usageOf } from "./usage.ts"
 
 type SeenEvent = {

@@ -1,4 +1,4 @@
-import type { WireError } from "../../ports/events.ts"
+import type { WireError } from "../events.ts"
 import type { NodeState, Progress, RunState } from "../run-state.ts"
 
 export function nodeOf(state: RunState, id: string): NodeState | undefined {

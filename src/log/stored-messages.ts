@@ -1,4 +1,4 @@
-import type { Message } from "../../ports/messages.ts"
+import type { Message } from "./messages.ts"
 
 /** Messages as the log and the cache keep them. */
 export interface StoredMessages {

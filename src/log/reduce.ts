@@ -1,4 +1,4 @@
-import type { Usage } from "../ports/events.ts"
+import type { Usage } from "./events.ts"
 import type { RunState, SeenEvent, Span } from "./run-state.ts"
 import { addUsage, noUsage, showUsage, usageOf } from "./usage.ts"
 import { usageAfter } from "./usage-after.ts"

@@ -1,11 +1,9 @@
 import { hash } from "node:crypto"
-import { canonicalJson } from "../../base/canonical-json.ts"
-import type { JsonValue } from "../../base/json-value.ts"
-import type { Message } from "../../ports/messages.ts"
-import { NoSuchRun, type RunStore } from "../../ports/store.ts"
+import { canonicalJson } from "../base/canonical-json.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import type { Message } from "./messages.ts"
 import type { KeptEffect } from "./kept.ts"
-import { readPast } from "./read-past.ts"
-import { noPast, placeKey, placeOf, type EffectPast, type ReplayState, type StepOutcome } from "./replay-state.ts"
+import { placeKey, placeOf, type EffectPast, type ReplayState, type StepOutcome } from "./past.ts"
 
 /** A step of an earlier run that a re-run may take over: what it gave, by the hash of its facts. */
 export interface EarlierStep {
@@ -121,14 +119,4 @@ export function effectFacts(facts: JsonValue): string {
 /** The hash of what decides a person's answer. */
 export function questionFacts(question: string, schema: JsonValue): string {
   return effectFacts([question, schema])
-}
-
-/** What an ended run leaves to a re-run. One that retention has deleted leaves nothing. */
-export async function readEarlier(store: RunStore, run_id: string, from: readonly string[]): Promise<EarlierRun> {
-  try {
-    return new EarlierRun(run_id, from, await readPast(store, run_id, () => null))
-  } catch (error) {
-    if (!(error instanceof NoSuchRun)) throw error
-    return new EarlierRun(run_id, from, noPast)
-  }
 }

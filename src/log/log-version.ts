@@ -1,6 +1,4 @@
-import about from "../../../package.json" with { type: "json" }
-import type { WireError } from "../../ports/events.ts"
-import { wireError } from "../../ports/run-failure.ts"
+import about from "../../package.json" with { type: "json" }
 
 /**
  * The form of what logs keep for a continuation: the names of call sites, and what `Kept` holds. It counts up when a release before
@@ -19,11 +17,11 @@ export interface LogWriter {
 export const thisWriter: LogWriter = { log: version, engine: about.version }
 
 /** Why this release cannot go on from a log of that writer; null when it can, or when there is no log yet. */
-export function whyNotResumable(writer: LogWriter | null): WireError | null {
+export function whyNotResumable(writer: LogWriter | null): string | null {
   if (writer === null || writer.log === version) return null
   const form = writer.log > version ? "a newer" : "an older"
-  const message =
+  return (
     `Wireworks ${about.version} cannot take up this run: Wireworks ${writer.engine} wrote its log, in ${form} form (${writer.log}, and ` +
     `this release reads ${version}). To go on from it could repeat what has been done.`
-  return wireError("internal_error", [{ path: "", message }])
+  )
 }

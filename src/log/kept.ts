@@ -1,7 +1,7 @@
-import type { JsonValue } from "../../base/json-value.ts"
-import type { EventType, ModelCallRecord, Usage } from "../../ports/events.ts"
-import type { ModelToolCall, RetryProgress } from "../../ports/model.ts"
-import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import type { EventType, ModelCallRecord, Usage } from "./events.ts"
+import type { KeptProgress } from "./turn-progress.ts"
+import type { ModelToolCall, PromptMessage, ToolPart } from "./messages.ts"
 import type { LogWriter } from "./log-version.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
@@ -61,9 +61,6 @@ export type KeptEffect =
   | { readonly kind: "call"; readonly value: JsonValue }
   | { readonly kind: "read"; readonly value: JsonValue }
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
-
-/** What is new since the retry before. */
-export type KeptProgress = Omit<RetryProgress, "added"> & { readonly added?: StoredMessages }
 
 /** A call that the model made. */
 export interface KeptModelCall {

@@ -1,7 +1,7 @@
 import type { Plan, Price } from "../plan/plan-shape.ts"
-import type { Money } from "./budget/money.ts"
-import { costOf, showMoney } from "./budget/money.ts"
-import type { ModelCallRecord, TokenUsage, Usage } from "../ports/events.ts"
+import type { Money } from "./money.ts"
+import { costOf, showMoney } from "./money.ts"
+import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
 
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
 

@@ -1,4 +1,4 @@
-import type { Question } from "../../ports/events.ts"
+import type { Question } from "../events.ts"
 
 export interface AnswerProgress {
   readonly name: string

@@ -87,3 +87,36 @@ export function userText(text: string): UserMessage {
 export function assistantText(text: string): AssistantMessage {
   return { role: "assistant", parts: [{ type: "text", text }] }
 }
+
+export interface ModelToolCall {
+  readonly call_id: string
+  readonly name: string
+  /** JSON text as the model wrote it. */
+  readonly arguments: string
+}
+
+/** A piece of a tool's answer. Plain JSON: a workflow may be given it as it is. `url` is a data URL. */
+export type ToolPart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "image" | "audio" | "file"
+      readonly media_type: string
+      readonly url: string
+      /** The URI of the resource, if it is one. */
+      readonly uri?: string
+    }
+  | { readonly type: "resource"; readonly uri: string; readonly media_type: string; readonly text: string }
+  | {
+      readonly type: "link"
+      readonly uri: string
+      readonly name: string
+      readonly description: string
+      readonly media_type: string
+    }
+
+export interface PromptMessage {
+  readonly role: "user" | "assistant"
+  readonly text: string
+  /** URLs or data URLs of images that belong to the message. */
+  readonly images: readonly string[]
+}

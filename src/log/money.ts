@@ -1,5 +1,5 @@
-import type { Price } from "../../plan/plan-shape.ts"
-import type { TokenUsage } from "../../ports/events.ts"
+import type { Price } from "../plan/plan-shape.ts"
+import type { TokenUsage } from "./events.ts"
 
 /** An amount of the workflow's currency, in units of 1e-18: sums of amounts are exact. */
 export type Money = bigint

@@ -8,7 +8,7 @@ import type {
   Usage,
   WireError,
   ShownRunLimits,
-} from "../ports/events.ts"
+} from "./events.ts"
 import { noUsage } from "./usage.ts"
 
 /**

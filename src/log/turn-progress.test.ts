@@ -1,8 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { userText } from "../../ports/messages.ts"
-import type { RetryProgress, TurnProgress } from "../../ports/model.ts"
-import type { KeptProgress } from "./kept.ts"
+import { userText } from "./messages.ts"
+import type { KeptProgress, RetryProgress, TurnProgress } from "./turn-progress.ts"
 import { readProgress, storeProgress } from "./turn-progress.ts"
 
 const call = (attempt: number): TurnProgress["calls"][number] => ({ turn: 1, attempt, started_at: "", duration_ms: 1 })

@@ -1,9 +1,26 @@
-import type { EventData, ModelCallRecord } from "../../ports/events.ts"
-import type { PriceOf } from "../usage.ts"
-import type { Used, UsedByAll } from "./budget.ts"
-import { nothingUsed, spentOf } from "./budget.ts"
+import type { Price } from "../plan/plan-shape.ts"
+import type { EventData, ModelCallRecord, TokenUsage } from "./events.ts"
+import type { PriceOf } from "./usage.ts"
+
 import type { Money } from "./money.ts"
-import { toMoney } from "./money.ts"
+import { costOf, toMoney } from "./money.ts"
+
+/** What was used so far, by the run or by one agent. */
+export interface Used {
+  tokens: number
+  cost: Money
+  model_calls: number
+  tool_calls: number
+}
+
+export interface UsedByAll {
+  readonly run: Used
+  readonly agents: ReadonlyMap<string, Used>
+}
+
+export function nothingUsed(): Used {
+  return { tokens: 0, cost: 0n, model_calls: 0, tool_calls: 0 }
+}
 
 interface OpenCall {
   readonly agent: string
@@ -81,4 +98,21 @@ export class UsedSum {
 
 function callKey(agent: string, iteration: number | undefined, turn: number, attempt: number): string {
   return `${agent}#${iteration ?? ""}#${turn}#${attempt}`
+}
+
+/** What a call counts for when it is over. */
+export function spentOf(
+  usage: TokenUsage | null,
+  answered: boolean,
+  reserved: { readonly tokens: number; readonly cost: Money | null },
+  price: Price | null,
+): { readonly tokens: number; readonly cost: Money } {
+  // A usage that counts nothing is not one: every call sends something.
+  if (usage !== null && usage.input_tokens + usage.output_tokens > 0) {
+    return {
+      tokens: usage.input_tokens + usage.output_tokens,
+      cost: price === null ? 0n : costOf(usage, price),
+    }
+  }
+  return answered ? { tokens: reserved.tokens, cost: reserved.cost ?? 0n } : { tokens: 0, cost: 0n }
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventData, ModelCallRecord, ShownMessages } from "../../ports/events.ts"
+import type { EventData, ModelCallRecord, ShownMessages } from "../events.ts"
 import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
 import { siteKey } from "../run-state.ts"
 

@@ -1,13 +1,12 @@
-import type { JsonValue } from "../../base/json-value.ts"
-import type { AskedQuestion, ModelCallRecord, WireError } from "../../ports/events.ts"
-import type { AssistantMessage, Message } from "../../ports/messages.ts"
-import type { TurnProgress } from "../../ports/model.ts"
-import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
-import type { UsedByAll } from "../budget/budget.ts"
-import { nothingUsed } from "../budget/budget.ts"
-import type { AgentTime } from "../budget/time-limits.ts"
-import type { Spent } from "../usage.ts"
-import { nothingSpent } from "../usage.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import type { AskedQuestion, ModelCallRecord, WireError } from "./events.ts"
+import type { AssistantMessage, Message, PromptMessage, ToolPart } from "./messages.ts"
+import type { TurnProgress } from "./turn-progress.ts"
+import type { UsedByAll } from "./used.ts"
+import { nothingUsed } from "./used.ts"
+
+import type { Spent } from "./usage.ts"
+import { nothingSpent } from "./usage.ts"
 import type { KeptTurn } from "./kept.ts"
 import type { LogWriter } from "./log-version.ts"
 
@@ -61,6 +60,11 @@ export interface ReplayState {
   readonly asks: Map<string, QuestionPast>
   /** How often the run was taken up after a process that died, without getting any further since. */
   vainResumes: number
+}
+
+export interface AgentTime {
+  readonly startedAt: number
+  endedAt: number | null
 }
 
 export interface AgentPast {

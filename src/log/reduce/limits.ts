@@ -1,4 +1,4 @@
-import type { LimitKey, ShownLimits, Usage } from "../../ports/events.ts"
+import type { LimitKey, ShownLimits, Usage } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
 import { usageOf } from "../usage.ts"
 
