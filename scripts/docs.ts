@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { folderTable, picture } from "./docs-of-layers.ts"
 import { errorTable, eventTable, questionTable, reference, routeTable } from "./docs-of-http.ts"
 import { allSettings, firstSettings } from "./docs-of-settings.ts"
 import { root } from "./setup.mjs"
@@ -9,6 +10,7 @@ import { root } from "./setup.mjs"
 
 const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "README.md": { settings: firstSettings },
+  "docs/architecture.md": { layers: () => `${picture()}\n\n${folderTable()}` },
   "docs/settings.md": { settings: allSettings },
   "docs/http.md": {
     routes: routeTable,

@@ -49,13 +49,13 @@ describe("layers", () => {
       "src/run/log.ts": empty,
       "src/editor/hover.ts": `import "../run/log.ts"\n`,
       "src/editor/symbols.ts": `import "../log/events.ts"\n`,
-      "src/adapters/egress/door.ts": empty,
-      "src/adapters/mcp/client.ts": `import { door } from "../egress/door.ts"\n`,
-      "src/demo/model.ts": `import { door } from "../adapters/egress/door.ts"\n`,
+      "src/adapters/egress/client.ts": empty,
+      "src/adapters/mcp/client.ts": `import { send } from "../egress/client.ts"\n`,
+      "src/demo/model.ts": `import { send } from "../adapters/egress/client.ts"\n`,
     }
     assert.deepEqual(violations(files), [
       "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
-      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only compose.ts, compose-runs.ts, join-ports.ts, model-apis.ts, open-store.ts of src/cli join ports to adapters",
+      "src/demo/model.ts:1 imports src/adapters/egress/client.ts: only compose.ts, compose-runs.ts, join-ports.ts, model-apis.ts, open-store.ts of src/cli join ports to adapters",
       "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
     ])
   })

@@ -1,34 +1,47 @@
 import { posix } from "node:path"
 import { importsOf } from "./imports-of.ts"
 
-/** Layer of each folder of `src/`, and of the files beside the folders. A folder imports only from lower numbers. */
-export const layers: Readonly<Record<string, number>> = {
-  base: 0,
-  "event-loop": 0.5,
-  source: 1,
-  syntax: 2,
-  types: 2,
-  check: 3,
-  plan: 4,
-  "compile.ts": 4.5,
-  "compile-tests.ts": 4.55,
-  log: 4.7,
-  ports: 4.8,
-  run: 5,
-  editor: 5,
-  api: 6,
-  // What the adapters of all model APIs share.
-  "adapters/model-turn": 5.5,
-  adapters: 6,
-  demo: 6,
-  compiler: 6.5,
-  workflows: 6.6,
-  testing: 7,
-  client: 7,
-  server: 7,
-  "mcp-server": 7,
-  lsp: 7,
-  cli: 8,
+interface Folder {
+  readonly layer: number
+  /** For the table in docs/architecture.md. */
+  readonly about: string
+}
+
+const at = (layer: number, about: string): Folder => ({ layer, about })
+
+/** The folders of `src/`, and the files beside them. A folder imports only from lower layers. */
+export const folders: Readonly<Record<string, Folder>> = {
+  base: at(0, "helpers that know nothing of the domain, each file named for its one export"),
+  "event-loop": at(0.5, "turns of Node's event loop: large work is done in parts, so that others get their turn"),
+  source: at(1, "source text, spans, lines, diagnostics and their codes"),
+  syntax: at(2, "tokens, lexer, parser, tree, formatter"),
+  types: at(2, "the language's types: relations, printing, JSON Schema, validation of values"),
+  check: at(3, "names and rules: tree → program"),
+  plan: at(4, "program → plan"),
+  "compile.ts": at(4.5, "text → plan in one call"),
+  "compile-tests.ts": at(4.55, "text → tests of a workflow"),
+  log: at(
+    4.7,
+    "the events of a run, and the one fold over them that resuming, re-running, limits, lists and the API read",
+  ),
+  ports: at(
+    4.8,
+    "interfaces between `run` and the adapters: model, tools, store, egress, vault, clock, chance; failures",
+  ),
+  run: at(5, "plan → events: the engine"),
+  editor: at(5, "completion, hover, rename and the like, for every editor"),
+  "adapters/model-turn": at(5.5, "the turn with a model that the adapters of all model APIs share"),
+  api: at(6, "the HTTP contract: what each route takes and answers"),
+  adapters: at(6, "a folder for each way to implement a port; none imports another"),
+  demo: at(6, "the demo model and the demo library"),
+  compiler: at(6.5, "compiles for the service: large sources in a thread, with limits"),
+  workflows: at(6.6, "a folder of workflows with names: discovery, reload, secrets of the server, types for callers"),
+  testing: at(7, "`wire test`: runs the tests of a workflow and reports"),
+  client: at(7, "the typed client, for Node and browsers"),
+  server: at(7, "HTTP routes and streams"),
+  "mcp-server": at(7, "workflows as MCP tools"),
+  lsp: at(7, "the language server"),
+  cli: at(8, "the commands, and the files that join ports to adapters"),
 }
 
 /** Layer of each folder of `playground/`: the state imports no view, and views of one layer do not import each other. */
@@ -132,7 +145,7 @@ function folderOf(file: string): string {
 }
 
 function layerOf(file: string): number | undefined {
-  return layers[file.slice("src/".length)] ?? layers[roomOf(file)] ?? layers[folderOf(file)]
+  return (folders[file.slice("src/".length)] ?? folders[roomOf(file)] ?? folders[folderOf(file)])?.layer
 }
 
 /** Adapters stand apart from each other: `adapters/sqlite`. */
@@ -141,7 +154,7 @@ function roomOf(file: string): string {
   return parts[1] === "adapters" ? parts.slice(1, 3).join("/") : (parts[1] ?? "")
 }
 
-/** What is wrong with an import, or null. */
+/** Says why an import is wrong; null where it is right. */
 function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   const { from, to } = edge
   if (!files.has(to)) return isSource(to) ? `imports ${to}, which does not exist` : null
@@ -171,7 +184,7 @@ function judgePlayground(from: string, to: string): string | null {
   return compareLayers([fromFolder, fromLayer], [toFolder, toLayer])
 }
 
-/** What is wrong with an import from one room, of a layer, to another. */
+/** Says why an import from one room, of a layer, to another is wrong. */
 function compareLayers(from: readonly [string, number], to: readonly [string, number]): string | null {
   if (to[1] > from[1]) return `imports uphill: ${from[0]} (${from[1]}) → ${to[0]} (${to[1]})`
   if (to[1] === from[1]) return `imports its equal: ${from[0]} → ${to[0]} (both ${to[1]})`
