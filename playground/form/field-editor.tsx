@@ -256,7 +256,7 @@ function VariantEditor({ variant, ...props }: EditorProps & { readonly variant: 
             const blank = blankValue({ kind: "record", fields: next.fields }, form.types)
             // What the two cases have in common stays.
             const kept = Object.fromEntries(
-              next.fields.flatMap(({ name }) => (name in object ? [[name, object[name]]] : [])),
+              next.fields.flatMap(({ name }) => (Object.hasOwn(object, name) ? [[name, object[name]]] : [])),
             )
             onChange({ [variant.tag]: next.name, ...(isDraftObject(blank) ? blank : {}), ...kept })
           }}

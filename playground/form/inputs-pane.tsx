@@ -8,6 +8,7 @@ import {
   inputProblems,
   inputText,
   inputType,
+  needsJson,
   setField,
   setInputMode,
   setInputText,
@@ -19,7 +20,7 @@ import { limitKeys } from "../../src/syntax/property-table.ts"
 import { limitWords } from "../ui/limit-words.ts"
 import type { OptionTexts } from "../state/options.ts"
 import { optionCheck, optionTexts } from "../state/options.ts"
-import { isText, secretCheck, secretFields, secretHosts, secretTexts, setSecret } from "../state/secrets.ts"
+import { isText, secretCheck, secretFields, secretHosts, secretText, setSecret } from "../state/secrets.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -58,7 +59,14 @@ function ModeSwitch() {
   const mode = inputMode.value
   return (
     <>
-      <button type="button" class="button" aria-pressed={mode === "form"} onClick={() => setInputMode("form")}>
+      <button
+        type="button"
+        class="button"
+        aria-pressed={mode === "form"}
+        disabled={needsJson.value}
+        title={needsJson.value ? "This input has too many values for a form." : undefined}
+        onClick={() => setInputMode("form")}
+      >
         Form
       </button>
       <button type="button" class="button" aria-pressed={mode === "json"} onClick={() => setInputMode("json")}>
@@ -138,6 +146,9 @@ function InputJson() {
 
 // -------------------------------------------------------------------------------------------------------- secrets
 
+/** Fields that are shown: more than a run may have. */
+const mostSecrets = 300
+
 function SecretsForm() {
   const fields = secretFields.value
   if (fields.length === 0) {
@@ -154,7 +165,13 @@ function SecretsForm() {
       <p class="hint-text">
         Kept in this page's memory until it is closed, and sent with the run. Never stored, linked, copied or logged.
       </p>
-      {fields.map(({ name, type, doc }) => {
+      {fields.length > mostSecrets ? (
+        <p class="wrong-text">
+          This workflow declares {counted(fields.length, "secret")}, more than a run takes. The first {mostSecrets} are
+          shown.
+        </p>
+      ) : null}
+      {fields.slice(0, mostSecrets).map(({ name, type, doc }) => {
         const path = `secrets.${name}`
         const wrong = atField(misfits.get(path), path)
         return (
@@ -202,7 +219,7 @@ function SecretField({ name, note, doc, hosts, wrong }: SecretFieldProps) {
           data-lpignore="true"
           aria-invalid={wrong !== undefined}
           aria-describedby={`${id}-notes`}
-          value={secretTexts.value[name] ?? ""}
+          value={secretText(name)}
           onInput={(event) => setSecret(name, event.currentTarget.value)}
         />
         <button

@@ -59,6 +59,8 @@ test("an address from the input is shown as it is; one from a secret by the secr
   assert.deepEqual(at("secrets.place"), ["the address in secrets.place <- key, place"])
   assert.deepEqual(at('"https://known.example/{{ secrets.place }}"'), ["known.example <- key, place"])
   assert.deepEqual(at('"https://{{ secrets.place }}.example/v1"'), ["a host that a secret decides <- key, place"])
+  // URLs may have more than two slashes before their host.
+  assert.deepEqual(at('"https:///{{ secrets.place }}/v1"'), ["a host that a secret decides <- key, place"])
   // What stands before the @ is not a host.
   assert.deepEqual(at('"https://api.example@evil.example/v1"'), ["evil.example <- key"])
 })
@@ -96,4 +98,18 @@ test("an address that a secret decides only where there is one, with what is cal
     model m from p { id: "x" }
     ${agent()}`
   assert.deepEqual(destinations(source), ["the address in secrets.place, else other.example <- key, place"])
+})
+
+test("only a host that is known now is said to be known: words for others may mean another host in another workflow", () => {
+  const known = (endpoint: string): boolean[] => {
+    const source = `input { u: string } ${secrets}
+      provider p from openai { endpoint: ${endpoint} } model m from p { id: "x" } ${agent()}`
+    const { plan, diagnostics } = compile(source)
+    assert.ok(plan !== undefined, JSON.stringify(diagnostics))
+    return destinationsOf(plan, { u: "https://in.example" }).map(({ isKnown }) => isKnown)
+  }
+  for (const endpoint of ['"demo"', "input.u", '"https://a.example/v1"']) assert.deepEqual(known(endpoint), [true])
+  for (const endpoint of ["secrets.place", '"https://{{ secrets.place }}/"', 'secrets.token ?? "https://a.example"']) {
+    assert.deepEqual(known(endpoint), [false], endpoint)
+  }
 })

@@ -8,6 +8,8 @@ import { prepare } from "../../src/plan/prepare.ts"
 export interface Destination {
   /** `api.openai.com`, or words where it is not an address. */
   readonly host: string
+  /** Whether `host` is a host, and not words for one that only the run knows: another workflow's may be quite another. */
+  readonly isKnown: boolean
   /** What in the workflow calls it: `provider.llm`. */
   readonly callers: readonly string[]
   /** Names of secrets. */
@@ -19,9 +21,9 @@ const hidden = "\u0000"
 
 /** Every host that a run with this input would call, in the order of the declarations. */
 export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
-  const found = new Map<string, { callers: string[]; secrets: Set<string> }>()
-  const add = (host: string, caller: string, expressions: readonly (Expression | null)[]): void => {
-    const known = found.get(host) ?? { callers: [], secrets: new Set<string>() }
+  const found = new Map<string, { isKnown: boolean; callers: string[]; secrets: Set<string> }>()
+  const add = ({ host, isKnown }: Host, caller: string, expressions: readonly (Expression | null)[]): void => {
+    const known = found.get(host) ?? { isKnown, callers: [], secrets: new Set<string>() }
     found.set(host, known)
     known.callers.push(caller)
     for (const expression of expressions) if (expression !== null) addSecrets(expression, plan, known.secrets)
@@ -41,7 +43,7 @@ export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
     const bindings = [...imports.flatMap(([, one]) => one.bindings), ...bindingsOf(plan, names)]
     add(hostOf(endpoint, plan, input), `mcp.${name}`, [endpoint, ...valuesOf(headers), ...valuesOf(bindings)])
   }
-  return [...found].map(([host, { callers, secrets }]) => ({ host, callers, secrets: [...secrets].sort() }))
+  return [...found].map(([host, { secrets, ...rest }]) => ({ host, ...rest, secrets: [...secrets].sort() }))
 }
 
 function usedProviders(plan: Plan): Set<string> {
@@ -86,22 +88,27 @@ function isSecrets(expression: Expression): boolean {
   return expression.op === "reference" && expression.root.kind === "secrets"
 }
 
-function hostOf(endpoint: Expression, plan: Plan, input: JsonObject): string {
+type Host = Pick<Destination, "host" | "isKnown">
+
+function hostOf(endpoint: Expression, plan: Plan, input: JsonObject): Host {
+  const unknown = (host: string): Host => ({ host, isKnown: false })
   if (endpoint.op === "default" && evaluate(endpoint.left, input)?.includes(hidden) === true) {
-    return `${hostOf(endpoint.left, plan, input)}, else ${hostOf(endpoint.right, plan, input)}`
+    return unknown(`${hostOf(endpoint.left, plan, input).host}, else ${hostOf(endpoint.right, plan, input).host}`)
   }
   const address = evaluate(endpoint, input)
-  if (address === "demo") return "the demo model of this service"
+  if (address === "demo") return { host: "the demo model of this service", isKnown: true }
   if (address === undefined || address.startsWith(hidden)) {
     const names = new Set<string>()
     addSecrets(endpoint, plan, names)
-    return names.size === 0 ? "an address made at run time" : `the address in ${[...names].map(secretName).join(", ")}`
+    if (names.size === 0) return unknown("an address made at run time")
+    return unknown(`the address in ${[...names].map(secretName).join(", ")}`)
   }
   // A secret may contain anything: before the first slash it decides on the host.
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(address)?.[1]
-  if (authority === undefined) return address.replaceAll(hidden, "…")
-  if (authority.includes(hidden)) return "a host that a secret decides"
-  return URL.parse(address.replaceAll(hidden, "x"))?.host ?? authority
+  if (authority === undefined) return unknown(address.replaceAll(hidden, "…"))
+  const [host, other] = ["x", "y"].map((text) => URL.parse(address.replaceAll(hidden, text))?.host)
+  if (authority.includes(hidden) || host !== other) return unknown("a host that a secret decides")
+  return host === undefined ? unknown(authority) : { host, isKnown: true }
 }
 
 function secretName(name: string): string {
@@ -125,7 +132,7 @@ function evaluate(expression: Expression, input: JsonObject): string | undefined
       for (const step of expression.steps) {
         const key = step.step === "field" ? step.name : step.step === "index" ? step.index : undefined
         if (key === undefined || typeof value !== "object" || value === null) return undefined
-        value = (value as Record<string | number, JsonValue>)[key]
+        value = Object.hasOwn(value, key) ? (value as Record<string | number, JsonValue>)[key] : undefined
       }
       return typeof value === "string" ? value : undefined
     }

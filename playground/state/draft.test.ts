@@ -4,7 +4,7 @@ import { compile } from "../../src/compile.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { RecordType, TypeTable } from "../../src/types/types.ts"
 import type { Draft } from "./draft.ts"
-import { blankValue, memberOf, shapeDraft } from "./draft.ts"
+import { blankValue, isTooLargeForForm, memberOf, shapeDraft } from "./draft.ts"
 
 function inputOf(fields: string, more = ""): { type: RecordType; types: TypeTable } {
   const { program, diagnostics } = compile(`input {\n${fields}\n}\n${more}\noutput { all: input }\n`)
@@ -88,4 +88,19 @@ test("which member of a union a value is", () => {
   assert.equal(kindOf([1]), "array")
   assert.equal(kindOf(null), "null")
   assert.equal(kindOf(undefined), "integer")
+})
+
+test("a small type whose blank value would have millions of fields", () => {
+  const fields = (type: string): string => Array.from({ length: 20 }, (_, at) => `f${at}: ${type}`).join("\n")
+  const schemas = Array.from(
+    { length: 6 },
+    (_, at) => `schema s${at} { ${fields(at === 5 ? "string" : `schema.s${at + 1}`)} }`,
+  )
+  const { type, types } = inputOf("a: schema.s0\nb: string", schemas.join("\n"))
+  for (const draft of [blankValue(type, types), shapeDraft({ a: {} }, type, types)]) {
+    assert.ok(JSON.stringify(draft).length < 100_000)
+    assert.ok(isTooLargeForForm(draft))
+  }
+  assert.ok(isTooLargeForForm(Array.from({ length: 3_000 }, () => 1)))
+  assert.ok(!isTooLargeForForm({ a: [1, { b: "x" }] }))
 })

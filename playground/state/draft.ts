@@ -10,10 +10,20 @@ export type DraftObject = { readonly [key: string]: Draft }
 /** Types may be recursive: a form opens to this depth at first. */
 const deepest = 6
 
+/** How many more values may be made: twenty fields of twenty fields each, and so on, are 64,000,000 at the sixth level. */
+interface Room {
+  left: number
+}
+
+/** Values of a draft that a form shows; a larger one is edited as JSON. */
+const most = 2_000
+
+const newRoom = (): Room => ({ left: most })
+
 /** What a form shows for a value that is not there yet. */
-export function blankValue(type: Type, types: TypeTable, depth = 0): Draft {
+export function blankValue(type: Type, types: TypeTable, depth = 0, room = newRoom()): Draft {
   const known = resolve(type, types)
-  if (depth > deepest) return undefined
+  if (depth > deepest || room.left-- <= 0) return undefined
   switch (known.kind) {
     case "string":
       return ""
@@ -28,57 +38,58 @@ export function blankValue(type: Type, types: TypeTable, depth = 0): Draft {
     case "enum":
       return known.values[0]
     case "array":
-      return Array.from({ length: Math.min(known.length ?? 0, 100) }, () => blankValue(known.element, types, depth + 1))
+      return Array.from({ length: Math.min(known.length ?? 0, 100) }, () =>
+        blankValue(known.element, types, depth + 1, room),
+      )
     case "tuple":
-      return known.elements.map((element) => blankValue(element, types, depth + 1))
+      return known.elements.map((element) => blankValue(element, types, depth + 1, room))
     case "record":
-      return blankRecord(known, types, depth)
+      return blankRecord(known, types, depth, room)
     case "union": {
       const first = known.members[0]
       if (known.members.some(({ kind }) => kind === "null") || first === undefined) return null
-      return blankValue(first, types, depth + 1)
+      return blankValue(first, types, depth + 1, room)
     }
     case "variant": {
       const [first] = known.cases
       if (first === undefined) return undefined
-      return { [known.tag]: first.name, ...blankRecord({ kind: "record", fields: first.fields }, types, depth) }
+      return { [known.tag]: first.name, ...blankRecord({ kind: "record", fields: first.fields }, types, depth, room) }
     }
     default:
       return undefined
   }
 }
 
-function blankRecord(type: RecordType, types: TypeTable, depth: number): DraftObject {
-  return Object.fromEntries(type.fields.map((field) => [field.name, blankValue(field.type, types, depth + 1)]))
+function blankRecord(type: RecordType, types: TypeTable, depth: number, room: Room): DraftObject {
+  return Object.fromEntries(type.fields.map((field) => [field.name, blankValue(field.type, types, depth + 1, room)]))
 }
 
 /**
  * The draft in the shape of the type: declared fields in their order, others left out, what is missing or of quite another
  * shape blank. A value of the wrong kind that a field can show is kept, so that it can be reported and fixed.
  */
-export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0): Draft {
+export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0, room = newRoom()): Draft {
   const known = resolve(type, types)
-  if (draft === undefined || depth > 100) return blankValue(known, types, depth)
+  if (draft === undefined || depth > 100) return blankValue(known, types, depth, room)
+  const blank = (): Draft => blankValue(known, types, 0, room)
   switch (known.kind) {
     case "record":
-      return isDraftObject(draft) ? shapeRecord(draft, known, types, depth) : blankValue(known, types)
+      return isDraftObject(draft) ? shapeRecord(draft, known) : blank()
     case "variant": {
-      if (!isDraftObject(draft)) return blankValue(known, types)
+      if (!isDraftObject(draft)) return blank()
       const tag = draft[known.tag]
       const record = typeof tag === "string" ? caseRecord(known, tag) : undefined
-      return record === undefined ? blankValue(known, types) : shapeRecord(draft, record, types, depth)
+      return record === undefined ? blank() : shapeRecord(draft, record)
     }
     case "array":
-      if (!isDraftArray(draft)) return blankValue(known, types)
+      if (!isDraftArray(draft)) return blank()
       if (known.length !== undefined && draft.length !== known.length) return sized(draft, known.length, known.element)
-      return draft.map((item) => shapeDraft(item, known.element, types, depth + 1))
+      return draft.map((item) => inner(item, known.element))
     case "tuple":
-      return isDraftArray(draft)
-        ? known.elements.map((element, at) => shapeDraft(draft[at], element, types, depth + 1))
-        : blankValue(known, types)
+      return isDraftArray(draft) ? known.elements.map((element, at) => inner(draft[at], element)) : blank()
     case "union": {
       const member = memberOf(draft, known.members, types)
-      return member === undefined ? draft : shapeDraft(draft, member, types, depth + 1)
+      return member === undefined ? draft : inner(draft, member)
     }
     case "object":
       return isDraftObject(draft) ? draft : {}
@@ -89,21 +100,40 @@ export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0
     case "null":
       return null
     default:
-      return typeof draft === "object" ? blankValue(known, types) : draft
+      return typeof draft === "object" ? blank() : draft
+  }
+
+  function inner(part: Draft, partType: Type): Draft {
+    return shapeDraft(part, partType, types, depth + 1, room)
   }
 
   function sized(items: readonly Draft[], length: number, element: Type): Draft {
-    return Array.from({ length: Math.min(length, 1000) }, (_, at) => shapeDraft(items[at], element, types, depth + 1))
+    return Array.from({ length: Math.min(length, 1000) }, (_, at) => inner(items[at], element))
+  }
+
+  function shapeRecord(object: DraftObject, { fields }: RecordType): DraftObject {
+    return Object.fromEntries(
+      fields.map(({ name, type: fieldType }) => [
+        name,
+        inner(Object.hasOwn(object, name) ? object[name] : undefined, fieldType),
+      ]),
+    )
   }
 }
 
-function shapeRecord(draft: DraftObject, type: RecordType, types: TypeTable, depth: number): DraftObject {
-  return Object.fromEntries(
-    type.fields.map(({ name, type: fieldType }) => [
-      name,
-      shapeDraft(Object.hasOwn(draft, name) ? draft[name] : undefined, fieldType, types, depth + 1),
-    ]),
-  )
+/** Whether a draft has more values than a form can show. */
+export function isTooLargeForForm(draft: Draft): boolean {
+  const open: Draft[] = [draft]
+  let count = 0
+  for (; open.length > 0; count++) {
+    if (count > most) return true
+    const next = open.pop()
+    if (typeof next !== "object" || next === null) continue
+    const inner: readonly Draft[] = isDraftArray(next) ? next : Object.values(next)
+    if (inner.length > most) return true
+    for (const part of inner) open.push(part)
+  }
+  return false
 }
 
 /** Which member of a union the value belongs to: the first that it fits, else the first of its shape. */

@@ -1,10 +1,10 @@
-import { computed, signal } from "@preact/signals"
+import { computed, effect, signal } from "@preact/signals"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Misfit } from "../../src/types/validate-value.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import type { Draft, DraftObject } from "./draft.ts"
-import { isDraftObject, shapeDraft, toJson } from "./draft.ts"
+import { isDraftObject, isTooLargeForForm, shapeDraft, toJson } from "./draft.ts"
 import { compilation } from "./source.ts"
 
 /** Everything that was typed for any field, so that a field that is renamed and named back keeps its value. */
@@ -23,6 +23,9 @@ export const inputDraft = computed((): DraftObject => {
   const shaped = shapeDraft(typed.value, inputType.value, compilation.value.program.types)
   return isDraftObject(shaped) ? shaped : {}
 })
+
+/** A form of tens of thousands of fields would stop the page: such an input is edited as JSON. */
+export const needsJson = computed(() => isTooLargeForForm(inputDraft.value))
 
 export interface InputCheck {
   /** What would be sent; null while it is not JSON. */
@@ -68,6 +71,10 @@ export function setInputMode(mode: InputMode): void {
   if (mode === "json") inputText.value = JSON.stringify(inputDraft.value, null, 2)
   inputMode.value = mode
 }
+
+effect(() => {
+  if (needsJson.value && inputMode.value === "form") setInputMode("json")
+})
 
 /** What is kept and shared: what would be sent, as far as it is JSON. */
 export function currentInput(): JsonObject {

@@ -32,3 +32,18 @@ test("a link that would unpack to very much is refused", async () => {
   const bomb = deflateRawSync(JSON.stringify({ source: "x".repeat(20_000_000), input: {} })).toString("base64url")
   assert.match(JSON.stringify(await fromFragment(`#w1=${bomb}`)), /damaged/)
 })
+
+test("a link whose source or input would stop the page is refused", async () => {
+  const packed = (json: string): string => `#w1=${deflateRawSync(json).toString("base64url")}`
+  const nested = (levels: number): string => `{"source":"","input":{"a":${"[".repeat(levels)}${"]".repeat(levels)}}}`
+  const wide = `${"[".repeat(400)}${"1,".repeat(20_000)}1${"]".repeat(400)}`
+  const large = [nested(5_000), nested(500_000), `{"source":"","input":{"a":${wide}}}`]
+  large.push(JSON.stringify({ source: "x".repeat(1_000_001), input: {} }))
+  for (const json of large) assert.match(JSON.stringify(await fromFragment(packed(json))), /too large/)
+  for (const json of [
+    nested(300),
+    JSON.stringify({ source: "x".repeat(900_000), input: { a: "y".repeat(900_000) } }),
+  ]) {
+    assert.deepEqual(await fromFragment(packed(json)), JSON.parse(json))
+  }
+})

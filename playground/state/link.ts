@@ -10,6 +10,13 @@ export interface Shared {
 const prefix = "#w1="
 /** A link that grows beyond this when it is unpacked was not made here. */
 const largest = 4_000_000
+/**
+ * The page compiles a workflow while its author types; larger texts are not workflows. Anyone can send a link: what it holds must not stop
+ * the page, nor the next visit, which opens it again.
+ */
+export const largestSource = 1_000_000
+/** Characters of the input as it is shown: with two blanks for each level. */
+const largestInput = 2_000_000
 
 /** The fragment of a link: JSON, deflated, in Base64 without signs that a URL would escape. */
 export async function toFragment({ source, input }: Shared): Promise<string> {
@@ -42,9 +49,11 @@ export function runInAddress(fragment: string): string | undefined {
   }
 }
 
-/** What a fragment holds; a sentence where it is damaged. */
+const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."
+const tooLarge = "Not opened: what this link holds is too large for this page."
+
+/** What a fragment holds; a sentence where it is damaged, or too large. */
 export async function fromFragment(fragment: string): Promise<Shared | string> {
-  const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."
   try {
     const text = fragment.slice(prefix.length).replaceAll("-", "+").replaceAll("_", "/")
     const packed = Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0))
@@ -52,10 +61,30 @@ export async function fromFragment(fragment: string): Promise<Shared | string> {
     const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as JsonValue
     if (!isJsonObject(value)) return damaged
     const { source, input } = value
-    return typeof source === "string" && isJsonObject(input) ? { source, input } : damaged
+    if (typeof source !== "string" || !isJsonObject(input)) return damaged
+    return source.length > largestSource || shownLength(input) > largestInput ? tooLarge : { source, input }
   } catch {
     return damaged
   }
+}
+
+/** How long a value is as indented JSON, at least. Indentation grows with the square of the depth, so this bounds the depth as well. */
+function shownLength(value: JsonValue): number {
+  const open: (readonly [JsonValue, number])[] = [[value, 1]]
+  let length = 0
+  for (let next = open.pop(); next !== undefined && length <= largestInput; next = open.pop()) {
+    const [inner, level] = next
+    length += 2 * level
+    if (typeof inner === "string") length += inner.length
+    else if (Array.isArray(inner)) for (const item of inner) open.push([item, level + 1])
+    else if (inner !== null && typeof inner === "object") {
+      for (const [name, item] of Object.entries(inner)) {
+        length += name.length
+        open.push([item, level + 1])
+      }
+    }
+  }
+  return length
 }
 
 function bytesOf(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -1,6 +1,7 @@
 import { openFile } from "./files.ts"
 import type { NewContent } from "./files.ts"
 import { paneTab } from "./layout.ts"
+import { largestSource } from "./link.ts"
 import { notify } from "./notices.ts"
 import { asksForKey, client, toWireError } from "./service.ts"
 
@@ -24,9 +25,6 @@ export async function openServed(name: string): Promise<void> {
   }
 }
 
-/** The page compiles a workflow while its author types; larger files are not workflows. */
-const largestFile = 1_000_000
-
 /** Opens files that the author chose or dropped. */
 export async function openLocalFiles(chosen: readonly File[]): Promise<void> {
   const problems: string[] = []
@@ -41,7 +39,7 @@ export async function openLocalFiles(chosen: readonly File[]): Promise<void> {
 
 async function readWorkflow(file: File): Promise<{ readonly source: string } | { readonly problem: string }> {
   if (!file.name.endsWith(".wire")) return { problem: "is not a .wire file" }
-  if (file.size > largestFile) return { problem: "is larger than 1 MB" }
+  if (file.size > largestSource) return { problem: "is larger than 1 MB" }
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer())
     return { source: text.replaceAll("\r\n", "\n") }

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals"
-import type { JsonObject } from "../../src/base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { nullable, resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { Misfit } from "../../src/types/validate-value.ts"
@@ -20,19 +20,17 @@ export const secretFields = computed(() => compilation.value.program.secrets?.ty
 /** The secrets that the workflow declares, as they are sent, and what does not fit. */
 export const secretCheck = computed((): { readonly value: JsonObject; readonly misfits: readonly Misfit[] } => {
   const { program } = compilation.value
-  const value: JsonObject = {}
+  const values: [string, JsonValue][] = []
   // What the server has of its own workflow need not be typed.
   const fields = secretFields.value.filter(({ name }) => {
-    return (secretTexts.value[name] ?? "") !== "" || served.value?.secrets[name] !== "set"
+    return secretText(name) !== "" || served.value?.secrets[name] !== "set"
   })
   for (const { name, type } of fields) {
-    const text = secretTexts.value[name] ?? ""
-    if (text === "") {
-      if (nullable(type, program.types)) value[name] = null
-      continue
-    }
-    value[name] = isText(type, program.types) ? text : parsed(text)
+    const text = secretText(name)
+    if (text !== "") values.push([name, isText(type, program.types) ? text : parsed(text)])
+    else if (nullable(type, program.types)) values.push([name, null])
   }
+  const value: JsonObject = Object.fromEntries(values)
   const type = { kind: "record", fields } as const
   return { value, misfits: validateValue(value, type, program.types, "secrets", { values: "hidden" }) }
 })
@@ -53,12 +51,17 @@ export const secretHosts = computed((): ReadonlyMap<string, readonly string[]> =
   return hosts
 })
 
-function parsed(text: string): JsonObject[string] {
+function parsed(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonObject[string]
+    return JSON.parse(text) as JsonValue
   } catch {
     return text
   }
+}
+
+/** What was typed for a secret. Names such as `constructor` are names of secrets, too. */
+export function secretText(name: string): string {
+  return Object.hasOwn(secretTexts.value, name) ? (secretTexts.value[name] ?? "") : ""
 }
 
 export function setSecret(name: string, text: string): void {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
+import { deflateRawSync } from "node:zlib"
 import {
   copied,
   editor,
@@ -30,6 +31,33 @@ describe("sharing", () => {
     })
     await written(page, /agent greeter/)
     await close()
+  })
+
+  test("a link cannot stop the page, now or at the next visit, and runs nothing by itself", async () => {
+    const many = Array.from({ length: 20_000 }, (_, at) => `f${at}: string`).join("\n")
+    const fields = Array.from({ length: 20 }, (_, at) => at)
+    const record = (level: number): string =>
+      `schema s${level} { ${fields.map((at) => `f${at}: ${level === 5 ? "string" : `schema.s${level + 1}`}`).join("\n")} }`
+    const sources = [
+      `input { ${many} }\noutput { x: 1 }`,
+      `${[0, 1, 2, 3, 4, 5].map(record).join("\n")}\ninput { a: schema.s0 }\noutput { x: 1 }`,
+      "secrets { constructor: string\n __proto__: string }\ninput { toString: string }\noutput { x: input.toString }",
+      `secrets { ${many} }\noutput { x: 1 }`,
+    ]
+    for (const source of sources) {
+      const packed = deflateRawSync(JSON.stringify({ source, input: {} })).toString("base64url")
+      const { page, requests, close } = await playground.visit({ path: `/playground#w1=${packed}` })
+      await page.getByText("This workflow came by a link.").waitFor()
+      await page.reload()
+      await page.getByText("This workflow came by a link.").waitFor()
+      await tab(page, "Secrets")
+      await page.getByRole("tab", { name: /^Secrets/, selected: true }).waitFor()
+      assert.deepEqual(
+        requests.filter((request) => request.method() !== "GET").map((request) => request.url()),
+        [],
+      )
+      await close()
+    }
   })
 
   test("curl, TypeScript, Python and PHP run as they were copied; no snippet holds a secret", async () => {
