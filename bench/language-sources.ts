@@ -17,7 +17,7 @@ export function workflowOf(lines: number): string {
   }
 }
 
-/** A GraphQL document of at least so many bytes: types, then operations on them. */
+/** A GraphQL document of at least this many bytes: types, then operations on them. */
 export function graphqlOf(bytes: number): string {
   const parts: string[] = []
   let size = 0

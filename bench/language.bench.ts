@@ -158,7 +158,7 @@ const goals: readonly Goal[] = [
 
 let missed = 0
 for (const { name, value, least, most } of goals) {
-  // What is not a number meets no goal.
+  // NaN meets no goal.
   const isMet = value >= (least ?? Number.NEGATIVE_INFINITY) && value <= (most ?? Number.POSITIVE_INFINITY)
   if (!isMet) missed++
   const wanted = least === undefined ? `at most ${most}` : `at least ${least}`

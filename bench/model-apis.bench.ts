@@ -13,7 +13,7 @@ import { openGate } from "../src/ports/gate.ts"
 import { voices } from "../test/contract/model-client/voices.ts"
 import { integer, record, string } from "../test/support/build-types.ts"
 
-// CPU of this process for one turn with a model, by each API, against the floor: the same exchange through the egress door,
+// CPU of this process for one turn with a model, by each API, against the floor: the same exchange through egress,
 // its answer parsed once and nothing else.
 
 const quick = process.argv.includes("--quick")

@@ -103,7 +103,7 @@ function JumpToSource({ node }: { readonly node: string }) {
   )
 }
 
-/** What is known of a step that has not run. */
+/** Details of a step that has not run: its declaration. */
 function Declared({ node }: { readonly node: string }) {
   const { program } = compilation.value
   const name = node.slice(node.indexOf(".") + 1)

@@ -73,7 +73,7 @@ export function GraphPane() {
     })
   }
 
-  // What is selected elsewhere is brought into view.
+  // Scrolls to a node that was selected in another pane.
   const chosen = selection.value?.node
   useEffect(() => {
     bringIn(drawnNode(placed, chosen))

@@ -10,7 +10,7 @@ test("an answer grows field by field", () => {
     const value = partialJson(text.slice(0, end))
     assert.ok(typeof value === "object" && value !== null && !Array.isArray(value))
     seen.add(Object.keys(value).join())
-    // What is there is what will be there: a piece of it for the field that is being written.
+    // Each field has its final value; the one that is being written has the beginning of it.
     const title = value["title"]
     if (typeof title === "string") assert.ok(whole.title.startsWith(title), title)
   }

@@ -76,7 +76,7 @@ effect(() => {
   if (needsJson.value && inputMode.value === "form") setInputMode("json")
 })
 
-/** What is kept and shared: what would be sent, as far as it is JSON. */
+/** The input as it is kept and shared: what would be sent, as far as it is JSON. */
 export function currentInput(): JsonObject {
   return toJson(inputCheck.value.value ?? inputDraft.value)
 }

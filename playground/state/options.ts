@@ -37,7 +37,7 @@ export type WrongOptions = Partial<Record<keyof OptionTexts | LimitKey, string>>
 
 export const optionCheck = computed(() => checkOptions(optionTexts.value))
 
-/** What is sent: only what differs from the service's defaults. */
+/** Reads the options to send: only those that differ from the service's defaults. */
 export function checkOptions(texts: OptionTexts): OptionCheck {
   const value: { -readonly [Key in keyof ExecuteOptions]: ExecuteOptions[Key] } = {}
   const wrong: { -readonly [Key in keyof WrongOptions]: string } = {}

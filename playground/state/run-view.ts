@@ -22,7 +22,7 @@ export interface RunRequest {
   readonly rerun?: { readonly run_id: string; readonly from: readonly string[] }
 }
 
-/** What is known of a run that another person started: only its events. */
+/** The request of a run that another person started: unknown, because the page has only its events. */
 export const unknownRequest: RunRequest = { source: "", input: {}, options: {}, origin: "link" }
 
 export type Connection = "open" | "reconnecting" | "lost"

@@ -36,7 +36,7 @@ test("a run that is begun from within a step's text shows its result first, unti
   assert.equal(showsAnswer.value, false)
 })
 
-/** A run of a loop with so many items, each with a model call. */
+/** A run of a loop with this many items, each with a model call. */
 function loopOf(items: number): RunState {
   const common = { name: "a", start: 0, end: 1, state: "completed" } as const
   const spans: Span[] = [{ ...common, kind: "loop", parent: null }]

@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals"
 import type { RunState, Span } from "../../src/log/run-state.ts"
 import { nodeOfSpan, spanOfNode } from "./spans.ts"
 
-/** What is selected, everywhere at once: a node of the plan, and where a bar of the timeline was chosen, which one. */
+/** The selection that all panes share: a node of the plan and, if a bar of the timeline was chosen, that bar. */
 export interface Selection {
   /** `agent.x`, `dynamic.y`, `output`. */
   readonly node: string

@@ -3,7 +3,7 @@ interface Named {
   readonly name: string
 }
 
-/** Each node's name in at most so many characters, by id: different names stay different. */
+/** Each node's name in at most this many characters, by id: different names stay different. */
 export function shortNames(nodes: readonly Named[], most: number): Map<string, string> {
   const short = new Map<string, string>()
   const groups = new Map<string, Named[]>()
@@ -20,7 +20,7 @@ export function shortNames(nodes: readonly Named[], most: number): Map<string, s
   return short
 }
 
-/** Each node's id in at most so many characters; one that is longer is shown by its name alone. */
+/** Each node's id in at most this many characters; one that is longer is shown by its name alone. */
 export function shortIds(nodes: readonly Named[], most: number): Map<string, string> {
   const names = shortNames(nodes, most)
   return new Map(nodes.map(({ id, name }) => [id, id.length <= most ? id : (names.get(id) ?? name)]))

@@ -56,7 +56,7 @@ export function* canonicalPieces(value: unknown): Generator<string, void, undefi
     let inner = open(entry)
     if (inner === null) text += canonicalJson(entry)
     else text += inner.keys === null ? "[" : "{"
-    // What is complete is closed, until something has a part that is still to be written.
+    // Closes what is complete, up to the first value that has a part still to be written.
     for (inner ??= around.pop() ?? null; inner !== null && inner.next >= inner.length; inner = around.pop() ?? null)
       text += inner.keys === null ? "]" : "}"
     if (inner === null) break

@@ -1,7 +1,7 @@
 import { isJsonObject } from "./is-json-object.ts"
 import type { JsonValue } from "./json-value.ts"
 
-/** Comparing two elements takes about as long as comparing so many characters. */
+/** Comparing two elements takes about as long as comparing this many characters. */
 export const elementWork = 32
 
 /**

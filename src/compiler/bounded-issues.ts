@@ -12,7 +12,7 @@ const longestText = 2000
 /** Characters of all texts of the issues of one answer. */
 const mostCharacters = 1024 * 1024
 
-/** What is wrong, as answers show it: in source order and bounded, errors before warnings where not all have room. */
+/** The problems as answers show them: in source order and bounded, errors before warnings where not all have room. */
 export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]): Issue[] {
   const lines = new LineMap(text)
   const issues: Issue[] = []

@@ -14,7 +14,7 @@ import type { FromSourceThread } from "./source-thread.ts"
 
 /** Characters of a source that is worked on in one turn of the event loop: whatever it holds, that takes a few dozen milliseconds at most. */
 const inOneTurn = 16 * 1024
-/** A character of a source takes as long as so many bytes of other large values. */
+/** A character of a source takes as long as this many bytes of other large values. */
 const bytesOfCharacter = 64
 
 /** Large sources that wait for the thread, of all callers and of one of them; more are refused. */

@@ -61,7 +61,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   async function handle({ route, body, caller = "", signal }: DemoRequest): Promise<DemoReply> {
     const api = apis[route.api]
     const asked = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
-    // What is not a JSON object that can be read, is refused in the same words for all APIs.
+    // All APIs refuse a body that is not a JSON object with the same words.
     const translated =
       isJsonObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body, names: sameNames }
     if ("error" in translated) return errorReply(translated.error, route.api)

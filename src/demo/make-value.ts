@@ -142,7 +142,7 @@ class ValueMaker {
     const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {}
     for (const name in properties) {
       this.#budget.step()
-      // What is optional is left out where things get long.
+      // Leaves optional fields out where values get long.
       if (!required.has(name) && (place.depth > 1 || this.#easy < 0)) continue
       this.#budget.text(name.length)
       const value = this.make(properties[name] ?? null, { name, index: place.index, depth: place.depth + 1 })
@@ -289,7 +289,7 @@ class ValueMaker {
   }
 }
 
-/** What is known of the schemas of `anyOf`. */
+/** Facts about the schemas of `anyOf`. */
 interface Alternatives {
   /** Those that are not null. */
   readonly full: readonly JsonValue[]

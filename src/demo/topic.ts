@@ -91,7 +91,7 @@ export function about(topic: Topic, count: number, from = 0): string {
 
 /** The beginning of a text, cut between words. */
 export function beginning(text: string, length: number): string {
-  // What is far beyond the length is not looked at.
+  // Ignores everything far beyond the length.
   const line = text
     .slice(0, 20 * length)
     .replace(/\s+/g, " ")

@@ -2,7 +2,7 @@
 const turnBytes = 256 * 1024
 /** What a piece of work costs besides its bytes, in bytes. */
 const pieceBytes = 1024
-/** Work on so many bytes always waits for its turn. */
+/** Work on this many bytes always waits for its turn. */
 const large = 64 * 1024
 /** Milliseconds for which new connections go first. */
 const longestDelay = 50
@@ -32,7 +32,7 @@ export class LoopTurns {
     this.#now = now
   }
 
-  /** To be awaited before a piece of work on so many bytes. Resolves at once while the turn has room for a small one. */
+  /** Await it before work on this many bytes. Resolves immediately while the turn has room for a small one. */
   async spend(bytes: number): Promise<void> {
     const cost = bytes + pieceBytes
     this.#schedule()

@@ -205,7 +205,7 @@ export class Lowering {
     }
   }
 
-  /** How the author wrote it, for messages: expressions inside of each other would else repeat a long text again and again. */
+  /** How the author wrote it, for messages: nested expressions would otherwise repeat a long text again and again. */
   #text(node: Syntax.Expression): string {
     return cutText(this.#program.tree.text.slice(node.start, Math.min(node.end, node.start + 1000)), 200)
   }

@@ -1,13 +1,13 @@
 import type { Gate } from "./gate.ts"
 
 /**
- * The one door that opens outgoing connections, as the adapters that call other machines see it. A destination that the
+ * The one part that opens outgoing connections, as the adapters that call other machines see it. A destination that the
  * policy forbids rejects with a `RunFailure` of kind `blocked_destination` (its issue has an empty path: the caller knows
  * the place in the workflow), every other failure with an `EgressFailure`, an abort with the signal's reason.
  */
 export interface Egress {
   request(request: EgressRequest): Promise<EgressResponse>
-  /** The same door in the shape of `fetch`, for libraries that take one. Bodies are text, bytes or form parameters. */
+  /** The same as a `fetch`, for libraries that take one. Bodies are text, bytes or form parameters. */
   fetch(url: string | URL, init?: RequestInit, options?: FetchOptions, gate?: Gate): Promise<Response>
   /** Closes every connection, idle or not. */
   close(): Promise<void>
@@ -21,7 +21,7 @@ export interface EgressRequest {
   readonly signal: AbortSignal
   /** Passed when the connection stands, right before the first byte of the request. */
   readonly gate: Gate
-  /** Those left out are the door's own. */
+  /** The defaults of egress apply to those left out. */
   readonly limits?: Partial<EgressLimits>
   /** The body is not sent to another origin: a redirect that would do so is refused. */
   readonly body_stays?: boolean

@@ -1,7 +1,7 @@
 import type { Bell } from "../base/bell.ts"
 import type { LogEvent } from "../log/events.ts"
 
-/** What is kept of the newest events of a run that is being followed, so that its followers share one copy. */
+/** How much of the newest events of a followed run is kept, so that its followers share one copy. */
 const tailBytes = 64 * 1024
 
 interface Piece {

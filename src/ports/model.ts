@@ -36,7 +36,7 @@ export interface OutputContract {
 
 export interface ModelRequest {
   readonly run_id: string
-  /** Whose run this is: what is learned about a backend from one caller's calls changes only that caller's requests. */
+  /** The caller who started the run: what is learned about a backend from one caller's calls changes only that caller's requests. */
   readonly caller: string
   /** The place in the workflow that errors name: `agent.review`. */
   readonly path: string

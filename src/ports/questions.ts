@@ -52,7 +52,7 @@ export interface QuestionPage {
   readonly next: string | null
 }
 
-/** A page of questions ends where they have taken so many bytes in the store. */
+/** A page of questions ends when they have taken this many bytes in the store. */
 export const questionPageBytes = 1024 * 1024
 
 /** An outcome that the log does not show yet. */

@@ -45,7 +45,7 @@ export interface HostWatch {
   connected(server: string, protocol: string, tools: readonly string[], duration_ms: number): void
 }
 
-/** What is wrong with a value, at a dotted path below it (empty: the value itself). */
+/** A problem of a value, at a dotted path below it (empty: the value itself). */
 export interface ValueProblem {
   readonly path: string
   readonly message: string
@@ -100,7 +100,7 @@ export interface ResourceAnswer {
  * signal aborts, with anything; either way nothing of the call is open by then.
  */
 export interface HostSession {
-  /** What is wrong with the imports (paths `tool.name…`); those that were not found are in none of the tables. */
+  /** The problems of the imports (paths `tool.name…`); imports that were not found are in none of the tables. */
   readonly problems: readonly ErrorIssue[]
   readonly tools: ReadonlyMap<string, HostedTool>
   readonly resources: ReadonlyMap<string, HostedResource>

@@ -18,7 +18,7 @@ export class Deadlines {
     this.#clock = clock
   }
 
-  /** Calls back in so many milliseconds, at once for none or fewer. The result takes the deadline back. */
+  /** Calls back after this many milliseconds, immediately if there are none. The result cancels the deadline. */
   add(ms: number, passed: () => void): () => void {
     // No deadline is left: a timer would keep the process alive.
     if (this.#closed) return () => undefined

@@ -37,7 +37,7 @@ const longText = 4096
 /** Characters of all texts that are remembered, and how many texts. */
 const rememberedText = 4 * 1024 * 1024
 const rememberedTexts = 64
-/** Comparing so many characters with a remembered text counts 1. */
+/** Comparing this many characters with a remembered text counts 1. */
 const comparedPerWork = 64
 
 /**
@@ -194,7 +194,7 @@ export class EvaluationWork {
   /** Throws when a value is too large. */
   checkSize(bytes: number, path: string): void {
     if (bytes <= this.largest) return
-    // What is larger than a value may be is larger than the output may be, too.
+    // A value over its limit is over the output's limit, too.
     const kind = path.startsWith("output.") ? "payload_too_large" : "limit_exceeded"
     throw failure(kind, path, `${path} is larger than ${this.largest} bytes of JSON`)
   }

@@ -29,7 +29,7 @@ export class MemoryShare {
     return new RunMemory(this.#bounds, (bytes) => this.#add(caller, bytes))
   }
 
-  /** Why a new run that begins with so many bytes has no room; null where it has. */
+  /** Why a new run that begins with this many bytes has no room; null where it has. */
   whyFull(caller: string, bytes: number): "all" | "caller" | null {
     if (bytes <= this.#bounds.perRun) return null
     return this.#over(caller, bytes)

@@ -27,7 +27,7 @@ export class StoredShare {
     this.most = most
   }
 
-  /** Whether the caller has no room for a run that begins with so many bytes. Null: nothing has to be asked, and there is room. */
+  /** Whether the caller has no room for a run that begins with this many bytes. Null: there is room, without asking the store. */
   isFull(caller: string, bytes: number): Promise<boolean> | null {
     if (this.most === Number.POSITIVE_INFINITY) return null
     const known = this.#known.get(caller)

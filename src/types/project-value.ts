@@ -38,7 +38,7 @@ interface Projected {
 class Projection {
   readonly #types: TypeTable
   readonly #fitting: Fitting
-  /** What is known of values that are tried on several members: else each level would multiply the work of the one below. */
+  /** Results of values that are tried on several members: otherwise each level would multiply the work of the one below. */
   readonly #known = new Map<JsonValue, Map<Type, Projected>>()
   #trials = 0
   #left = mostTrials

@@ -12,7 +12,7 @@ interface Detail {
   readonly items: number
 }
 
-/** What is being written. Every part takes a character at least, so more parts than characters need no writing. */
+/** A text that is being written. Every part takes a character at least, so more parts than characters need no writing. */
 interface Text extends Detail {
   parts: number
 }

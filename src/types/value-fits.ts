@@ -24,7 +24,7 @@ export class Fitting {
   #known: Map<object, Map<Type, boolean>> | undefined
   /** How many unions, each inside the one before, are just trying one member after the other. */
   #trials = 0
-  /** What is left of the work on unions. Below zero, nothing fits any more. */
+  /** The work on unions that is still allowed. Below zero, nothing fits any more. */
   readonly #steps = { left: mostTrials }
 
   constructor(types: TypeTable) {

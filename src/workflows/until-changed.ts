@@ -1,7 +1,7 @@
 import type { ServerSecrets } from "./server-secrets.ts"
 import type { WorkflowFolder } from "./workflow-folder.ts"
 
-/** What is made of the folder's workflows and of the server's secrets: made when it is asked for, and kept until one of them changes. */
+/** Remembers what `make` makes of the folder's workflows and of the server's secrets, until one of them changes. */
 export function untilChanged<T>(folder: WorkflowFolder, secrets: ServerSecrets, make: () => T): () => T {
   let kept: { readonly value: T; readonly version: number } | null = null
   folder.onChange(() => (kept = null))

@@ -209,7 +209,7 @@ export class WorkflowFolder {
   async #lookAtChanged(): Promise<void> {
     const now = performance.now()
     for (const [name, { file, since }] of this.#sightings) {
-      // What is missing, or another file by now, is seen by a look at the whole folder.
+      // A file that is missing, or that is another file now, needs a scan of the whole folder.
       if (file === null || (await currentStamp(file.path)) !== file.stamp) return this.#rescan()
       if (now - since >= quietMs && this.#stamps.get(name) !== file.stamp) await this.#take(file, "quiet")
     }

@@ -150,7 +150,7 @@ describe("graph, timeline and details", together, () => {
       await group.filter({ hasText: /done 40\/40/ }).waitFor()
       await page.reload()
       await group.filter({ hasText: /done 40\/40/ }).waitFor()
-      // What is selected elsewhere is shown by its group; what is searched for is uncovered.
+      // A node that is selected elsewhere is shown by its group; a search opens the group.
       await page.getByRole("treeitem", { name: new RegExp(`^agent\\.${name(1)} `) }).click()
       await page.locator(".kind-group.has-selected").waitFor()
       await page.getByRole("searchbox", { name: "Find a step" }).fill(name(7))

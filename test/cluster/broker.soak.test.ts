@@ -18,7 +18,7 @@ import { startNats, type NatsCluster } from "../support/nats-server.ts"
 import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
 import { within } from "../support/within.ts"
 
-// Who may connect, what is made in the broker, and what the store says when something there is not as it should be.
+// Connections that the broker accepts, what the store makes in it, and what the store says when something there is wrong.
 
 async function works(url: string, proofs: Partial<typeof noProofs | Record<string, unknown>> = {}): Promise<void> {
   const store = await natsStores(url, systemClock)({ proofs: { ...noProofs, ...proofs } })

@@ -44,11 +44,11 @@ export async function runScene(past: readonly LogEvent[] = []): Promise<SceneOut
     response.writeHead(200, { "content-type": "application/json" })
     response.end(JSON.stringify(answerTo(body)))
   })
-  const door = createEgress({ policy: { kind: "private" } })
-  const egress: typeof door = {
-    ...door,
+  const real = createEgress({ policy: { kind: "private" } })
+  const egress: typeof real = {
+    ...real,
     request: (request) =>
-      door.request({ ...request, url: request.url.replace(new URL(endpoint).origin, server.origin) }),
+      real.request({ ...request, url: request.url.replace(new URL(endpoint).origin, server.origin) }),
   }
   const store = new Recording(systemClock)
   const tools = new InProcessTools(served)
@@ -62,7 +62,7 @@ export async function runScene(past: readonly LogEvent[] = []): Promise<SceneOut
     if (bugs.length > 0) throw bugs[0]
     return { asked, toolCalls: tools.calls.length, events: store.events, appends: store.appends }
   } finally {
-    await door.close()
+    await real.close()
     await server.close()
   }
 }

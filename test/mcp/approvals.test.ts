@@ -8,7 +8,7 @@ import { errorOf, resultOf } from "../support/run-plan.ts"
 import { hosting } from "../support/run-source.ts"
 import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
 
-// What is approved is what is sent: against a real server over HTTP that may publish something else from one moment to the next.
+// The approved call is the one that is sent: against a real server over HTTP that may publish something else from one moment to the next.
 
 const cleanUp: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -172,7 +172,7 @@ test("every source as it stands, and cut off at every line", () => {
 
 // ---------------------------------------------------------------------------------------------- order, and names
 
-/** What is said, without the places. */
+/** The messages, without their places. */
 function said({ diagnostics }: Compiled): string[] {
   return diagnostics.map(({ code, path, message, hint }) => `${code} ${path} ${message} ${hint ?? ""}`).toSorted()
 }

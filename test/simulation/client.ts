@@ -43,7 +43,7 @@ export class Client {
   readonly events: LogEvent[] = []
   /** All run ids that it was ever given: with a key there is one. */
   readonly ids = new Set<string>()
-  /** What is wrong with what it saw. */
+  /** Problems of what it saw. */
   readonly problems: string[] = []
   readonly #world: World
   readonly #service: () => SimulatedService | null

@@ -10,7 +10,7 @@ interface Files {
   readonly log: Buffer
 }
 
-/** What is on the disk now. No write may be under way. */
+/** The files as they are on the disk now. No write may be in progress. */
 export function filesOf(path: string): Files {
   return { database: readFileSync(path), log: readFileSync(`${path}-wal`) }
 }

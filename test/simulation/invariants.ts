@@ -36,7 +36,7 @@ export interface StoreBook {
   readonly punctual: boolean
 }
 
-/** What is wrong with a history; nothing, as a rule. */
+/** The invariants that a history violates; none, as a rule. */
 export async function violations(
   store: RunStore,
   clients: readonly Client[],

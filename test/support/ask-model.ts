@@ -21,7 +21,7 @@ export interface Retry {
   readonly delay_ms: number
 }
 
-/** A model client on a real egress door, whose waits are written down instead of waited for. */
+/** A model client on real egress that writes its waits down instead of waiting. */
 export interface AskModel {
   readonly client: ModelClient
   readonly retries: Retry[]

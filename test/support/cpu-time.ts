@@ -9,7 +9,7 @@ export function cpuTime(): number {
 // What a piece of work needs, it needs at every try. What the garbage collector, the compiler of V8 and a busy machine add differs from
 // try to try: so the least of several tries is what counts.
 
-/** Fails if the work takes more than so many milliseconds of CPU at each of five tries. Limits are far above what it takes. */
+/** Fails if the work takes more than this many milliseconds of CPU at each of five tries. Limits are far above what it takes. */
 export async function assertCpuBelow(limit: number, work: () => unknown): Promise<void> {
   const least = await leastCpu(work, limit)
   assert.ok(least < limit, `${least.toFixed(1)} ms of CPU, and ${limit} ms are allowed`)

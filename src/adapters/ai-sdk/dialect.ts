@@ -5,7 +5,7 @@ import type { Backend, ModelRequest } from "../../ports/model.ts"
 import type { Ask } from "../model-turn/model-api.ts"
 import type { Rung } from "../model-turn/output-format.ts"
 
-/** A `fetch` that leads to the egress door. */
+/** A `fetch` that sends through egress. */
 export type Fetch = typeof globalThis.fetch
 
 /** One of the APIs that a package of the AI SDK speaks, and what we do around the package. */

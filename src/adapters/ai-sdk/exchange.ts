@@ -45,14 +45,14 @@ const mostValues = 50_000
 
 /** Fields of choices that no package reads: log probabilities, which a workflow can ask for with `extra`. */
 const unread = ["logprobs", "logprobsResult"]
-/** With them an answer may have so many times the bytes. */
+/** With them an answer may have this many times the bytes. */
 const withUnread = 4
 
 /** Bytes of a stream that are read before others have their turn: hundreds of small events. */
 const bytesPerTurn = 16 * 1024
 
 /**
- * One HTTP exchange between a package and the egress door. Address, headers and the rest of the body are ours; failures are
+ * One HTTP exchange between a package and egress. Address, headers and the rest of the body are ours; failures are
  * kept here, because packages wrap or swallow what their `fetch` throws.
  */
 export class Exchange {

@@ -529,7 +529,7 @@ test("a server that closes idle connections costs no failed call", async (t) => 
   }
 })
 
-test("closing the door ends what is under way", async (t) => {
+test("closing egress ends open requests", async (t) => {
   const server = await serve(t, () => {})
   const egress = open(t)
   const result = reasonOf(egress.request(get(server.origin)))

@@ -7,7 +7,7 @@ type Send = (request: EgressRequest, redirect: Redirects) => Promise<EgressRespo
 
 const neverAborted = new AbortController().signal
 
-/** Gives the egress door the shape of `fetch`. It rejects with the door's own errors, which say more than a `TypeError`. */
+/** Egress as a `fetch`. It rejects with the errors of egress, which say more than a `TypeError`. */
 export function toFetch(send: Send): Egress["fetch"] {
   return async (url, init = {}, { body_stays = false, ...limits } = {}, gate = openGate) => {
     const headers = new Headers(init.headers)
@@ -48,9 +48,7 @@ function readBody(body: NonNullable<RequestInit["body"]> | null, headers: Header
   }
   if (body instanceof Uint8Array) return body
   if (body instanceof ArrayBuffer) return new Uint8Array(body)
-  throw new TypeError(
-    "A body sent through the egress door is text, bytes or form parameters: a redirect may have to repeat it",
-  )
+  throw new TypeError("A body sent through egress is text, bytes or form parameters: a redirect may have to repeat it")
 }
 
 function streamOf(response: EgressResponse): ReadableStream<Uint8Array> {

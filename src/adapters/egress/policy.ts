@@ -62,7 +62,7 @@ export function parseEgressPolicy(text: string): PolicyOutcome {
   return { ok: true, policy: { kind: "hosts", hosts } }
 }
 
-/** Words that are meant as a policy, and would else count as the name of a host. */
+/** Words that people write for a policy, and that would otherwise be read as the name of a host. */
 const notHosts = new Set([
   "all",
   "any",

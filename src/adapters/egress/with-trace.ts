@@ -33,7 +33,7 @@ export function takesTrace(targets: TraceTargets, address: string | URL): boolea
 }
 
 /**
- * The same door; requests to backends that may have them get the headers of a trace. Headers that a workflow sets itself win. A
+ * The same egress, which adds the headers of a trace to requests to the backends that may have them. Headers that a workflow sets itself win. A
  * redirect to another origin loses them, as it loses all others.
  */
 export function withTrace(

@@ -3,7 +3,7 @@ import { withoutHidden } from "../../base/visible-text.ts"
 
 // What a server says of itself reaches models, logs and terminals: nothing in it may steer them, or be hidden in it.
 
-/** Text of several lines, without what cannot be seen, of at most so many characters. */
+/** Text of several lines, without invisible characters, cut to this length. */
 export function cleanText(text: string, most: number): string {
   return cutText(withoutHidden(text).trim(), most)
 }

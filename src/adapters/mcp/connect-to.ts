@@ -141,7 +141,7 @@ async function attempt(
     signal.removeEventListener("abort", onAbort)
   }
   const discover = client.getDiscoverResult()
-  // What is taken for granted keeps its term: a server that is asked all the time may be upgraded too.
+  // A known way is not renewed by use: a server that is called all the time may be upgraded too.
   if (wayTo(known) === null) {
     rememberWay(known, kind, discover === undefined ? { kind: "legacy" } : { kind: "modern", discover })
   }

@@ -90,7 +90,7 @@ export class HttpTransport implements Transport {
     this.#options = options
     this.hasPerRequestStream = kind === "streamable"
     const fetch: FetchLike = (to, init) => this.#fetch(to, init ?? {})
-    // The door judges every redirect and keeps credentials within their origin.
+    // Egress judges every redirect and keeps credentials within their origin.
     const common = { fetch, requestInit: { headers: { ...headers } }, redirectPolicy: "follow" as const }
     this.#inner =
       kind === "sse"

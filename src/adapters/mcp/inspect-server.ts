@@ -97,8 +97,8 @@ export async function inspectServer(
   } catch (error) {
     throw explainFailure(error, server)
   } finally {
-    const { farewell } = await connection.close()
-    await farewell
+    const { sessionEnd } = await connection.close()
+    await sessionEnd
   }
 }
 

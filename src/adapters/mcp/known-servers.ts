@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { isDeeper } from "./is-deeper.ts"
 
-/** What is remembered of a server, as one set of credentials sees it, from one run to the next. */
+/** Facts about a server, as one set of credentials sees it, that outlive a run. */
 export interface KnownServer {
   /** How it was reached last, and until when that is taken for granted. */
   way: { readonly kind: "streamable" | "sse"; readonly prior: PriorDiscovery; readonly until: number } | null

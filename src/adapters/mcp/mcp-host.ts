@@ -37,14 +37,14 @@ import { ValidationBudget } from "./validation-budget.ts"
 
 export interface McpHostOptions {
   readonly egress: Egress
-  /** What `endpoint: "demo"` means, and a door that leads there and nowhere else; null where it is switched off. */
+  /** What `endpoint: "demo"` means, and an egress that reaches it and nothing else; null where it is switched off. */
   readonly demo?: { readonly endpoint: string; readonly egress: Egress } | null
   /** Of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits?: Partial<McpLimits>
   /** Goes along in `_meta` with every request of a run to this address: the trace that it belongs to. */
   readonly meta?: (run_id: string, endpoint: string) => JsonObject
-  /** The door for one run's calls, which adds the headers of its trace. */
+  /** Egress for one run's calls, which adds the headers of its trace. */
   readonly traced?: (egress: Egress, run_id: string) => Egress
 }
 
@@ -60,7 +60,7 @@ export const usualMcpLimits: McpLimits = {
 export class McpHost implements ToolHost {
   readonly #options: McpHostOptions
   readonly #known = new KnownServers()
-  readonly #farewells = new Set<Promise<void>>()
+  readonly #sessionEnds = new Set<Promise<void>>()
 
   constructor(options: McpHostOptions) {
     this.#options = options
@@ -76,7 +76,7 @@ export class McpHost implements ToolHost {
       request.servers
         .filter(({ name }) => imported.has(name))
         .map((server) => this.#connection(server, request.run_id, watch.gate)),
-      (farewell) => this.#sayFarewell(farewell),
+      (sessionEnd) => this.#waitForSessionEnd(sessionEnd),
     )
     try {
       await session.open(watch)
@@ -89,12 +89,12 @@ export class McpHost implements ToolHost {
 
   /** Waits until the servers' sessions are closed. */
   async close(): Promise<void> {
-    await Promise.all(this.#farewells)
+    await Promise.all(this.#sessionEnds)
   }
 
   #connection(wanted: ToolServer, run_id: string, gate: Gate): OpenServer {
     const { version, limits, meta = () => ({}) } = this.#options
-    const { server, egress } = this.#whither(wanted, run_id)
+    const { server, egress } = this.#serverAndEgress(wanted, run_id)
     const stale = new Set<string>()
     const known = this.#known.of(server)
     const connection = new ServerConnection(server, {
@@ -117,17 +117,17 @@ export class McpHost implements ToolHost {
     return { connection, stale, forget, definitions: new Map(), refreshing: null }
   }
 
-  /** The server that is meant, and the door that leads to it. */
-  #whither(server: ToolServer, run_id: string): { readonly server: ToolServer; readonly egress: Egress } {
+  /** The MCP server, and the egress for calls to it. */
+  #serverAndEgress(server: ToolServer, run_id: string): { readonly server: ToolServer; readonly egress: Egress } {
     const { egress, demo = null, traced } = this.#options
     if (server.endpoint !== "demo") return { server, egress: traced?.(egress, run_id) ?? egress }
     if (demo === null) throw failure("tool_error", `mcp.${server.name}`, "The demo is switched off (WIRE_DEMO).")
     return { server: { ...server, endpoint: demo.endpoint }, egress: demo.egress }
   }
 
-  #sayFarewell(farewell: Promise<void>): void {
-    this.#farewells.add(farewell)
-    void farewell.finally(() => this.#farewells.delete(farewell))
+  #waitForSessionEnd(sessionEnd: Promise<void>): void {
+    this.#sessionEnds.add(sessionEnd)
+    void sessionEnd.finally(() => this.#sessionEnds.delete(sessionEnd))
   }
 }
 
@@ -154,18 +154,18 @@ class McpSession implements HostSession {
   readonly #tools: ReadonlyMap<string, ImportedTool>
   readonly #servers: ReadonlyMap<string, OpenServer>
   readonly #imports: Readonly<Record<"tool" | "resource" | "prompt", ReadonlyMap<string, Imported>>>
-  readonly #farewell: (farewell: Promise<void>) => void
+  readonly #onSessionEnd: (sessionEnd: Promise<void>) => void
   readonly #budgets: ToolBudgets = {
     lookUp: new StepBudget(mostLookUpSteps),
     validation: new ValidationBudget(),
   }
 
-  constructor(request: HostRequest, servers: readonly OpenServer[], farewell: (farewell: Promise<void>) => void) {
+  constructor(request: HostRequest, servers: readonly OpenServer[], onSessionEnd: (sessionEnd: Promise<void>) => void) {
     this.#request = request
     this.#servers = new Map(servers.map((server) => [server.connection.server.name, server]))
     this.#tools = byName(request.tools)
     this.#imports = { tool: this.#tools, resource: byName(request.resources), prompt: byName(request.prompts) }
-    this.#farewell = farewell
+    this.#onSessionEnd = onSessionEnd
   }
 
   /** All servers side by side. */
@@ -250,8 +250,8 @@ class McpSession implements HostSession {
   async close(): Promise<void> {
     await Promise.all(
       [...this.#servers.values()].map(async ({ connection }) => {
-        const { farewell } = await connection.close()
-        this.#farewell(farewell)
+        const { sessionEnd } = await connection.close()
+        this.#onSessionEnd(sessionEnd)
       }),
     )
   }

@@ -80,7 +80,7 @@ class Validation {
   fits(schema: JsonValue | undefined, value: JsonValue, at: Place | null, depth: number, above: Seen | null): boolean {
     this.#steps.enter(depth)
     if (schema === false) return this.#wrong(at, "is not allowed")
-    // What is not a schema demands nothing.
+    // A value that is not a schema demands nothing.
     if (!isJsonObject(schema)) return true
     const seen: Seen | null = this.#tracks ? { names: new Set(), items: new Set() } : null
     const next = depth + 1

@@ -138,17 +138,17 @@ export class ServerConnection {
     )
   }
 
-  /** Nothing is open when it resolves, save the farewell to the server, which `farewell` waits for. */
-  async close(): Promise<{ readonly farewell: Promise<void> }> {
+  /** When it resolves nothing is open but the request that ends the session, which `sessionEnd` waits for. */
+  async close(): Promise<{ readonly sessionEnd: Promise<void> }> {
     const live = this.#live
     this.#live = null
     for (const { client } of this.#retired) await client.close()
-    if (live === null) return { farewell: Promise.resolve() }
+    if (live === null) return { sessionEnd: Promise.resolve() }
     const { sessionId } = live.transport
     const protocol = live.client.getNegotiatedProtocolVersion() ?? ""
     await live.client.close()
     await live.transport.settled()
-    return { farewell: sessionId === undefined ? Promise.resolve() : this.#endSession(sessionId, protocol) }
+    return { sessionEnd: sessionId === undefined ? Promise.resolve() : this.#endSession(sessionId, protocol) }
   }
 
   async #endSession(sessionId: string, protocol: string): Promise<void> {

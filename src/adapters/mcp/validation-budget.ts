@@ -10,7 +10,7 @@ const spareSteps = 1_000_000
 
 /**
  * The steps that a run may spend on validation against the schemas of its servers. What grows with the values is free, up to a
- * limit; what a schema makes it cost beyond that comes out of one purse, so that many calls cannot do what one may not.
+ * limit; beyond that all calls share one budget, so that many calls cannot take more than one.
  */
 export class ValidationBudget {
   #spare = spareSteps

@@ -245,7 +245,7 @@ export class Caller {
     return this.fail(failed.timeout ? "timeout" : "provider_error", [{ path, message }])
   }
 
-  /** What the egress door refused, with the place and the calls so far; a bug stays as it is. */
+  /** An error of egress, with the place and the calls so far; a bug stays as it is. */
   #withCalls(error: unknown): unknown {
     if (!(error instanceof RunFailure)) return error
     const { path } = this.#parts.request

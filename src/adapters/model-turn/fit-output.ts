@@ -12,7 +12,7 @@ export type Fit =
   | { readonly fits: true; readonly output: JsonObject }
   | {
       readonly fits: false
-      /** What is wrong, for the model to fix, with what was found. */
+      /** The problems, for the model to fix, with the values that were found. */
       readonly problems: readonly string[]
       /** The same for the caller, who may not see the answer. */
       readonly issues: readonly [ErrorIssue, ...ErrorIssue[]]

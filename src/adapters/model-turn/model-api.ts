@@ -64,7 +64,7 @@ export interface Built {
   estimate(): number
   /** The parts of it that the backend may refuse. */
   readonly sent: Sent
-  /** Rejects with an `UpstreamFailure`, or with what the egress door throws. */
+  /** Rejects with an `UpstreamFailure`, or with what egress throws. */
   send(call: Call): Promise<Answer>
 }
 

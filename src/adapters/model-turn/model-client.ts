@@ -13,10 +13,10 @@ export interface ModelClientOptions {
   readonly egress: Egress
   readonly clock: Clock
   readonly chance: Chance
-  /** What `endpoint: "demo"` means, and a door that leads there and nowhere else; null where it is switched off. */
+  /** What `endpoint: "demo"` means, and an egress that reaches it and nothing else; null where it is switched off. */
   readonly demo: { readonly endpoint: string; readonly egress: Egress } | null
   readonly limits?: Partial<EgressLimits>
-  /** The door for one run's calls, which adds the headers of its trace. */
+  /** Egress for one run's calls, which adds the headers of its trace. */
   readonly traced?: (egress: Egress, run_id: string) => Egress
   /** Loads an API when a workflow first needs it. */
   readonly api: (name: ApiName) => ModelApi | Promise<ModelApi>

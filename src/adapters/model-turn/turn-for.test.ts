@@ -6,7 +6,7 @@ import type { Egress } from "../../ports/egress.ts"
 import { userText } from "../../log/messages.ts"
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 
-/** A door behind which every answer is there at once. */
+/** An egress whose answers arrive immediately. */
 function answersAtOnce(text: string): Egress {
   const answer = {
     status: 200,
@@ -70,12 +70,12 @@ test("of many large requests that begin at once, each is written in a turn of th
   let turn = 0
   const next = (): void => void (turn++, (ticker = setImmediate(next)))
   let ticker = setImmediate(next)
-  const door = answersAtOnce(body)
+  const inner = answersAtOnce(body)
   const egress: Egress = {
-    ...door,
+    ...inner,
     request: (...args) => {
       sent.push(turn)
-      return door.request(...args)
+      return inner.request(...args)
     },
   }
   const model = askModel(t, { egress })

@@ -63,7 +63,7 @@ interface PendingContract {
 export class Turn {
   readonly #request: ModelRequest
   readonly #watch: ModelWatch
-  /** What is known of the backend for this turn, and what later turns will know. */
+  /** Quirks of the backend that this turn knows, and those that later turns will know. */
   readonly #quirks: BackendQuirks
   readonly #knownQuirks: BackendQuirks
   /** Changes that only words of an error suggested: later turns know of them once the backend has accepted a request. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { WithoutFields } from "./without-fields.ts"
 
-/** What is left of a text that comes in pieces of so many bytes. */
+/** The filtered text of one that comes in pieces of this many bytes. */
 function left(text: string, size: number): string {
   const filter = new WithoutFields(["logprobs", "logprobsResult"])
   const bytes = Buffer.from(text)

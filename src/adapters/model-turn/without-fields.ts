@@ -35,7 +35,7 @@ export class WithoutFields {
     this.#names = names.map((name) => Buffer.from(name))
   }
 
-  /** What is left of the next piece. */
+  /** Filters the next piece. */
   take(piece: Uint8Array): Uint8Array {
     const kept: Uint8Array[] = []
     let from = this.#depth < 0 ? 0 : piece.length

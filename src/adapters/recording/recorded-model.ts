@@ -29,7 +29,7 @@ export function recordedModel(model: ModelClient, run: RecordedRun): ModelClient
   }
 }
 
-/** What is asked: nothing of where, as whom, or how often it is tried. */
+/** The question, without its address, its credentials and how often it is tried. */
 function factsOf(request: ModelRequest): JsonObject {
   const {
     timeout_seconds: _t,

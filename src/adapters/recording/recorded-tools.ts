@@ -120,7 +120,7 @@ class RecordedSession implements HostSession {
       if (found !== null) this.prompts.set(imported.name, found as object as HostedPrompt)
     }
     if (this.#real !== null) {
-      // What is wrong with the imports is said by the server's own answer.
+      // The server's own answer has the problems of the imports.
       const { problems } = await this.#real
       if (problems.length > 0) this.problems.splice(0, this.problems.length, ...problems)
       return

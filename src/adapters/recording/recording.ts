@@ -73,7 +73,7 @@ export class Recording {
     }
   }
 
-  /** What is in it now. `used`: only what was asked for since it was opened. */
+  /** All exchanges that it has now. `used`: only those that were asked for since it was opened. */
   exchanges(which: "all" | "used"): Exchanges {
     const kept: Record<string, Exchange> = {}
     for (const [key, { request, answers }] of this.#exchanges) {

@@ -27,7 +27,7 @@ const largestError = 64 * 1024
 /** After the terminal event the rest (`[DONE]`) is awaited for so long, for the connection's sake. */
 const restWithinMs = 100
 
-/** One call of the backend: a whole answer, or an `UpstreamFailure`, or what the egress door throws. */
+/** One call of the backend: a whole answer, or an `UpstreamFailure`, or what egress throws. */
 export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, now: () => number): Promise<Answer> {
   const response = await egress.request({
     url: call.url,

@@ -126,7 +126,7 @@ export function createVault(masterKey: Uint8Array, old: Uint8Array | null = null
 
 const aboutDigestKey = "digest key"
 
-/** What is derived from one master key. */
+/** The keys that are derived from one master key. */
 class KeyRing {
   readonly mark: Uint8Array
   readonly wrapping: MasterSealer

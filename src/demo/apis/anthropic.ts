@@ -84,7 +84,7 @@ function names(path: string): string {
     .replace(/^text\.format/, "output_config.format")
 }
 
-/** What is wrong with the fields that have no like in `/responses`. */
+/** Checks the fields that `/responses` does not have. */
 function problemIn({ system, tool_choice, output_config, messages }: JsonObject): string | null {
   if (isGiven(system) && typeof system !== "string" && !isBlocks(system))
     return "system: Input should be a valid string"

@@ -134,7 +134,7 @@ function nameOf(path: string, functions: readonly Declared[]): string {
     .replace(/^text\.format\.schema/, "generation_config.response_schema")
 }
 
-/** What is wrong with the fields that have no like in `/responses`. */
+/** Checks the fields that `/responses` does not have. */
 function problemIn({ systemInstruction, generationConfig, tools, toolConfig, contents }: JsonObject): string | null {
   if (isGiven(systemInstruction) && !isJsonObject(systemInstruction)) return "system_instruction is not an object"
   if (isGiven(generationConfig) && !isJsonObject(generationConfig)) return "generation_config is not an object"

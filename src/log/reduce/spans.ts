@@ -122,7 +122,7 @@ export function modelCalls(
   last: "completed" | "failed" = "completed",
 ): void {
   const parents = childOf(state, agent, iteration)
-  // What is known of an iteration is complete now: without this, a long loop would keep ten thousand names.
+  // Nothing more is added to this iteration: without this, a long loop would keep ten thousand names.
   if (iteration !== undefined) delete state.index.spans[agentKey(agent, iteration)]
   for (const [position, call] of calls.entries()) {
     const start = Date.parse(call.started_at)

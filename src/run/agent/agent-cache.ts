@@ -38,7 +38,7 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
     running,
     (async () => {
       try {
-        // What is learned after the run was lost to another process is dropped.
+        // Drops an answer that arrives after another process has taken the run.
         await pass(running.gate)
       } catch {
         return

@@ -36,7 +36,7 @@ export interface RenderedModel {
   readonly settings: CallSettings
 }
 
-/** What is sent to the model, and the hash of everything that decides its answer. */
+/** The messages to the model, and the hash of everything that decides its answer. */
 export interface Asked {
   readonly messages: readonly Message[]
   /** The history that it continues. */

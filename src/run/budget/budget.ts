@@ -173,7 +173,7 @@ function account(limits: LimitSet, used: Used): Account {
   return { limits, used: { ...used }, tokens: 0, cost: 0n, open: 0 }
 }
 
-/** What is left of an account for one more call. */
+/** The rest of an account that one more call may use. */
 function left({ limits, used, tokens, cost }: Account): Record<"tokens" | "model_calls" | "tool_calls", number> & {
   cost: Money | null
 } {

@@ -140,7 +140,7 @@ export class RunLog {
     if (this.#stored !== undefined && !(await this.#stored.hasRoom(storedBytes))) throw this.#tooMuchStored()
   }
 
-  /** What is stored of a question: not what earlier ones have shown. */
+  /** The bytes that a question adds to the store: parts that earlier ones have shown are not stored again. */
   #questionBytes(event: LogEvent): number {
     this.#shared ??= new SharedParts()
     return this.#shared.bytesOf(event.id, event.data)

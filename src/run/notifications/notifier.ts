@@ -99,7 +99,7 @@ export class Notifier {
       const now = clock.now()
       const { taken, next_due } = await store.takeNotices(room, holdMs, limit)
       for (const notice of taken) this.#begin(notice)
-      // What is due and was not taken waits for a place at its receiver.
+      // A notice that is due and was not taken waits for a place at its receiver.
       if (taken.length === room || next_due === null || next_due <= now) return lookMs
       return Math.min(Math.max(next_due - clock.now(), 0), lookMs)
     } catch (error) {

@@ -46,7 +46,7 @@ export async function answerQuestion(
   }
   const { plan } = compiled
   const answer = kind === "approval" ? withNote(given.answer) : given.answer
-  // What is stored is what enters the run: without the run's secrets.
+  // Stores the answer as it enters the run: without the run's secrets.
   const { redact } = redactor(secretsOfRun(plan, request, parts.serverSecrets))
   const stored = redact(answer)
   const known = settled(question, stored)

@@ -8,7 +8,7 @@ import type { SecretText } from "../../ports/secret-texts.ts"
 import { secretTexts } from "../../ports/secret-texts.ts"
 
 /**
- * Replaces secrets in whatever enters a run. It is called once, at the door: before validation, log, cache or another
+ * Replaces secrets in whatever enters a run. It is called once, on entry: before validation, log, cache or another
  * model see the value.
  */
 export interface Redactor {

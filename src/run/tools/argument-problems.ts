@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { Bound } from "./bind.ts"
 import type { HostedTool } from "../../ports/tools.ts"
 
-/** What is wrong with the arguments of a call, by the server's schema. A sentence about a secret does not quote it. */
+/** Checks the arguments of a call against the server's schema. A sentence about a secret does not quote it. */
 export function argumentProblems(hosted: HostedTool, own: JsonObject, bound: Bound): string[] {
   return hosted.checkArguments(hosted.fit({ ...own, ...bound.values })).map(({ path, message }) => {
     const [key = ""] = path.split(/[.[]/)

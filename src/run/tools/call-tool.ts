@@ -150,7 +150,7 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
   const { approval, tool, values, shownValues, about, path, past } = call
   if (approval === null) return null
   const { plan, hosted, host } = toolOf(running, tool)
-  // What is shown has the fields that are sent and no others.
+  // Shows the fields that are sent and no others.
   const shownAs = Object.fromEntries(Object.keys(values).map((name) => [name, shownValues[name] ?? null]))
   return new CallApproval(running, {
     tool,

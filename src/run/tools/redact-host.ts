@@ -1,7 +1,7 @@
 import type { HostedTool, HostSession } from "../../ports/tools.ts"
 import type { Redactor } from "../secrets/redact.ts"
 
-/** What servers publish enters a run, too, and goes to its models: secrets in it are replaced at the door. */
+/** What servers publish enters a run, too, and goes to its models: secrets in it are replaced on entry. */
 export function redactHost(host: HostSession, redactor: Redactor): HostSession {
   const { redact, redactLong } = redactor
   return {

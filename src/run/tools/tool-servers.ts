@@ -119,7 +119,7 @@ interface Place {
 /** More than these are not useful. */
 const mostIssues = 1000
 
-/** What is wrong with the bindings of places: missing, unknown and mistyped arguments. */
+/** Problems of bindings: missing, unknown and mistyped arguments. */
 class BindingIssues {
   readonly #running: RunContext
   readonly #host: HostSession

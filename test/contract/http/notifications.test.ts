@@ -287,7 +287,7 @@ describe("notifications to a private address under a public policy", async () =>
   after(() => receiver.close())
   const service = await startService({ NOTIFY_ORIGINS: receiver.origin, NOTIFY_SECRET: secret, EGRESS: "public" })
 
-  it("do not pass the egress door", async () => {
+  it("are refused by egress", async () => {
     const url = receiver.on("/inside", answer(200))
     const body = { workflow_source: hello, input: ada, options: { notify: { url } } }
     const response = await service.post("/execute", body)

@@ -57,7 +57,7 @@ agent last {
 output { message: agent.last.message }
 `
 
-/** One connection, cut after so many bytes of its body (null: read to its end). */
+/** One connection, cut after this many bytes of its body (null: read to its end). */
 interface Connection {
   readonly run_id: string
   readonly status: number

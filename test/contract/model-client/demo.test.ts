@@ -17,7 +17,7 @@ import { record, string } from "../../support/build-types.ts"
 const reply = { name: "reply", type: record({ message: string }), types: {} }
 const greeting = { message: "Hello, Ada." }
 
-/** As the service sets it up: a door that leads to the demo model alone, and none of the kind for anything else. */
+/** As the service sets it up: one egress reaches the demo model and nothing else, the other does not reach it. */
 async function start(t: TestContext, options: DemoOptions = {}): Promise<AskModel> {
   const server = await startDemoServer({ retry_after_seconds: 3, slowFirstMs: 30, slowTokenMs: 1, ...options })
   t.after(() => server.close())
@@ -144,7 +144,7 @@ for (const api of ["responses", "chat", "anthropic", "google"] as const) {
       assert.match(turn.kind === "text" ? turn.text : "", /monad[\s\S]*burrito[\s\S]*demo/)
     })
 
-    test("the door of the demo model leads nowhere else, and the demo is reached whatever the policy", async (t) => {
+    test("the egress of the demo model reaches nothing else, and reaches the demo whatever the policy", async (t) => {
       const model = await start(t)
       const failure = await model.refuse({ backend: { ...backend, endpoint: "http://127.0.0.1:1/v1" } })
       assert.equal(failure.error.kind, "blocked_destination")

@@ -508,7 +508,7 @@ for (const voice of voices) {
       assert.ok(missing.error.message.includes(` at ${origin}/`), missing.error.message)
     })
 
-    test("a forbidden destination is refused at the door", async (t) => {
+    test("egress refuses a forbidden destination", async (t) => {
       const backend = { api: voice.api, endpoint: "http://10.0.0.1/v1", api_key: null, headers: {} }
       const failure = await askModel(t, {}, { policy: { kind: "public" } }).refuse({ backend })
       assert.equal(failure.error.kind, "blocked_destination")

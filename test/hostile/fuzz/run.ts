@@ -4,7 +4,7 @@ import { fuzz } from "./fuzz.ts"
 import { targets } from "./targets.ts"
 
 // `npm run fuzz [-- COUNT [SEED [NAME]]]`: so many inputs in all, shared among the targets (or those whose name contains NAME).
-// What is found goes to `.cache/fuzz/`.
+// Findings go to `.cache/fuzz/`.
 
 const [count = "100000", seed = String(Date.now() % 1_000_000), name = ""] = process.argv.slice(2)
 const chosen = targets.filter((target) => target.name.includes(name))

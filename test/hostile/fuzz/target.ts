@@ -3,7 +3,7 @@ import type { Random } from "../../support/random.ts"
 /** Something that reads what strangers write. */
 export interface Target {
   readonly name: string
-  /** Makes an input of at most so many characters. */
+  /** Makes an input of at most this many characters. */
   readonly make: (random: Random, most: number) => string
   /** Pieces to change inputs with. */
   readonly tokens: readonly string[]
