@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { folderTable, picture } from "./docs-of-layers.ts"
 import { errorTable, eventTable, questionTable, reference, routeTable } from "./docs-of-http.ts"
+import { limitsOfAll } from "./docs-of-limits.ts"
 import { allSettings, firstSettings } from "./docs-of-settings.ts"
 import { root } from "./setup.mjs"
 
@@ -12,6 +13,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   "README.md": { settings: firstSettings },
   "docs/architecture.md": { layers: () => `${picture()}\n\n${folderTable()}` },
   "docs/settings.md": { settings: allSettings },
+  "docs/security.md": { limits: limitsOfAll },
   "docs/http.md": {
     routes: routeTable,
     events: eventTable,

@@ -22,6 +22,14 @@ import {
   type Schema,
   type Shape,
 } from "./schema.ts"
+import {
+  requestAllSecretsBytes,
+  requestIdempotencyKeyLength,
+  requestSecretBytes,
+  requestSecrets,
+  runCalls,
+  runTimeMs,
+} from "../base/limits.ts"
 
 const limit = (description: string) => optional(number({ exclusiveMinimum: 0, description }))
 
@@ -66,11 +74,15 @@ export const executeOptions = closed({
     integer({
       minimum: 1,
       maximum: 1000,
-      description: "Most model and tool calls of this run at a time; 16 unless given.",
+      description: `Most model and tool calls of this run at a time; ${runCalls} unless given.`,
     }),
   ),
   timeout_ms: maybe(
-    integer({ minimum: 1, maximum: 86_400_000, description: "Time for the whole run; ten minutes unless given." }),
+    integer({
+      minimum: 1,
+      maximum: 86_400_000,
+      description: `Time for the whole run; ${runTimeMs / 60_000} minutes unless given.`,
+    }),
   ),
   deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),
   notify: maybe(notifyOption),
@@ -98,8 +110,7 @@ export const requestFields = {
   input: maybe(anyObject({ description: "Must fit the workflow's `input` block exactly; `{}` unless given." })),
   secrets: maybe(
     anyObject({
-      description:
-        "Must fit the workflow's `secrets` block exactly; `{}` unless given. Never logged or echoed. At most 256 values, 16 KiB each, 64 KiB in all.",
+      description: `Must fit the workflow's \`secrets\` block exactly; \`{}\` unless given. Never logged or echoed. At most ${requestSecrets} values, ${requestSecretBytes / 1024} KiB each, ${requestAllSecretsBytes / 1024} KiB in all.`,
     }),
   ),
   options: maybe(executeOptions),
@@ -158,7 +169,7 @@ export const startsRun = {
   headers: {
     "Idempotency-Key": string({
       minLength: 1,
-      maxLength: 255,
+      maxLength: requestIdempotencyKeyLength,
       description: "A repeated request with the same key finds the first one's run.",
     }),
     Prefer: string({ description: "`respond-async`: 202 as soon as the run is stored. Only in JSON mode." }),

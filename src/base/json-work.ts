@@ -1,3 +1,5 @@
+import { mostJsonWork } from "./limits.ts"
+
 // How much work it is to read the values in a JSON text. It is counted before the text is parsed: three bytes of text (`{},`)
 // are an object that takes 50 times as long to make, check, copy and write as three characters.
 
@@ -24,9 +26,6 @@ const manyTexts = 1000
 const perNewText = 4
 /** Hashes of texts that were there before. Others may take the place of one: it counts again. */
 const rememberedHashes = 0x10000
-
-/** The most work that one text may be: about 100 ms. */
-export const mostJsonWork = 1_000_000
 
 const quote = 0x22
 const backslash = 0x5c
@@ -107,7 +106,7 @@ export class JsonWork {
 
   readonly #most: number
 
-  constructor(most = mostJsonWork) {
+  constructor(most: number = mostJsonWork) {
     this.#most = most
   }
 
@@ -227,7 +226,7 @@ function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
 }
 
 /** Whether a JSON text is more work than one may be. */
-export function isTooMuchJson(text: string, most = mostJsonWork): boolean {
+export function isTooMuchJson(text: string, most: number = mostJsonWork): boolean {
   // No value takes fewer than two characters, nor counts for more than that many keys.
   if (text.length < (2 * most) / perKeyOfMany) return false
   const counter = new JsonWork()

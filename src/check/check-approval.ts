@@ -5,9 +5,7 @@ import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
-
-/** The plan repeats an import's approver at each use: a long one would make a few lines fill the memory. */
-const longestApprover = 1000
+import { runApproverLength } from "../base/limits.ts"
 
 /** `approval { to: "finance", expires_seconds: 3_600 }` */
 export function checkApproval(
@@ -24,8 +22,8 @@ export function checkApproval(
   const place: Scope = { ...withoutSecrets(scope), path: `${path}.to`, place: "an approval" }
   infer(checking, to, place)
   mustFit(checking, to, stringType, place.path)
-  if (to.end - to.start > longestApprover) {
-    const message = `The name of the approver may have at most ${longestApprover} characters`
+  if (to.end - to.start > runApproverLength) {
+    const message = `The name of the approver may have at most ${runApproverLength} characters`
     checking.report("invalid-value", place.path, to, message, "Name a group.")
   }
 }

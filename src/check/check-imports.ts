@@ -11,6 +11,7 @@ import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
 import { requestScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
+import { sourceSharedBindings } from "../base/limits.ts"
 
 /** Tools, resources and prompts: their servers, declared types, bindings and limits. */
 export function checkImports(checking: CheckContext): void {
@@ -73,9 +74,6 @@ function checkImport(
   return symbol
 }
 
-/** More than this, and a few lines would make a plan that fills the memory. */
-const mostSharedBindings = 100_000
-
 /** `from mcp.server { … }` */
 function checkBatch(checking: CheckContext, declaration: Syntax.BatchDeclaration): void {
   const { source, body, keyword } = declaration
@@ -90,7 +88,7 @@ function checkBatch(checking: CheckContext, declaration: Syntax.BatchDeclaration
   const bindings = properties.get("bindings")
   const bound = checkBindings(checking, bindings, undefined, kind, scope, infer)
   checkApproval(checking, properties.get("approval"), requestScope(path, "an approval"), infer)
-  if (bindings !== undefined && bound.size * items.length > mostSharedBindings) {
+  if (bindings !== undefined && bound.size * items.length > sourceSharedBindings) {
     const message = `${items.length} imports share ${bound.size} bindings, which is more than a workflow can hold`
     checking.report("invalid-value", `${path}.bindings`, bindings.name, message, "Bind less, or in smaller batches.")
     return

@@ -20,6 +20,7 @@ import { suspiciousLiteral } from "./rules/suspicious-literal.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
 import { typeSize } from "../types/type-size.ts"
 import type { Field, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
+import { sourceArrayLength, sourceCopiedParts, sourceTypeLevels } from "../base/limits.ts"
 
 const builtIn: Readonly<Record<string, Type>> = {
   string: stringType,
@@ -51,9 +52,6 @@ const foreign: Readonly<Record<string, string>> = {
   date: "string",
   datetime: "string",
 }
-
-const mostCopiedParts = 200_000
-const deepestType = 200
 
 /** All schemas into the type table. Of two with one name the second is only looked at for its mistakes. */
 export function resolveSchemas(checking: CheckContext): void {
@@ -244,10 +242,10 @@ function copied(checking: CheckContext, type: Type, span: Span, path: string): T
   const { parts, depth } = typeSize(type)
   const before = checking.copiedParts
   checking.copiedParts += parts
-  if (depth <= deepestType && checking.copiedParts <= mostCopiedParts) return type
-  if (before <= mostCopiedParts) {
+  if (depth <= sourceTypeLevels && checking.copiedParts <= sourceCopiedParts) return type
+  if (before <= sourceCopiedParts) {
     const message =
-      depth > deepestType ? `This type is more than ${deepestType} levels deep` : "Too many types are copied"
+      depth > sourceTypeLevels ? `This type is more than ${sourceTypeLevels} levels deep` : "Too many types are copied"
     const hint = "Declare the type as a schema, and refer to that."
     checking.report("invalid-value", path, span, message, hint)
   }
@@ -283,8 +281,13 @@ function resolveArray(checking: CheckContext, node: Syntax.TypeNode & { kind: "a
   const element = resolveType(checking, node.element, path)
   if (node.length === undefined) return { kind: "array", element }
   const { value } = node.length
-  if (!Number.isInteger(value) || value < 0 || value > 10_000) {
-    checking.report("invalid-value", path, node.length, "The length of an array is a whole number from 0 to 10,000")
+  if (!Number.isInteger(value) || value < 0 || value > sourceArrayLength) {
+    checking.report(
+      "invalid-value",
+      path,
+      node.length,
+      `The length of an array is a whole number from 0 to ${sourceArrayLength.toLocaleString("en-US")}`,
+    )
     return { kind: "array", element }
   }
   return { kind: "array", element, length: value }

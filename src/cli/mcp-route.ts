@@ -9,7 +9,7 @@ import { ToolPages } from "../mcp-server/tool-pages.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { WireError } from "../log/events.ts"
 import type { Runs } from "../run/runs.ts"
-import { pageBytes } from "../server/list-page.ts"
+import { requestPageBytes } from "../base/limits.ts"
 import type { McpRoute } from "../server/route-dependencies.ts"
 import { KeptList } from "../workflows/kept-list.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
@@ -88,7 +88,7 @@ function listOf(offered: Offered): Promise<KeptList> {
   const items = function* () {
     for (const [name, workflow] of sorted) yield { name, value: listingOf(workflow) }
   }
-  return KeptList.of(items(), { pageBytes, write: (tools) => tools })
+  return KeptList.of(items(), { pageBytes: requestPageBytes, write: (tools) => tools })
 }
 
 function listingOf({ name, serving }: NamedWorkflow): ToolListing {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { Buffer } from "node:buffer"
 import { test } from "node:test"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { decodeSource, readSource } from "./read-source.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 function problemOf(bytes: Uint8Array): string | null {
   return decodeSource(bytes).problem
@@ -22,8 +22,8 @@ test("text that is not UTF-8 is reported by line and byte", () => {
 })
 
 test("the limit is the service's", () => {
-  assert.equal(problemOf(Buffer.alloc(maxSourceBytes, "a")), null)
-  assert.equal(problemOf(Buffer.alloc(maxSourceBytes + 1, "a")), "is too large: a workflow has at most 1 MiB")
+  assert.equal(problemOf(Buffer.alloc(sourceBytes, "a")), null)
+  assert.equal(problemOf(Buffer.alloc(sourceBytes + 1, "a")), "is too large: a workflow has at most 1 MiB")
 })
 
 test("a device without end is read up to the limit", { skip: process.platform === "win32" && "no /dev/zero" }, () => {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
 import { whyUnreadable } from "./file-errors.ts"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 export type SourceRead =
   | { readonly text: string; readonly problem: null; readonly version: FileVersion }
@@ -26,7 +26,7 @@ export function readSource(path: string): SourceRead {
   }
   try {
     const stat = fstatSync(file, { bigint: true })
-    const bytes = readUpTo(file, maxSourceBytes + 1)
+    const bytes = readUpTo(file, sourceBytes + 1)
     const decoded = decodeSource(bytes)
     if (decoded.text === null) return decoded
     const { dev: device, ino: inode, size, mtimeNs: changed } = stat
@@ -42,8 +42,8 @@ export function readSource(path: string): SourceRead {
 export function decodeSource(
   bytes: Uint8Array,
 ): { readonly text: string; readonly problem: null } | { readonly text: null; readonly problem: string } {
-  if (bytes.length > maxSourceBytes) {
-    return { text: null, problem: `is too large: a workflow has at most ${maxSourceBytes / 1024 / 1024} MiB` }
+  if (bytes.length > sourceBytes) {
+    return { text: null, problem: `is too large: a workflow has at most ${sourceBytes / 1024 / 1024} MiB` }
   }
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), problem: null }

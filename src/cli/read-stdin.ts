@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { decodeSource } from "./read-source.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 /** The source on standard input; reading stops where a source becomes too large. */
 export async function readStdin(): Promise<ReturnType<typeof decodeSource>> {
@@ -9,7 +9,7 @@ export async function readStdin(): Promise<ReturnType<typeof decodeSource>> {
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > maxSourceBytes) break
+    if (length > sourceBytes) break
   }
   return decodeSource(Buffer.concat(chunks))
 }

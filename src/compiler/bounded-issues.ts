@@ -2,15 +2,10 @@ import { cutText } from "../base/cut-text.ts"
 import type { Diagnostic, Issue } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
-
-/** More than these are not useful. */
-export const mostIssues = 1000
+import { sourceIssues, sourceIssuesLength } from "../base/limits.ts"
 
 /** A name can be as long as a source. */
 const longestText = 2000
-
-/** Characters of all texts of the issues of one answer. */
-const mostCharacters = 1024 * 1024
 
 /** The problems as answers show them: in source order and bounded, errors before warnings where not all have room. */
 export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]): Issue[] {
@@ -28,14 +23,14 @@ export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]):
       range,
     }
     characters += issue.path.length + issue.message.length + (issue.hint?.length ?? 0)
-    if (characters > mostCharacters) break
+    if (characters > sourceIssuesLength) break
     issues.push(issue)
   }
   return issues
 }
 
 function chosen(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
-  if (diagnostics.length <= mostIssues) return diagnostics
-  let warnings = mostIssues - Math.min(mostIssues, diagnostics.filter(isError).length)
-  return diagnostics.filter((found) => isError(found) || warnings-- > 0).slice(0, mostIssues)
+  if (diagnostics.length <= sourceIssues) return diagnostics
+  let warnings = sourceIssues - Math.min(sourceIssues, diagnostics.filter(isError).length)
+  return diagnostics.filter((found) => isError(found) || warnings-- > 0).slice(0, sourceIssues)
 }

@@ -11,15 +11,16 @@ import { fromPieces } from "./json-pieces.ts"
 import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
 import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
 import type { FromSourceThread } from "./source-thread.ts"
+import {
+  sourceCompileMegabytes,
+  sourceCompileMs,
+  sourceInOneTurn,
+  sourceWaiting,
+  sourceWaitingOfOne,
+} from "../base/limits.ts"
 
-/** Characters of a source that is worked on in one turn of the event loop: whatever it holds, that takes a few dozen milliseconds at most. */
-const inOneTurn = 16 * 1024
 /** A character of a source takes as long as this many bytes of other large values. */
 const bytesOfCharacter = 64
-
-/** Large sources that wait for the thread, of all callers and of one of them; more are refused. */
-const mostWaiting = 64
-const mostOfOne = 32
 
 export interface CompilerOptions {
   /** How long one source may take. */
@@ -61,13 +62,13 @@ export class Compiler {
   #lastId = 0
 
   constructor(options: CompilerOptions = {}) {
-    this.#timeLimitMs = options.timeLimitMs ?? 30_000
-    this.#heapMb = options.heapMb ?? 512
+    this.#timeLimitMs = options.timeLimitMs ?? sourceCompileMs
+    this.#heapMb = options.heapMb ?? sourceCompileMegabytes
     this.#file = options.file ?? threadFile()
   }
 
   async plan(source: string, share = ""): Promise<Planned> {
-    if (source.length <= inOneTurn) return this.#inTurn(source.length, share, () => planSource(source))
+    if (source.length <= sourceInOneTurn) return this.#inTurn(source.length, share, () => planSource(source))
     const answer = await this.#ask({ kind: "plan", source }, share).catch(planError)
     if ("error" in answer) return answer
     if ("text" in answer) return JSON.parse(answer.text) as Planned
@@ -78,14 +79,14 @@ export class Compiler {
   }
 
   async format(source: string, share = ""): Promise<Formatted> {
-    if (source.length <= inOneTurn) return this.#inTurn(source.length, share, () => formatSource(source))
+    if (source.length <= sourceInOneTurn) return this.#inTurn(source.length, share, () => formatSource(source))
     const answer = await this.#ask({ kind: "format", source }, share)
     if ("text" in answer) return JSON.parse(answer.text) as Formatted
     throw bug(answer)
   }
 
   async describe(source: string): Promise<Described> {
-    if (source.length <= inOneTurn) return this.#inTurn(source.length, "", () => describeSource(source))
+    if (source.length <= sourceInOneTurn) return this.#inTurn(source.length, "", () => describeSource(source))
     const answer = await this.#ask({ kind: "describe", source }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
@@ -94,7 +95,7 @@ export class Compiler {
   /** JSON of a `ValidateAnswer`. */
   async validate(job: ValidateJob, share = ""): Promise<string> {
     const characters = job.source.length + (job.earlier?.source.length ?? 0)
-    if (characters <= inOneTurn) return this.#inTurn(characters, share, () => JSON.stringify(validateSource(job)))
+    if (characters <= sourceInOneTurn) return this.#inTurn(characters, share, () => JSON.stringify(validateSource(job)))
     const answer = await this.#ask(job, share)
     if ("text" in answer) return answer.text
     throw bug(answer)
@@ -128,11 +129,11 @@ export class Compiler {
   }
 
   #ask(job: SourceJob, share: string): Promise<FromSourceThread> {
-    if (this.#queue.size >= mostWaiting) {
+    if (this.#queue.size >= sourceWaiting) {
       return Promise.reject(failure("overloaded", "", "Too many large sources wait to be compiled; try again later"))
     }
-    if (this.#waitingOf.of(share) >= mostOfOne) {
-      const message = `${mostOfOne} of your large sources wait to be compiled; try again later`
+    if (this.#waitingOf.of(share) >= sourceWaitingOfOne) {
+      const message = `${sourceWaitingOfOne} of your large sources wait to be compiled; try again later`
       return Promise.reject(failure("overloaded", "", message))
     }
     return new Promise((resolve, reject) => {

@@ -18,8 +18,9 @@ import { LineMap } from "../source/line-map.ts"
 import { formatText } from "../syntax/format.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { validateValue } from "../types/validate-value.ts"
-import { boundedIssues, mostIssues } from "./bounded-issues.ts"
+import { boundedIssues } from "./bounded-issues.ts"
 import { sourceError } from "./source-error.ts"
+import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
 
 /** What can be asked of a source without running it. */
 export type SourceJob =
@@ -46,14 +47,11 @@ export function planSource(source: string): Planned {
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
-/** Characters of a formatted source. What is written as one line may take many long ones: a hundred brackets do. */
-const mostFormatted = 4 * 1024 * 1024
-
 export function formatSource(source: string): Formatted {
   const outcome = formatText(source)
   if ("diagnostics" in outcome) return { error: sourceError(source, outcome.diagnostics) }
-  if (outcome.formatted.length <= mostFormatted) return outcome
-  const message = `Formatted, the source would have ${outcome.formatted.length} characters, and ${mostFormatted} are allowed: nest less`
+  if (outcome.formatted.length <= sourceFormattedLength) return outcome
+  const message = `Formatted, the source would have ${outcome.formatted.length} characters, and ${sourceFormattedLength} are allowed: nest less`
   return { error: { kind: "limit_exceeded", message, issues: [] } }
 }
 
@@ -63,7 +61,7 @@ export function validateSource({ source, input, secrets, earlier }: ValidateJob)
   let found = diagnostics.length
   const report = (path: string, message: string, hint?: string): void => {
     found++
-    if (issues.length >= mostIssues) return
+    if (issues.length >= sourceIssues) return
     const issue = { code: "type-mismatch", severity: "error", path, message } as const
     issues.push(hint === undefined ? issue : { ...issue, hint })
   }
@@ -134,7 +132,7 @@ function exposedIssues(program: Compiled["program"], lines: LineMap): Described[
   // Places that pass all secrets on share one list of names.
   const lists = new Set<readonly string[]>()
   for (const place of places) {
-    const isFull = found.size >= mostIssues
+    const isFull = found.size >= sourceIssues
     if (isFull && lists.has(place.names)) continue
     lists.add(place.names)
     for (const secret of place.names) {

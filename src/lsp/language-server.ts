@@ -8,7 +8,6 @@ import { semanticTokens } from "../editor/semantic-tokens.ts"
 import { symbols } from "../editor/symbols.ts"
 import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
 import { compile } from "../compile.ts"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { formatText } from "../syntax/format.ts"
 import {
   toCodeAction,
@@ -34,6 +33,7 @@ import { RpcError } from "./rpc-error.ts"
 import { inTest, prepareRenameAcross, referencesAcross, renameAcross } from "./across-tests.ts"
 import type { Tested, TestedDocument } from "./text-document.ts"
 import { TextDocument } from "./text-document.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 export interface ServerOptions {
   readonly version: string
@@ -186,7 +186,7 @@ export class LanguageServer implements Handler {
     // A file from elsewhere may name a machine of its author, which the system would log in to.
     const isHere = host === URL.parse(test)?.host
     const text = open?.text ?? (isHere ? this.#options.readFile?.(uri) : null) ?? null
-    if (text === null || text.length > maxSourceBytes) return undefined
+    if (text === null || text.length > sourceBytes) return undefined
     return { uri, text, program: open?.compiled.program ?? compile(text).program }
   }
 
@@ -214,7 +214,7 @@ export class LanguageServer implements Handler {
 
 function diagnosticsOf(document: TextDocument): Lsp.Diagnostic[] {
   if (document.isTooLarge) {
-    const message = `The file is too large: a workflow has at most ${maxSourceBytes / 1024 / 1024} MiB`
+    const message = `The file is too large: a workflow has at most ${sourceBytes / 1024 / 1024} MiB`
     return [{ range: document.range({ start: 0, end: 0 }), severity: 1, source: "wire", message }]
   }
   return document.compiled.diagnostics.map((one) => toDiagnostic(document, one))

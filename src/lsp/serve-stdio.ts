@@ -1,8 +1,8 @@
 import { visibleLines } from "../base/visible-text.ts"
 import { readRegularFile } from "../compiler/read-regular-file.ts"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { fileURLToPath } from "node:url"
 import { LanguageServer } from "./language-server.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 /** Serves the editor at standard input and output until it is done, or gone. The exit code. */
 export async function serveStdio(version: string): Promise<number> {
@@ -14,7 +14,7 @@ export async function serveStdio(version: string): Promise<number> {
       exit: (clean) => resolve(clean ? 0 : 1),
       readFile(uri) {
         try {
-          return readRegularFile(fileURLToPath(uri), maxSourceBytes)?.toString("utf8") ?? null
+          return readRegularFile(fileURLToPath(uri), sourceBytes)?.toString("utf8") ?? null
         } catch {
           return null
         }

@@ -4,9 +4,9 @@ import { compileTests, isTestFile } from "../compile-tests.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { widthAt } from "../base/width-at.ts"
 import { LineMap } from "../source/line-map.ts"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import type { Span } from "../source/span.ts"
 import type { Position, Range } from "./protocol.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 /** What columns count: the units of UTF-16, the bytes of UTF-8, or code points. */
 export type PositionEncoding = "utf-16" | "utf-8" | "utf-32"
@@ -68,7 +68,7 @@ export class TextDocument {
 
   /** Nothing but its length is looked at. */
   get isTooLarge(): boolean {
-    return this.text.length > maxSourceBytes
+    return this.text.length > sourceBytes
   }
 
   get compiled(): CompiledDocument {

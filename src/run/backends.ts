@@ -13,9 +13,7 @@ import type { Backend } from "../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 import { hideAddress } from "./secrets/hide-address.ts"
-
-/** Ids come from requests, and are remembered beyond a run: as labels of metrics, and with what is known of backends. */
-const longestModelId = 1000
+import { modelModelIdLength } from "../base/limits.ts"
 
 /** Where a model's calls go. Its provider was resolved when the run began, before any call. */
 export function backendOf(running: RunContext, model: string): Backend {
@@ -29,8 +27,8 @@ export function modelId(running: RunContext, model: string, scope: Scope): strin
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
   const here = { ...scope, path: `model.${model}.id` }
   const id = toBoundedText(evaluate(plan.id, here), here)
-  if (id.length > longestModelId) {
-    const message = `The id of a model has at most ${longestModelId} characters (found ${id.length})`
+  if (id.length > modelModelIdLength) {
+    const message = `The id of a model has at most ${modelModelIdLength} characters (found ${id.length})`
     throw failure("evaluation_error", here.path, message)
   }
   return withoutDotSegments(id, here.path)

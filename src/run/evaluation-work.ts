@@ -1,12 +1,9 @@
 import type { JsonValue } from "../base/json-value.ts"
-import { deepestValue } from "../types/value-fits.ts"
 import { RunEnding, failure, wireError } from "../ports/run-failure.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { RunMemory } from "./memory-share.ts"
 import { scalarBytes, sizeOf, stringBytes, type ValueSize } from "./value-size.ts"
-
-/** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
-export const usualLargestValue = 16 * 1024 * 1024
+import { runValueBytes, runValueLevels, runWork, runWorkPerByte } from "../base/limits.ts"
 
 /** Memory of all values that a run keeps at a time, unless the operator allows more. */
 export const usualMostKept = 128 * 1024 * 1024
@@ -26,11 +23,6 @@ const perWritten = 32
 
 /** What an expression counts for the event loop, however little it makes: events are logged and others started with it. */
 const perExpression = 2048
-
-/** What all expressions of a run may work together before anything comes in from outside. */
-const usualRunWork = 48 * 1024 * 1024
-/** What each byte that comes in from outside adds to that. */
-const perByteIn = 128
 
 /** Texts of this length and more are measured once: expressions use the same ones again and again. */
 const longText = 4096
@@ -54,7 +46,7 @@ export class EvaluationWork {
   /** After so much work the event loop gets a turn. */
   readonly #perTurn: number
   /** Work of all expressions that the run may do. */
-  #allowed = usualRunWork
+  #allowed = runWork
   /** Bytes of the run's input. They are counted when the rest is used up, because most runs never need them. */
   #inputBytes: (() => number) | null
   #worked = 0
@@ -75,7 +67,7 @@ export class EvaluationWork {
   readonly #memory: RunMemory | null
 
   constructor(
-    largest = usualLargestValue,
+    largest = runValueBytes,
     mostKept = usualMostKept,
     inputBytes: (() => number) | null = null,
     memory: RunMemory | null = null,
@@ -84,7 +76,7 @@ export class EvaluationWork {
     this.#memory = memory
     this.#most = 12 * largest
     this.#mostKept = mostKept
-    this.#perTurn = usualLargestValue / 4
+    this.#perTurn = runValueBytes / 4
     this.#inputBytes = inputBytes
   }
 
@@ -117,7 +109,7 @@ export class EvaluationWork {
 
   /** Counts bytes that came in from outside, which expressions may work with. */
   received(bytes: number): void {
-    this.#allowed += bytes * perByteIn
+    this.#allowed += bytes * runWorkPerByte
   }
 
   /** Counts elements that are made or looked at. */
@@ -180,8 +172,8 @@ export class EvaluationWork {
     const { bytes, depth, visits } = size
     this.#visited(visits, path)
     this.checkSize(before + bytes, path)
-    if (depth >= deepestValue) {
-      throw failure("limit_exceeded", path, `${path} is nested deeper than ${deepestValue} levels`)
+    if (depth >= runValueLevels) {
+      throw failure("limit_exceeded", path, `${path} is nested deeper than ${runValueLevels} levels`)
     }
     return size
   }

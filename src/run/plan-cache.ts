@@ -1,3 +1,5 @@
+import { runPlanCharacters, runPlans } from "../base/limits.ts"
+
 /**
  * Compiles each source once and keeps what came of it, the least recently used going first: a service runs the same few
  * workflows all day. Bounded by the number of entries and by the characters of their sources: a plan takes up to 20 bytes for
@@ -16,7 +18,11 @@ export class PlanCache<T extends object> {
   readonly #pending = new Map<string, Map<string, Promise<T>>>()
   #characters = 0
 
-  constructor(compile: (source: string, share: string) => Promise<T>, most = 500, mostCharacters = 4_000_000) {
+  constructor(
+    compile: (source: string, share: string) => Promise<T>,
+    most: number = runPlans,
+    mostCharacters: number = runPlanCharacters,
+  ) {
     this.#compile = compile
     this.#most = most
     this.#mostCharacters = mostCharacters

@@ -5,7 +5,7 @@ import type { Budget } from "./budget/budget.ts"
 import type { TimeLimits } from "./budget/time-limits.ts"
 import type { Scope } from "./evaluate.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
-import { usualLargestValue, usualMostKept } from "./evaluation-work.ts"
+import { usualMostKept } from "./evaluation-work.ts"
 import type { ModelCallRecord, WireError } from "../log/events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
@@ -24,6 +24,7 @@ import type { EarlierRun } from "../log/earlier-run.ts"
 import type { ReplayState } from "../log/past.ts"
 import type { TakenRun } from "./taken-run.ts"
 import type { Spent } from "../log/usage.ts"
+import { runCalls, runOutputBytes, runTimeMs, runValueBytes } from "../base/limits.ts"
 
 export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
 
@@ -72,11 +73,11 @@ export interface RunLimits {
 
 export const usualLimits: RunLimits = {
   max_iterations: 10_000,
-  max_concurrency: 16,
-  timeout_ms: 600_000,
+  max_concurrency: runCalls,
+  timeout_ms: runTimeMs,
   cacheTtlMs: 3_600_000,
-  output_bytes: 8 * 1024 * 1024,
-  value_bytes: usualLargestValue,
+  output_bytes: runOutputBytes,
+  value_bytes: runValueBytes,
   kept_bytes: usualMostKept,
   log_bytes: 512 * 1024 * 1024,
   storePatienceMs: 120_000,

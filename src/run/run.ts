@@ -35,6 +35,7 @@ import { runGraph } from "./scheduler.ts"
 import { openServers } from "./tools/tool-servers.ts"
 import type { Spent } from "../log/usage.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
+import { runVainResumes } from "../base/limits.ts"
 
 /** Why a run is taken up again. */
 export interface Resumption {
@@ -233,7 +234,7 @@ class Run {
    */
   async #resume({ reason, given_back }: Resumption): Promise<void> {
     const { log, past } = this.#running
-    if (!given_back && past.vainResumes >= mostVainResumes) {
+    if (!given_back && past.vainResumes >= runVainResumes) {
       const message = `The run was resumed ${past.vainResumes} times without progress: each time the process that ran it died`
       this.#fail(failure("limit_exceeded", "", message))
       return
@@ -407,9 +408,6 @@ class Run {
     }
   }
 }
-
-/** How often a run is resumed after its process died, without any progress. */
-const mostVainResumes = 3
 
 // Created once: an error captures its stack, which takes time.
 const stopping = new Error("The run stops")

@@ -42,6 +42,7 @@ import { rerunRoute } from "./routes/rerun.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
 import { sourceRoutes } from "./routes/source.ts"
+import { requestArrivalMs } from "../base/limits.ts"
 
 export interface ServerOptions {
   readonly version: string
@@ -104,7 +105,7 @@ export interface Server {
 
 /** The HTTP service, not yet listening. */
 export function createServer(options: ServerOptions): Server {
-  const requestTimeout = options.requestTimeoutMs ?? 60_000
+  const requestTimeout = options.requestTimeoutMs ?? requestArrivalMs
   const logBug = (bug: unknown, route: string | undefined): void =>
     options.log.error({ err: bug, route }, "unexpected error")
   const explained = (error: unknown): unknown => {

@@ -3,13 +3,8 @@ import { FairTurns } from "../base/fair-turns.ts"
 import type { MemoryShare } from "../run/memory-share.ts"
 import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
-import { pageBytes } from "./list-page.ts"
 import { shareOf } from "./caller-of.ts"
-
-/** Answers of fewer characters are not counted. */
-const small = 16 * 1024
-/** Each takes a few mebibytes while it is made. */
-const madeTogether = 32
+import { requestMadeTogether, requestPageBytes, requestSmallAnswer } from "../base/limits.ts"
 
 /**
  * Answers that may be large: a few are made at a time, and each counts in the memory of who asked for it until it is read. A client that
@@ -17,7 +12,7 @@ const madeTogether = 32
  */
 export class LargeAnswers {
   readonly #share: MemoryShare
-  readonly #turns = new FairTurns(madeTogether)
+  readonly #turns = new FairTurns(requestMadeTogether)
 
   constructor(share: MemoryShare) {
     this.#share = share
@@ -27,7 +22,7 @@ export class LargeAnswers {
   make<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     const caller = shareOf(request)
     return this.#turns.do(caller, async () => {
-      const refusal = this.#refusal(caller, pageBytes)
+      const refusal = this.#refusal(caller, requestPageBytes)
       if (refusal !== null) throw refusal
       return work()
     })
@@ -36,7 +31,7 @@ export class LargeAnswers {
   /** Counts all texts that are sent. Bytes are shared by everyone who is sent them, and streams ask for more only when the last part was read. */
   countIn(app: FastifyInstance): void {
     app.addHook("onSend", (request, reply, payload, done) => {
-      if (typeof payload !== "string" || payload.length < small || request.method === "HEAD") {
+      if (typeof payload !== "string" || payload.length < requestSmallAnswer || request.method === "HEAD") {
         done(null, payload)
         return
       }

@@ -1,7 +1,5 @@
 import { loopTurns } from "../event-loop/loop-turns.ts"
-
-/** Bytes of JSON that one page of a list may have. What does not fit follows on the next page. */
-export const pageBytes = 1024 * 1024
+import { requestPageBytes } from "../base/limits.ts"
 
 /** Writes a page of a list item by item, so that others have their turns. A page has at least one item, however large. */
 export class ListPage {
@@ -17,7 +15,7 @@ export class ListPage {
     const text = JSON.stringify(item)
     await loopTurns.spend(text.length)
     const bytes = Buffer.byteLength(text) + 1
-    if (this.#items.length > 0 && this.#bytes + bytes > pageBytes) return false
+    if (this.#items.length > 0 && this.#bytes + bytes > requestPageBytes) return false
     this.#items.push(text)
     this.#bytes += bytes
     return true

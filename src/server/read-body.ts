@@ -1,11 +1,12 @@
 import { isUtf8 } from "node:buffer"
 import type { FastifyInstance, FastifyRequest } from "fastify"
-import { JsonWork, mostJsonWork } from "../base/json-work.ts"
+import { JsonWork } from "../base/json-work.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { ArrivingBodies } from "./arriving-bodies.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
 import { shareOf } from "./caller-of.ts"
+import { mostJsonWork, requestJsonLevels } from "../base/limits.ts"
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -15,9 +16,6 @@ declare module "fastify" {
     errors?: "openai"
   }
 }
-
-/** Arrays and objects in each other. */
-const maxDepth = 512
 
 /** What `curl --data-binary @x.wire` calls a file is the second: it says so by default. */
 export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] as const
@@ -107,7 +105,7 @@ function readJson(body: Buffer, bodyLimit: number, settle: Settle): void {
     measure(body, mostValues(bodyLimit)).then((found) => parseInto(body, found, settle), settle)
     return
   }
-  parseInto(body, isDeeperThan(maxDepth, body) ? "deep" : "fine", settle)
+  parseInto(body, isDeeperThan(requestJsonLevels, body) ? "deep" : "fine", settle)
 }
 
 function parseInto(body: Buffer, found: Measured, settle: Settle): void {
@@ -131,7 +129,7 @@ async function measure(body: Buffer, most: number): Promise<Measured> {
   const counter = new JsonWork()
   for (let at = 0; at < body.length; at += smallBody) {
     counter.add(body.subarray(at, at + smallBody))
-    if (counter.deepest > maxDepth) return "deep"
+    if (counter.deepest > requestJsonLevels) return "deep"
     if (counter.work > most) return "much"
     await loopTurns.spend(smallBody)
   }
@@ -139,7 +137,7 @@ async function measure(body: Buffer, most: number): Promise<Measured> {
 }
 
 function parseJson(body: Buffer, found: Measured): unknown {
-  if (found === "deep") throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
+  if (found === "deep") throw refuse("invalid_request", `The body is nested deeper than ${requestJsonLevels} levels`)
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
   if (!/\S/.test(text)) throw refuse("invalid_request", "The body is empty: a JSON object is expected")

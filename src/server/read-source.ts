@@ -1,7 +1,7 @@
 import type { SourceBody } from "../api/execute.ts"
 import { refuse, refuseAt } from "./http-error.ts"
 import { decode } from "./read-body.ts"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 /** The workflow's text to the letter, from whichever field (or plain body) holds it. */
 export function readSource(body: SourceBody | string): string {
@@ -15,9 +15,9 @@ export function readSource(body: SourceBody | string): string {
 
 function checked(text: string, path: string): string {
   if (text.trim() === "") throw refuseAt("invalid_request", path, "The source is empty")
-  if (Buffer.byteLength(text) > maxSourceBytes) {
-    throw refuse("payload_too_large", `The source is larger than ${maxSourceBytes} bytes`, [
-      { path, message: `The source is larger than ${maxSourceBytes} bytes` },
+  if (Buffer.byteLength(text) > sourceBytes) {
+    throw refuse("payload_too_large", `The source is larger than ${sourceBytes} bytes`, [
+      { path, message: `The source is larger than ${sourceBytes} bytes` },
     ])
   }
   return text

@@ -1,7 +1,7 @@
 import { FairQueue } from "../base/fair-queue.ts"
+import { requestInOneTurn } from "../base/limits.ts"
 
-/** Requests that begin in one turn of the event loop: so many, and none after so many milliseconds. */
-const mostInTurn = 16
+/** After so long no further request begins in the same turn of the event loop. */
 const turnMs = 5
 
 /**
@@ -50,6 +50,6 @@ export class RequestTurns {
   }
 
   #hasRoom(): boolean {
-    return this.#begun < mostInTurn && (this.#begun === 0 || this.#now() - this.#since < turnMs)
+    return this.#begun < requestInOneTurn && (this.#begun === 0 || this.#now() - this.#since < turnMs)
   }
 }

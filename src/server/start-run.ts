@@ -19,6 +19,7 @@ import { preferencesOf } from "./preferences.ts"
 import { turnOfItsOwn } from "./read-body.ts"
 import { readBaggage } from "./read-baggage.ts"
 import { readQualityList } from "./quality-list.ts"
+import { requestIdempotencyKeyLength } from "../base/limits.ts"
 
 /** How a client wants the answer: the events as they happen, the output, or the run's id at once. */
 type Mode = "stream" | "json" | "async"
@@ -195,8 +196,8 @@ function baggageOf(request: FastifyRequest): { readonly baggage?: string } {
 function idempotencyKey(request: FastifyRequest): string | undefined {
   const key = request.headers["idempotency-key"]
   if (key === undefined) return undefined
-  if (typeof key !== "string" || key.length < 1 || key.length > 255) {
-    throw refuse("invalid_request", "An Idempotency-Key has 1 to 255 characters")
+  if (typeof key !== "string" || key.length < 1 || key.length > requestIdempotencyKeyLength) {
+    throw refuse("invalid_request", `An Idempotency-Key has 1 to ${requestIdempotencyKeyLength} characters`)
   }
   return key
 }

@@ -1,10 +1,10 @@
 import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import { maxNesting } from "./token-reader.ts"
 import type { Chain, ChainStep, Expression, Name } from "./tree.ts"
 import { parseSegment, parseWordKey } from "./key-parser.ts"
 import { closeBracket, endsBracket } from "./close-bracket.ts"
 import { numberNode } from "./number-parser.ts"
+import { sourceNesting } from "../base/limits.ts"
 
 /** A name and its steps, where nothing else may stand. */
 export function parseReference(reader: TokenReader): Chain {
@@ -38,11 +38,11 @@ export function parseSteps(reader: TokenReader): readonly ChainStep[] {
   const steps = [first, second]
   let tooMany: ChainStep | undefined
   for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
-    if (steps.length < maxNesting) steps.push(step)
+    if (steps.length < sourceNesting) steps.push(step)
     else tooMany ??= step
   }
   if (tooMany !== undefined) {
-    reader.report(tooMany, `More than ${maxNesting} steps follow each other`, "Split it, with a `dynamic` value.")
+    reader.report(tooMany, `More than ${sourceNesting} steps follow each other`, "Split it, with a `dynamic` value.")
   }
   return steps
 }

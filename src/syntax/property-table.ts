@@ -1,5 +1,6 @@
 import type { ConstantRule } from "./constant-rule.ts"
 import { numberFrom, wholeFrom } from "./constant-rule.ts"
+import { sourceRetries } from "../base/limits.ts"
 
 // The properties of every block. A row is what the parser, the checker, the planner and the editor know about a property; its
 // sentence of documentation is in editor/explanations.ts, which a page that only compiles does not load. A property without
@@ -118,7 +119,7 @@ const string: ConstantRule = { expected: "a string", type: "string" }
 const notEmpty: ConstantRule = { expected: "a string that is not empty", type: "string", fits: (one) => one !== "" }
 const aboveZero: ConstantRule = { expected: "a number above 0", type: "number", fits: (one) => Number(one) > 0 }
 /** Each try writes an event and costs a call: more would fill the log of a run that cannot succeed. */
-const tries = constant(wholeFrom(0, 100))
+const tries = constant(wholeFrom(0, sourceRetries))
 const penalty = constant(numberFrom(-2, 2))
 const limit = constant({ ...aboveZero, code: "type-mismatch" })
 /** The bound is enough for every currency; costs stay numbers that way. */

@@ -5,7 +5,8 @@ import { lacksList, skipList } from "./missing-brace.ts"
 import { numberValue } from "./number-text.ts"
 import { parse } from "./parser.ts"
 import type { Token } from "./token.ts"
-import { maxNesting, TokenReader } from "./token-reader.ts"
+import { TokenReader } from "./token-reader.ts"
+import { sourceNesting } from "../base/limits.ts"
 
 const readerOf = (text: string) => new TokenReader(text, lex(text))
 const reported = (reader: TokenReader) =>
@@ -204,7 +205,7 @@ describe("blocks", () => {
     const reader = readerOf("{".repeat(5_000) + "}".repeat(5_000))
     reader.block(parse, never, "a block")
     assert.deepEqual(reported(reader), [
-      [`This is nested more than ${maxNesting} levels deep`, maxNesting, maxNesting + 1],
+      [`This is nested more than ${sourceNesting} levels deep`, sourceNesting, sourceNesting + 1],
     ])
     assert.equal(reader.is("end"), true)
   })

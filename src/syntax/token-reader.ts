@@ -6,9 +6,7 @@ import { indentation, lineStart } from "./line-start.ts"
 import { MistakeReporter } from "./mistake-reporter.ts"
 import type { Token, TokenKind } from "./token.ts"
 import type { Block, ObservedNode } from "./tree.ts"
-
-/** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
-export const maxNesting = 100
+import { sourceNesting } from "../base/limits.ts"
 
 /** Whether what follows is outside of a block: of all blocks around it too, or only of this one. */
 export type Leaves = boolean | "this-block"
@@ -71,7 +69,7 @@ export class TokenReader extends MistakeReporter {
 
   /** Goes one level deeper; at the limit it reports, skips what is there and refuses. */
   enter(): boolean {
-    if (this.#depth >= maxNesting) {
+    if (this.#depth >= sourceNesting) {
       this.#reportDepth()
       this.skipBalanced()
       return false
@@ -82,7 +80,7 @@ export class TokenReader extends MistakeReporter {
 
   /** Whether nothing may be nested here any more. */
   get isDeepest(): boolean {
-    return this.#depth >= maxNesting
+    return this.#depth >= sourceNesting
   }
 
   leave(): void {
@@ -92,7 +90,7 @@ export class TokenReader extends MistakeReporter {
   #reportDepth(): void {
     this.report(
       this.token,
-      `This is nested more than ${maxNesting} levels deep`,
+      `This is nested more than ${sourceNesting} levels deep`,
       "Split it, with a schema or a `dynamic` value.",
     )
   }
@@ -195,7 +193,7 @@ export class TokenReader extends MistakeReporter {
     what: string,
   ): Block<Item> | undefined {
     if (!this.startsBlock) return undefined
-    if (this.#depth >= maxNesting) return this.#tooDeep()
+    if (this.#depth >= sourceNesting) return this.#tooDeep()
     const open = this.assumesBrace ? this.previous : this.take()
     this.assumesBrace = false
     const from = this.#itemCount

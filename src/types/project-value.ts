@@ -4,10 +4,8 @@ import { caseRecord, nullable, resolve } from "./relations.ts"
 import type { RecordType, Type, TypeTable, UnionType } from "./types.ts"
 import type { Misfit } from "./validate-value.ts"
 import { tooMuch, validateValue } from "./validate-value.ts"
-import { deepestValue, Fitting, isObject, mayBe } from "./value-fits.ts"
-
-/** How much of a union's members may be tried on one value. */
-const mostTrials = 2_000_000
+import { Fitting, isObject, mayBe } from "./value-fits.ts"
+import { runValueLevels, sourceUnionTrials } from "../base/limits.ts"
 
 /**
  * A value that comes from elsewhere as its declared type sees it, at every level: fields that the type does not declare are
@@ -41,7 +39,7 @@ class Projection {
   /** Results of values that are tried on several members: otherwise each level would multiply the work of the one below. */
   readonly #known = new Map<JsonValue, Map<Type, Projected>>()
   #trials = 0
-  #left = mostTrials
+  #left = sourceUnionTrials
 
   constructor(types: TypeTable) {
     this.#types = types
@@ -54,7 +52,7 @@ class Projection {
 
   project(value: JsonValue, type: Type, depth: number): Projected {
     if (this.#trials > 0) this.#left--
-    if (depth > deepestValue || this.isTooMuch) return { value, fits: false, changes: 0 }
+    if (depth > runValueLevels || this.isTooMuch) return { value, fits: false, changes: 0 }
     const resolved = resolve(type, this.#types)
     if (resolved.kind === "union") return this.#union(value, resolved, depth)
     if (isObject(value)) {

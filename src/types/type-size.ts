@@ -2,6 +2,7 @@ import { remembered } from "../base/remembered.ts"
 import { anyType } from "./primitives.ts"
 import { partsOf } from "./type-parts.ts"
 import type { Type } from "./types.ts"
+import { sourceTypeLevels, sourceTypeParts } from "../base/limits.ts"
 
 /** A type as it would be written out: what stands in two places counts twice. A named schema counts as its name. */
 export interface TypeSize {
@@ -28,11 +29,8 @@ function measure(type: Type): TypeSize {
   return { parts, depth: depth + 1 }
 }
 
-const mostParts = 50_000
-const deepest = 200
-
 /** The type of a value that is built from others; one that is too large to be written out is left to the run. */
 export function bounded(type: Type): Type {
   const { parts, depth } = typeSize(type)
-  return parts > mostParts || depth > deepest ? anyType : type
+  return parts > sourceTypeParts || depth > sourceTypeLevels ? anyType : type
 }

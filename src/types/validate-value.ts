@@ -5,8 +5,9 @@ import { caseRecord, resolve } from "./relations.ts"
 import { shorten, showExpected, showFound } from "./show-misfit.ts"
 import { showName } from "./show-type.ts"
 import type { RecordType, TupleType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
-import { deepestValue, Fitting, isJson, isObject } from "./value-fits.ts"
+import { Fitting, isJson, isObject } from "./value-fits.ts"
 import type { JsonLikeObject } from "./value-fits.ts"
+import { runValueLevels } from "../base/limits.ts"
 
 /** One thing about a value that its type does not allow. */
 export interface Misfit {
@@ -79,7 +80,7 @@ class Validation {
 
   walk(value: unknown, type: Type, depth: number): void {
     if (this.misfits.length >= this.#most || this.isTooMuch) return
-    if (depth > deepestValue && typeof value === "object" && value !== null) return this.#tooDeep(value)
+    if (depth > runValueLevels && typeof value === "object" && value !== null) return this.#tooDeep(value)
     switch (type.kind) {
       case "ref":
         return this.walk(value, resolve(type, this.#types), depth)
@@ -191,7 +192,7 @@ class Validation {
     if (this.misfits.length >= this.#most) return
     if (typeof value !== "object" || value === null) {
       if (!isJson(value, depth)) this.#mistyped(value, { kind: "any" })
-    } else if (depth > deepestValue) this.#tooDeep(value)
+    } else if (depth > runValueLevels) this.#tooDeep(value)
     else if (isObject(value)) {
       for (const key of Object.keys(value)) {
         this.#keys.push(key)
@@ -229,7 +230,7 @@ class Validation {
   }
 
   #tooDeep(value: object): void {
-    const expected = `at most ${deepestValue} levels of nesting`
+    const expected = `at most ${runValueLevels} levels of nesting`
     this.#report(`: expected ${expected}`, expected, showFound(value, this.#shown))
   }
 

@@ -1,15 +1,7 @@
 import { caseRecord, resolve } from "./relations.ts"
 import type { EnumType, PrimitiveKind, RecordType, Type, TypeTable, UnionType } from "./types.ts"
 import { indexOfUnion } from "./union-index.ts"
-
-/** Values nested deeper than this fit nothing: those who handle them, here and later, recurse. */
-export const deepestValue = 500
-
-/**
- * How much of a union's members may be tried on one value: some 150 ms. All else takes one look at each part of the value,
- * but a union may have thousands of members, and the value hundreds of thousands of parts.
- */
-const mostTrials = 2_000_000
+import { runValueLevels, sourceUnionTrials } from "../base/limits.ts"
 
 /**
  * One look at one value: yes or no, without saying why. A value that fits is JSON throughout, even where the type is
@@ -25,7 +17,7 @@ export class Fitting {
   /** How many unions, each inside the one before, are just trying one member after the other. */
   #trials = 0
   /** The work on unions that is still allowed. Below zero, nothing fits any more. */
-  readonly #steps = { left: mostTrials }
+  readonly #steps = { left: sourceUnionTrials }
 
   constructor(types: TypeTable) {
     this.#types = types
@@ -49,7 +41,7 @@ export class Fitting {
       case "record":
         return isObject(value) && this.#fitsRecord(value, type, depth)
       case "array": {
-        if (!Array.isArray(value) || depth > deepestValue) return false
+        if (!Array.isArray(value) || depth > runValueLevels) return false
         if (type.length !== undefined && value.length !== type.length) return false
         for (let at = 0; at < value.length; at++) if (!this.fits(value[at], type.element, depth + 1)) return false
         return true
@@ -78,7 +70,7 @@ export class Fitting {
       }
       case "tuple": {
         const { elements } = type
-        if (!Array.isArray(value) || value.length !== elements.length || depth > deepestValue) return false
+        if (!Array.isArray(value) || value.length !== elements.length || depth > runValueLevels) return false
         for (const [at, element] of elements.entries()) if (!this.fits(value[at], element, depth + 1)) return false
         return true
       }
@@ -96,7 +88,7 @@ export class Fitting {
   }
 
   #fitsRecord(value: JsonLikeObject, type: RecordType, depth: number): boolean {
-    if (depth > deepestValue) return false
+    if (depth > runValueLevels) return false
     const { fields } = type
     for (const { name, type: fieldType } of fields) {
       if (!Object.hasOwn(value, name) || name === "__proto__") return false
@@ -211,7 +203,7 @@ export function isJson(value: unknown, depth: number, steps?: { left: number }):
       return Number.isFinite(value)
     case "object": {
       if (value === null) return true
-      if (depth > deepestValue) return false
+      if (depth > runValueLevels) return false
       if (Array.isArray(value)) {
         for (let at = 0; at < value.length; at++) if (!isJson(value[at], depth + 1, steps)) return false
         return true

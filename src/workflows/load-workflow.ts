@@ -6,9 +6,9 @@ import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { Described } from "../compiler/source-jobs.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { maxSourceBytes } from "../source/max-source-bytes.ts"
 import { openingComment } from "../source/opening-comment.ts"
 import { isInside } from "./scan-folder.ts"
+import { sourceBytes } from "../base/limits.ts"
 
 /** One version of a workflow's file. */
 export interface LoadedWorkflow {
@@ -48,7 +48,7 @@ async function readOpen(file: FileHandle, path: string, root: string): Promise<B
   if (!(await isOpenInside(file, facts, path, root))) {
     return fileIssue("workflow-link", "The link points outside the folder")
   }
-  if (facts.size > maxSourceBytes) return tooLarge()
+  if (facts.size > sourceBytes) return tooLarge()
   const bytes = Buffer.alloc(facts.size + 1)
   let length = 0
   for (let read = 1; read > 0 && length < bytes.length; length += read) {
@@ -72,7 +72,7 @@ function unreadable(error: unknown): WorkflowIssue | null {
 }
 
 function tooLarge(): WorkflowIssue {
-  return fileIssue("workflow-too-large", `The file has more than ${maxSourceBytes} bytes`)
+  return fileIssue("workflow-too-large", `The file has more than ${sourceBytes} bytes`)
 }
 
 export async function loadWorkflow(bytes: Buffer, compiler: Compiler): Promise<LoadOutcome> {

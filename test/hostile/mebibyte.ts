@@ -1,4 +1,4 @@
-import { maxSourceBytes } from "../../src/source/max-source-bytes.ts"
+import { sourceBytes } from "../../src/base/limits.ts"
 
 // The largest sources that are read, of every sort that once took long: signs, nested texts, chains, mistakes.
 
@@ -7,7 +7,7 @@ type MakeSource = () => string
 /** Makes a source of almost a mebibyte: a head, as many pieces as fit, a tail. */
 function filled(head: string, piece: (at: number) => string, tail = ""): MakeSource {
   return () => {
-    const room = maxSourceBytes - Buffer.byteLength(head + tail)
+    const room = sourceBytes - Buffer.byteLength(head + tail)
     const parts: string[] = []
     for (let at = 0, bytes = 0; ; at++) {
       const part = piece(at)

@@ -20,6 +20,7 @@ import {
   UpstreamFailure,
 } from "../model-turn/upstream-failure.ts"
 import type { Dialect, Fetch } from "./dialect.ts"
+import { modelPackageValues, modelWithProbabilities } from "../../base/limits.ts"
 
 export interface ExchangeParts {
   readonly dialect: Pick<Dialect, "problem">
@@ -37,16 +38,8 @@ class OtherForm extends Error {}
 /** How much of an error's body is read. */
 const largestError = 64 * 1024
 
-/**
- * How many values an answer, or an event of a stream, may hold besides the JSON in its texts. The packages check each of them against a
- * schema, which takes a hundred times as long as parsing it. No model writes as many.
- */
-const mostValues = 50_000
-
 /** Fields of choices that no package reads: log probabilities, which a workflow can ask for with `extra`. */
 const unread = ["logprobs", "logprobsResult"]
-/** With them an answer may have this many times the bytes. */
-const withUnread = 4
 
 /** Bytes of a stream that are read before others have their turn: hundreds of small events. */
 const bytesPerTurn = 16 * 1024
@@ -113,7 +106,7 @@ export class Exchange {
       body,
       signal: watch.signal,
       gate: watch.gate,
-      limits: stream ? streamLimits(limits) : { ...limits, max_bytes: limits.max_bytes * withUnread },
+      limits: stream ? streamLimits(limits) : { ...limits, max_bytes: limits.max_bytes * modelWithProbabilities },
     })
     const retryAfterMs = readRetryAfter(response.headers, now())
     if (response.status < 200 || response.status > 299) {
@@ -132,7 +125,7 @@ export class Exchange {
       this.#replay = { body: JSON.stringify(whole), stream: false }
       throw new OtherForm()
     }
-    if (!new JsonWork(mostValues).addEvents(Buffer.from(text))) throw tooManyValues()
+    if (!new JsonWork(modelPackageValues).addEvents(Buffer.from(text))) throw tooManyValues()
     if (stream) return respond(text, true)
     this.#replay = { body: text, stream: true }
     throw new OtherForm()
@@ -140,7 +133,7 @@ export class Exchange {
 
   #checked(text: string, type: string, retryAfterMs: number | null, dialect: ExchangeParts["dialect"]): JsonObject {
     const { watch } = this.#parts.call
-    if (isTooMuchJson(text, mostValues)) throw tooManyValues()
+    if (isTooMuchJson(text, modelPackageValues)) throw tooManyValues()
     const parsed = parse(text)
     const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
     if (!isJsonObject(body)) {
@@ -235,7 +228,7 @@ async function* withFewValues(
   pieces: AsyncIterable<Uint8Array>,
   max_bytes: number,
 ): AsyncGenerator<Uint8Array, undefined> {
-  const values = new JsonWork(mostValues)
+  const values = new JsonWork(modelPackageValues)
   const size = new EventSize()
   for await (const piece of pieces) {
     if (!values.addEvents(piece)) throw tooManyValues()

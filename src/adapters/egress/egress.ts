@@ -13,6 +13,7 @@ import type { Redirects } from "./fetch.ts"
 import { toFetch } from "./fetch.ts"
 import type { Destination, EgressPolicy } from "./policy.ts"
 import { bareHost, blocked, judgeAddress, judgeDestination, portOf } from "./policy.ts"
+import { modelConnectMs, modelRedirects } from "../../base/limits.ts"
 
 /** All addresses of a name, in the order in which they are tried. */
 export type Resolve = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>
@@ -28,8 +29,6 @@ export interface EgressOptions {
   /** PEM certificates to trust beside the system's. */
   readonly ca?: string
 }
-
-const maxRedirects = 3
 
 const defaultLimits: EgressLimits = {
   firstByteMs: 300_000,
@@ -59,7 +58,7 @@ export function createEgress(options: EgressOptions): Egress {
   const resolve = options.resolve ?? resolveBySystem
   const limits = { ...defaultLimits, ...options.limits }
   const pool = new ConnectionPool({
-    connectMs: options.connectMs ?? 10_000,
+    connectMs: options.connectMs ?? modelConnectMs,
     max_connections: options.max_connections ?? 256,
     lookup: (origin) => judgingLookup(policy, destinationOf(new URL(origin)), resolve),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
@@ -115,8 +114,8 @@ export function createEgress(options: EgressOptions): Egress {
         const response = await send(sent, call)
         if (!sent.leaves(response.status, response.headers)) return response
         const { url } = address
-        if (redirect === "error" || redirects === maxRedirects) {
-          const most = redirect === "error" ? 0 : maxRedirects
+        if (redirect === "error" || redirects === modelRedirects) {
+          const most = redirect === "error" ? 0 : modelRedirects
           throw new EgressFailure("too_many_redirects", `${url.host} redirects more than ${most} times`)
         }
         const next = permit(response.headers["location"] ?? "", url)

@@ -7,6 +7,7 @@ import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.t
 import { cleanLine, cleanText } from "./clean-text.ts"
 import type { UriTemplate } from "./uri-template.ts"
 import { parseUriTemplate } from "./uri-template.ts"
+import { mcpTemplateLength } from "../../base/limits.ts"
 
 export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }
 
@@ -130,7 +131,7 @@ export function findResource(
   if (typeof first["uri"] === "string") {
     return { found: { description, variables: [], required: [], uri: first["uri"] } }
   }
-  const template = addressOf(first).length > longestTemplate ? null : parseUriTemplate(addressOf(first))
+  const template = addressOf(first).length > mcpTemplateLength ? null : parseUriTemplate(addressOf(first))
   if (template === null) {
     return { problem: { path, message: `mcp.${server} has a URI template for ${remote} that cannot be read` } }
   }
@@ -145,8 +146,6 @@ export function addressOf(item: JsonObject): string {
   const address = item["uri"] ?? item["uriTemplate"]
   return typeof address === "string" ? address : ""
 }
-
-const longestTemplate = 2000
 
 /** A slip is looked for among so many. */
 const mostHinted = 200

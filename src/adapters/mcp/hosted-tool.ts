@@ -15,12 +15,7 @@ import { SchemaValidator } from "./schema-validator.ts"
 import { OverBudget, StepBudget } from "./step-budget.ts"
 import { publishedPart, toolPin } from "./tool-pin.ts"
 import { ValidationBudget } from "./validation-budget.ts"
-
-/** Longer ones are cut: a description should be short. */
-const longestDescription = 4000
-
-/** Annotations and the like included. */
-const deepestDefinition = 100
+import { mcpDefinitionLevels, mcpToolDescription } from "../../base/limits.ts"
 
 export interface ToolFound {
   /** Null when the definition cannot be used. */
@@ -51,8 +46,8 @@ export function hostTool(
     if (read.limit) throw failure("tool_error", path, `${about}: its ${side} schema ${read.problem}`)
     problems.push({ path, message: `${about}: its ${side} schema ${read.problem}` })
   }
-  if (isDeeper(definition, deepestDefinition)) {
-    throw failure("tool_error", path, `${about}: its definition is nested more than ${deepestDefinition} levels deep`)
+  if (isDeeper(definition, mcpDefinitionLevels)) {
+    throw failure("tool_error", path, `${about}: its definition is nested more than ${mcpDefinitionLevels} levels deep`)
   }
   const pin = toolPin(definition)
   if (imported.pin !== null && imported.pin !== pin) {
@@ -134,7 +129,7 @@ class PublishedTool implements HostedTool {
   ) {
     const { description, title, annotations } = definition
     const said = typeof description === "string" && description.trim() !== "" ? description : title
-    this.description = cleanText(typeof said === "string" ? said : "", longestDescription)
+    this.description = cleanText(typeof said === "string" ? said : "", mcpToolDescription)
     this.definition = publishedPart(definition)
     this.parameters = input
     this.typed = output !== null

@@ -12,6 +12,7 @@ import type { Egress } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { openGate, type Gate } from "../../ports/gate.ts"
 import { boundedEvents, tooManyValues } from "./bounded-events.ts"
+import { mcpCallEvents, mcpOpenSse, mcpOpenStream, mcpReconnectionMs, mcpReconnections } from "../../base/limits.ts"
 
 export interface HttpTransportOptions {
   /** `sse` is the older transport: one stream for all answers, requests beside it. */
@@ -37,18 +38,7 @@ const lingerMs = 1000
 /** The longest wait for a cancellation to be delivered. */
 const cancelMs = 1000
 
-/** A stream that stays open is closed after so much. The older transport has all its answers there. */
-const openStream = {
-  streamable: { bytes: 16 * 1024 * 1024, events: 10_000 },
-  sse: { bytes: 256 * 1024 * 1024, events: 100_000 },
-}
-
-/** News of its progress and the like that one call may send before its answer. */
-const mostCallEvents = 10_000
-
-/** How often a broken stream is opened again, and how long to wait before: the SDK would try without end, and at once if the server says so. */
-const mostReconnections = 20
-const soonestReconnectionMs = 100
+const openStream = { streamable: mcpOpenStream, sse: mcpOpenSse }
 
 /** These may have large answers. */
 const calls = new Set(["tools/call", "resources/read", "prompts/get"])
@@ -184,8 +174,8 @@ export class HttpTransport implements Transport {
   }
 
   #reconnect(reconnect: () => void, delay: number): () => void {
-    if (++this.#reconnections > mostReconnections) return () => undefined
-    const timer = setTimeout(reconnect, timerMs(Math.max(delay, soonestReconnectionMs)))
+    if (++this.#reconnections > mcpReconnections) return () => undefined
+    const timer = setTimeout(reconnect, timerMs(Math.max(delay, mcpReconnectionMs)))
     return () => clearTimeout(timer)
   }
 
@@ -266,7 +256,7 @@ export class HttpTransport implements Transport {
     if (id === undefined || pending === undefined || !response.ok) return response
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"
-    const events = { event_bytes: most, bytes: most, events: mostCallEvents }
+    const events = { event_bytes: most, bytes: most, events: mcpCallEvents }
     const bounded = (body: Body): Body => (isStream(response) ? boundedEvents(body, events) : boundedValues(body))
     return withBody(response, (body) =>
       failing(bounded(body), (error) => {

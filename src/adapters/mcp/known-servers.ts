@@ -3,6 +3,7 @@ import type { PriorDiscovery } from "@modelcontextprotocol/client"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { isDeeper } from "./is-deeper.ts"
+import { mcpKnownBytes, mcpKnownListBytes, mcpKnownServers } from "../../base/limits.ts"
 
 /** Facts about a server, as one set of credentials sees it, that outlive a run. */
 export interface KnownServer {
@@ -15,10 +16,6 @@ export interface KnownServer {
 /** A server that is upgraded is asked again after so long. */
 const wayMs = 10 * 60 * 1000
 const longestListMs = 24 * 60 * 60 * 1000
-const mostServers = 200
-const mostListBytes = 512 * 1024
-/** Of all lists of all servers. */
-const mostBytes = 8 * 1024 * 1024
 /** What a server says of itself, in its own words, is not remembered beyond this. */
 const mostDiscoveryBytes = 16 * 1024
 
@@ -34,7 +31,7 @@ export class KnownServers {
     let bytes = 0
     for (const { lists } of this.#servers.values()) for (const list of lists.values()) bytes += list.bytes
     for (const [oldest, { lists }] of this.#servers) {
-      if (bytes <= mostBytes && this.#servers.size < mostServers) break
+      if (bytes <= mcpKnownBytes && this.#servers.size < mcpKnownServers) break
       for (const list of lists.values()) bytes -= list.bytes
       this.#servers.delete(oldest)
     }
@@ -60,7 +57,7 @@ export function rememberList(
   ttlMs: number,
 ): void {
   known.lists.delete(method)
-  if (!(ttlMs > 0) || bytes > mostListBytes) return
+  if (!(ttlMs > 0) || bytes > mcpKnownListBytes) return
   known.lists.set(method, { items, bytes, until: Date.now() + Math.min(ttlMs, longestListMs) })
 }
 

@@ -34,6 +34,15 @@ import { StepBudget } from "./step-budget.ts"
 import type { UriTemplate } from "./uri-template.ts"
 import { publishedPart } from "./tool-pin.ts"
 import { ValidationBudget } from "./validation-budget.ts"
+import {
+  mcpAnswerBytes,
+  mcpCallMs,
+  mcpConnectMs,
+  mcpListBytes,
+  mcpLookUpSteps,
+  mcpProblems,
+  mcpSilenceMs,
+} from "../../base/limits.ts"
 
 export interface McpHostOptions {
   readonly egress: Egress
@@ -49,11 +58,11 @@ export interface McpHostOptions {
 }
 
 export const usualMcpLimits: McpLimits = {
-  connectMs: 30_000,
-  silenceMs: 120_000,
-  callMs: 600_000,
-  max_bytes: 8 * 1024 * 1024,
-  max_list_bytes: 8 * 1024 * 1024,
+  connectMs: mcpConnectMs,
+  silenceMs: mcpSilenceMs,
+  callMs: mcpCallMs,
+  max_bytes: mcpAnswerBytes,
+  max_list_bytes: mcpListBytes,
 }
 
 /** Tools, resources and prompts of MCP servers. */
@@ -156,7 +165,7 @@ class McpSession implements HostSession {
   readonly #imports: Readonly<Record<"tool" | "resource" | "prompt", ReadonlyMap<string, Imported>>>
   readonly #onSessionEnd: (sessionEnd: Promise<void>) => void
   readonly #budgets: ToolBudgets = {
-    lookUp: new StepBudget(mostLookUpSteps),
+    lookUp: new StepBudget(mcpLookUpSteps),
     validation: new ValidationBudget(),
   }
 
@@ -277,19 +286,19 @@ class McpSession implements HostSession {
       ])
       const breath = new Breath()
       for (const tool of imported) {
-        if (this.problems.length >= mostProblems) break
+        if (this.problems.length >= mcpProblems) break
         this.#report(this.#takeTool(server, tool, tools))
         await breath.due()
       }
       for (const resource of resources) {
-        if (this.problems.length >= mostProblems) break
+        if (this.problems.length >= mcpProblems) break
         const outcome = findResource(resource, listed, templates)
         if ("found" in outcome) this.resources.set(resource.name, outcome.found)
         else this.#report([outcome.problem])
         await breath.due()
       }
       for (const prompt of prompts) {
-        if (this.problems.length >= mostProblems) break
+        if (this.problems.length >= mcpProblems) break
         const outcome = findPrompt(prompt, offered)
         if ("found" in outcome) this.prompts.set(prompt.name, outcome.found)
         else this.#report([outcome.problem])
@@ -301,7 +310,7 @@ class McpSession implements HostSession {
   }
 
   #report(problems: readonly ErrorIssue[]): void {
-    this.problems.push(...problems.slice(0, mostProblems - this.problems.length))
+    this.problems.push(...problems.slice(0, mcpProblems - this.problems.length))
   }
 
   #takeTool(server: OpenServer, imported: ImportedTool, tools: readonly JsonObject[]): readonly ErrorIssue[] {
@@ -360,9 +369,6 @@ function byName<T extends Imported>(imports: readonly T[]): ReadonlyMap<string, 
 
 const mostNames = 1000
 
-/** A run that cannot begin says no more than so many reasons. */
-const mostProblems = 100
-
 /** Lets others have the process when long work has had it for some time. */
 class Breath {
   #since = performance.now()
@@ -373,9 +379,6 @@ class Breath {
     this.#since = performance.now()
   }
 }
-
-/** For comparing what a workflow declares with what its servers publish. */
-const mostLookUpSteps = 1_000_000
 
 /** The first revision without sessions; revisions are dates. */
 const firstModern = "2026-07-28"

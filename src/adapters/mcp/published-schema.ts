@@ -4,11 +4,7 @@ import { cleanText } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import { innerSchemas, rewriteSchema } from "../../base/walk-schema.ts"
-
-// Schemas come from strangers: nothing in them is fetched, none is larger or deeper than people write.
-const mostBytes = 256 * 1024
-const deepest = 64
-const longestDescription = 2000
+import { mcpPartDescription, mcpSchemaBytes, mcpSchemaLevels } from "../../base/limits.ts"
 
 export type PublishedSchema =
   | { readonly ok: true; readonly schema: JsonObject }
@@ -18,11 +14,11 @@ export type PublishedSchema =
 /** A schema that a server publishes, fit for a model's eyes; or why it cannot be used. */
 export function publishedSchema(value: JsonValue | undefined): PublishedSchema {
   if (!isJsonObject(value)) return { ok: false, problem: "is not a JSON object", limit: false }
-  if (isDeeper(value, deepest)) {
-    return { ok: false, problem: `is nested more than ${deepest} levels deep`, limit: true }
+  if (isDeeper(value, mcpSchemaLevels)) {
+    return { ok: false, problem: `is nested more than ${mcpSchemaLevels} levels deep`, limit: true }
   }
-  if (Buffer.byteLength(JSON.stringify(value)) > mostBytes) {
-    return { ok: false, problem: `is larger than ${mostBytes} bytes`, limit: true }
+  if (Buffer.byteLength(JSON.stringify(value)) > mcpSchemaBytes) {
+    return { ok: false, problem: `is larger than ${mcpSchemaBytes} bytes`, limit: true }
   }
   const bad = badReference(value)
   if (bad !== undefined) return { ok: false, problem: bad, limit: false }
@@ -33,7 +29,7 @@ function cleanTexts(schema: JsonObject): JsonObject {
   const { $comment: _, ...rest } = schema
   for (const key of ["title", "description"]) {
     const text = rest[key]
-    if (typeof text === "string") rest[key] = cleanText(text, longestDescription)
+    if (typeof text === "string") rest[key] = cleanText(text, mcpPartDescription)
   }
   return rest
 }

@@ -4,22 +4,17 @@ import type { PromptMessage, ToolPart } from "../../log/messages.ts"
 import type { ResourceAnswer, ToolAnswer } from "../../ports/tools.ts"
 import { cleanLine } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
-
-/** Deeper than this no value is taken in: everything that walks over it would have to be afraid of it. */
-const deepest = 200
-
-/** An answer in more parts than this is not one that anybody wrote. */
-const mostParts = 10_000
+import { mcpAnswerParts, mcpContentLevels } from "../../base/limits.ts"
 
 function few<T>(parts: readonly T[]): readonly T[] {
-  if (parts.length > mostParts) throw new Error(`The server sent an answer of more than ${mostParts} parts`)
+  if (parts.length > mcpAnswerParts) throw new Error(`The server sent an answer of more than ${mcpAnswerParts} parts`)
   return parts
 }
 
 export function readToolResult(result: CallToolResult): ToolAnswer {
   const structured = result.structuredContent as JsonValue | undefined
-  if (isDeeper(structured, deepest))
-    throw new Error(`The server sent a value that is nested over ${deepest} levels deep`)
+  if (isDeeper(structured, mcpContentLevels))
+    throw new Error(`The server sent a value that is nested over ${mcpContentLevels} levels deep`)
   const parts = few(result.content ?? []).map(partOf)
   const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
   return {

@@ -18,6 +18,7 @@ import { listOf, rememberList } from "./known-servers.ts"
 import { unwrapSdkError } from "./unwrap-sdk-error.ts"
 import type { Timeouts } from "./timed.ts"
 import { timed } from "./timed.ts"
+import { mcpItemLevels, mcpListItems, mcpListPages } from "../../base/limits.ts"
 
 const listKeys = {
   "tools/list": "tools",
@@ -28,10 +29,6 @@ const listKeys = {
 
 export type ListMethod = keyof typeof listKeys
 
-const mostPages = 100
-const mostItems = 10_000
-/** Far more than any item needs, and little enough for everything that walks over one. */
-const deepestItem = 500
 /** A list may take as long as so many of its pages. */
 const patientPages = 2
 /** Connections that their servers have forgotten, and that others may still wait on. */
@@ -85,20 +82,20 @@ export class ServerConnection {
     for (;;) {
       const page = await this.#page(method, cursor, Math.min(limits.connectMs, deadline - performance.now()), signal)
       if (page === null) return []
-      if (isDeeper(page.items, deepestItem)) {
-        throw new Error(`The server's ${method} has an item that is nested over ${deepestItem} levels deep`)
+      if (isDeeper(page.items, mcpItemLevels)) {
+        throw new Error(`The server's ${method} has an item that is nested over ${mcpItemLevels} levels deep`)
       }
       bytes += Buffer.byteLength(JSON.stringify(page.items))
       if (bytes > limits.max_list_bytes) {
         throw new Error(`The server's ${method} has more than ${limits.max_list_bytes} bytes`)
       }
-      if (items.length + page.items.length > mostItems) {
-        throw new Error(`The server's ${method} has more than ${mostItems} items`)
+      if (items.length + page.items.length > mcpListItems) {
+        throw new Error(`The server's ${method} has more than ${mcpListItems} items`)
       }
       for (const item of page.items) items.push(item)
       if (cursor === undefined) ttlMs = page.ttlMs
       if (page.next === undefined) break
-      if (cursors.has(page.next) || cursors.size >= mostPages || performance.now() > deadline) {
+      if (cursors.has(page.next) || cursors.size >= mcpListPages || performance.now() > deadline) {
         throw new Error(`The server's ${method} never ends`)
       }
       cursors.add(page.next)

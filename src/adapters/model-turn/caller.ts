@@ -15,6 +15,7 @@ import { refusedField } from "./refused-field.ts"
 import { longestWait, retryDelay } from "./retry-delay.ts"
 import { turnForRequest } from "./turn-for.ts"
 import { UpstreamFailure } from "./upstream-failure.ts"
+import { modelAdaptations } from "../../base/limits.ts"
 
 /** A request, and the name of its output format for the call's record. */
 export interface NamedCall {
@@ -39,8 +40,6 @@ export interface CallerParts {
 }
 
 const defaultRetries = 3
-/** In one turn: what a backend refuses is left out so often, then its refusal is the answer. */
-const mostAdaptations = 32
 const defaultBaseDelayMs = 500
 
 /** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
@@ -100,7 +99,7 @@ export class Caller {
         failed = error
       }
       const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
-      const adapted = refusal === null || this.#adaptations >= mostAdaptations ? null : adapt(refusal, call)
+      const adapted = refusal === null || this.#adaptations >= modelAdaptations ? null : adapt(refusal, call)
       const next = adapted === null ? call : build(most)
       // The same request would be refused again.
       if (adapted === null || next.built.text === built.text) await this.#wait(failed)

@@ -8,6 +8,7 @@ import { BackendMemory } from "./backend-memory.ts"
 import type { ModelApi } from "./model-api.ts"
 import type { Target } from "./turn.ts"
 import { Turn } from "./turn.ts"
+import { modelAnswerBytes, modelCallMs, modelFirstByteMs, modelSilenceMs } from "../../base/limits.ts"
 
 export interface ModelClientOptions {
   readonly egress: Egress
@@ -23,11 +24,10 @@ export interface ModelClientOptions {
 }
 
 const defaultLimits: EgressLimits = {
-  firstByteMs: 300_000,
-  silenceMs: 300_000,
-  /** Where a workflow sets no `timeout_seconds`. */
-  totalMs: 600_000,
-  max_bytes: 4 * 1024 * 1024,
+  firstByteMs: modelFirstByteMs,
+  silenceMs: modelSilenceMs,
+  totalMs: modelCallMs,
+  max_bytes: modelAnswerBytes,
 }
 
 /** Models behind any of the APIs. */

@@ -1,6 +1,7 @@
 import { isTooMuchJson } from "../../base/json-work.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { readTolerantJson } from "./tolerant-json.ts"
+import { modelTextWork } from "../../base/limits.ts"
 
 /** What an answer's text holds. */
 export interface LenientAnswer {
@@ -21,12 +22,6 @@ const mostPlaces = 100
 
 /** Characters of the longest answer that is read with tolerance, which takes its time; a longer one has to be JSON. */
 const longestTolerant = 1024 * 1024
-
-/**
- * How much work the JSON of an answer may be. A value takes a token at least, and no model writes more than some 100,000 of them; all that is done with
- * an output (parsing, checking, searching for secrets, logging) is done in one turn of the event loop.
- */
-const mostWork = 400_000
 
 /** Finds the JSON in a model's answer: bare, in a code fence, with prose around it, with trailing commas. */
 export function parseLenient(answer: string): LenientAnswer {
@@ -149,7 +144,7 @@ function looksLikeObject(text: string, at: number): boolean {
 }
 
 function parse(text: string): JsonValue | undefined {
-  if (isTooMuchJson(text, mostWork)) return undefined
+  if (isTooMuchJson(text, modelTextWork)) return undefined
   try {
     return JSON.parse(text) as JsonValue
   } catch {

@@ -27,6 +27,7 @@ import {
 } from "./output-format.ts"
 import type { Refusal } from "./refused-field.ts"
 import { mergeOptions, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
+import { runQuotedBytes } from "../../base/limits.ts"
 
 /** Where a turn's calls go. */
 export interface Target {
@@ -47,8 +48,6 @@ export interface TurnParts {
 }
 
 const defaultRepairs = 2
-/** How much of an answer that does not fit is shown to the model again, and in events. */
-const longestQuote = 64 * 1024
 
 /** Some contract, and how it is put to the backend at the moment. */
 interface PendingContract {
@@ -222,7 +221,7 @@ export class Turn {
   }
 
   #rejected({ text }: Answer): string {
-    return cutText(this.#redactJson(text), longestQuote)
+    return cutText(this.#redactJson(text), runQuotedBytes)
   }
 
   // ------------------------------------------------------------------------------------------------- the request

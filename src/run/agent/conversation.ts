@@ -16,9 +16,7 @@ import { ModelList } from "./fallback.ts"
 import type { Rendered, RenderedModel } from "./render-step.ts"
 import type { StepContext } from "./step-context.ts"
 import { addCalls, holdMemory } from "./step-context.ts"
-
-/** A model that calls more tools than this in one turn is not going to do anything useful with the answers. */
-const mostToolCalls = 128
+import { modelToolCallsOfTurn } from "../../base/limits.ts"
 
 /** What a step and its models say to each other, until one of them gives the output. */
 export class Conversation {
@@ -68,12 +66,12 @@ export class Conversation {
             place?.release()
             break
           }
-          if (answer.tool_calls.length > mostToolCalls) {
+          if (answer.tool_calls.length > modelToolCallsOfTurn) {
             place?.release()
             throw failure(
               "limit_exceeded",
               caller.path,
-              `The model of agent.${node.name} made ${answer.tool_calls.length} tool calls in one turn; at most ${mostToolCalls} are allowed`,
+              `The model of agent.${node.name} made ${answer.tool_calls.length} tool calls in one turn; at most ${modelToolCallsOfTurn} are allowed`,
             )
           }
           await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history, place)

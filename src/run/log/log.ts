@@ -11,9 +11,7 @@ import { bytesOver } from "../value-size.ts"
 import type { Kept } from "../../log/kept.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { isStoreTrouble, type Lease, type RunStore } from "../../ports/store.ts"
-
-/** Values over this appear in events by their size alone. */
-export const shownBytes = 256 * 1024
+import { runShownBytes } from "../../base/limits.ts"
 
 /** Events of more bytes go to the store in several pieces. */
 const pieceBytes = 512 * 1024
@@ -23,7 +21,7 @@ const roomy = 512
 
 /** A value as events show it. */
 export function shown(value: JsonValue): JsonValue {
-  const bytes = bytesOver(value, shownBytes)
+  const bytes = bytesOver(value, runShownBytes)
   return bytes === null ? value : { truncated: true, bytes }
 }
 

@@ -8,7 +8,8 @@ import { aRequest, created, ended, noOptions } from "../../../test/contract/run-
 import { startServer, type Received } from "../../../test/support/http-server.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
-import { mostPerReceiver, Notifier, notifyForMs } from "./notifier.ts"
+import { Notifier } from "./notifier.ts"
+import { noticeForMs, noticePerReceiver } from "../../base/limits.ts"
 
 /** A run that has ended and notifies a receiver which answers like this, and a notifier on a clock that the test moves. */
 async function notified(t: TestContext, answer: () => number, more: { readonly origins?: readonly string[] } = {}) {
@@ -82,7 +83,7 @@ test("tries ever later for a day under one id, then gives up", async (t) => {
   assert.deepEqual(pauses.slice(0, 4), [5_000, 10_000, 20_000, 40_000])
   assert.equal(Math.max(...pauses), 3_600_000)
   const lasted = clock.now() - began
-  assert.ok(lasted <= notifyForMs && lasted > notifyForMs - 3_600_000, `${lasted} ms`)
+  assert.ok(lasted <= noticeForMs && lasted > noticeForMs - 3_600_000, `${lasted} ms`)
   const { status, last_error, attempts: count } = (await notice()) ?? {}
   assert.deepEqual([status, last_error, count], ["gave_up", "The receiver answered 503", pauses.length + 1])
   assert.equal(received.length, count)
@@ -119,7 +120,7 @@ test("a receiver that does not answer keeps others waiting for nothing", async (
   let open = 0
   const stuck = await startServer((_request, response) => {
     // A caller leaves one place for others.
-    if (++open === mostPerReceiver - 1) slow.resolve()
+    if (++open === noticePerReceiver - 1) slow.resolve()
     void quick.promise.then(() => response.writeHead(200).end())
   })
   const willing = await startServer((_request, response) => {
@@ -154,7 +155,7 @@ test("a receiver that does not answer keeps others waiting for nothing", async (
   await within(30_000, "as many deliveries as one receiver may have", slow.promise)
   await notifies(`${willing.origin}/hook`)
   await within(30_000, "the delivery to another receiver", quick.promise)
-  assert.equal(open, mostPerReceiver - 1)
+  assert.equal(open, noticePerReceiver - 1)
   // The others follow when the first ones are through.
   await within(30_000, "all deliveries", delivered.promise)
   assert.equal(stuck.received.length, 100)
@@ -172,7 +173,7 @@ test("a caller whose notices are not answered holds up nobody else's to the same
       arrived.resolve()
       return
     }
-    if (++open === mostPerReceiver - 1) stuck.resolve()
+    if (++open === noticePerReceiver - 1) stuck.resolve()
     void arrived.promise.then(() => response.writeHead(200).end())
   })
   const notifies = async (caller: string): Promise<void> => {

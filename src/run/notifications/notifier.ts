@@ -9,20 +9,14 @@ import { receiverOf } from "../../ports/receiver-of.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { noticeMessage, webhookId } from "./notice-message.ts"
+import { noticeAtOnce, noticeAttemptMs, noticeFirstDelayMs, noticeForMs, noticePerReceiver } from "../../base/limits.ts"
 
-/** Most deliveries at a time, and most of them to one receiver: a slow one must not take all. */
-const mostAtOnce = 64
-export const mostPerReceiver = 8
-const attemptMs = 10_000
 /** Longer than an attempt takes, so that no other process delivers the same notice meanwhile. */
 const holdMs = 15_000
 /** How often to look for notices of other processes that died. */
 const lookMs = 5_000
-const firstDelayMs = 5_000
 const longestDelayMs = 3_600_000
 const longestErrorLength = 300
-/** How long deliveries go on. */
-export const notifyForMs = 24 * 3_600_000
 
 export interface NotifierPorts {
   readonly store: OutboxStore
@@ -91,11 +85,11 @@ export class Notifier {
   /** Begins with what is due, and says how long nothing more is. */
   async #look(): Promise<number> {
     const { store, clock } = this.#ports
-    const room = mostAtOnce - this.#busy.size
+    const room = noticeAtOnce - this.#busy.size
     // The end of an attempt rings.
     if (room === 0) return lookMs
     try {
-      const limit = { most: mostPerReceiver, busy: [...this.#busy.values()] }
+      const limit = { most: noticePerReceiver, busy: [...this.#busy.values()] }
       const now = clock.now()
       const { taken, next_due } = await store.takeNotices(room, holdMs, limit)
       for (const notice of taken) this.#begin(notice)
@@ -145,7 +139,7 @@ export class Notifier {
     if (attempt.outcome === "delivered") return { status: "delivered", last_error: null, due_at: 0 }
     const last_error = attempt.error.slice(0, longestErrorLength)
     const due_at = this.#ports.clock.now() + this.#delay(attempts)
-    if (attempt.outcome === "refused" || due_at > caused_at + notifyForMs) {
+    if (attempt.outcome === "refused" || due_at > caused_at + noticeForMs) {
       return { status: "gave_up", last_error, due_at: 0 }
     }
     return { status: "pending", last_error, due_at }
@@ -153,7 +147,7 @@ export class Notifier {
 
   /** About 5 s, then twice as long each time, up to an hour. */
   #delay(attempts: number): number {
-    const usual = Math.min(firstDelayMs * 2 ** Math.min(attempts - 1, 20), longestDelayMs)
+    const usual = Math.min(noticeFirstDelayMs * 2 ** Math.min(attempts - 1, 20), longestDelayMs)
     return Math.round(usual * (0.9 + 0.2 * this.#ports.chance.fraction()))
   }
 
@@ -173,7 +167,7 @@ export class Notifier {
       const response = await egress.fetch(
         notice.url,
         { method: "POST", headers, body, redirect: "manual", signal: this.#abort.signal },
-        { totalMs: attemptMs, max_bytes: 64 * 1024 },
+        { totalMs: noticeAttemptMs, max_bytes: 64 * 1024 },
       )
       const { status } = response
       await response.body?.cancel()

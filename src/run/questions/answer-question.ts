@@ -6,11 +6,11 @@ import type { RecordType, TypeTable } from "../../types/types.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { AnsweredBy, Question, WireError } from "../../log/events.ts"
 import { wireError } from "../../ports/run-failure.ts"
-import { shownBytes } from "../log/log.ts"
 import { bytesOver } from "../value-size.ts"
 import { redactor } from "../secrets/redact.ts"
 import { secretsOfRun, type ServerSecrets } from "../secrets/secrets-of-run.ts"
 import { approvalType, withNote } from "./approval-answer.ts"
+import { runShownBytes } from "../../base/limits.ts"
 
 export interface GivenAnswer {
   readonly answer: JsonValue
@@ -51,8 +51,8 @@ export async function answerQuestion(
   const stored = redact(answer)
   const known = settled(question, stored)
   if (known !== null) return known
-  if (bytesOver(stored, shownBytes) !== null) {
-    const message = `The answer has more than ${shownBytes} bytes of JSON`
+  if (bytesOver(stored, runShownBytes) !== null) {
+    const message = `The answer has more than ${runShownBytes} bytes of JSON`
     return { outcome: "misfit", error: wireError("payload_too_large", [{ path: "answer", message }]) }
   }
   const { type, types } = typeOf(question, plan)

@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import { resolveEndpoint } from "../backends.ts"
 import type { Kept } from "../../log/kept.ts"
-import { shownBytes } from "../log/log.ts"
 import type { QuestionPast } from "../../log/past.ts"
 import type { RunContext } from "../run-context.ts"
 import { callStored } from "../run-context.ts"
@@ -10,6 +9,7 @@ import type { HostSession } from "../../ports/tools.ts"
 import type { ToolPlan } from "../../plan/plan-shape.ts"
 import { approvalSchema, readApproval } from "./approval-answer.ts"
 import { approvalDigest } from "./approval-digest.ts"
+import { runShownBytes } from "../../base/limits.ts"
 
 /** Whom to ask, and for how long. */
 export interface Approval {
@@ -63,7 +63,7 @@ export class CallApproval {
 
   /** Bytes of arguments that are too large to be shown to a person; null where they are not. */
   get tooLarge(): number | null {
-    return bytesOver(this.#call.arguments, shownBytes)
+    return bytesOver(this.#call.arguments, runShownBytes)
   }
 
   /** Waits for the person. Null when the call may be made; otherwise why it may not. */

@@ -14,6 +14,7 @@ import type { RunContext } from "../run-context.ts"
 import { outerScope } from "../run-context.ts"
 import { workflowEffects } from "../tools/workflow-effects.ts"
 import type { NewQuestion } from "./questions.ts"
+import { runApproverLength, runQuestionLength } from "../../base/limits.ts"
 
 /** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
 type Place =
@@ -88,8 +89,7 @@ function reusedAnswer(running: RunContext, step: string, question: NewQuestion):
   return output
 }
 
-/** Characters. A list shows the questions whole. */
-const longest = { question: 256 * 1024, to: 1_000 }
+const longest = { question: runQuestionLength, to: runApproverLength }
 
 async function prepare(
   running: RunContext,

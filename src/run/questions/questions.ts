@@ -13,9 +13,7 @@ import { SharedParts } from "../log/shared-parts.ts"
 import type { QuestionOutcome, QuestionPast } from "../../log/past.ts"
 import type { Redactor } from "../secrets/redact.ts"
 import { takeOutcomes } from "./take-outcomes.ts"
-
-/** Open questions of one run at a time. */
-const mostOpen = 1_000
+import { runOpenQuestions } from "../../base/limits.ts"
 
 /** What a step asks; the rest of a question is the same for all. */
 export interface NewQuestion extends Omit<AskedQuestion, "id" | "run_id" | "asked_at" | "expires_at" | "schema"> {
@@ -63,8 +61,8 @@ export class Questions {
 
   /** Refuses before anything is asked: a loop asks all of its questions, or none. */
   checkRoom(more: number, path: string): void {
-    if (this.#waiting.size + more <= mostOpen) return
-    throw failure("limit_exceeded", path, `At most ${mostOpen} questions of a run may be open at a time`)
+    if (this.#waiting.size + more <= runOpenQuestions) return
+    throw failure("limit_exceeded", path, `At most ${runOpenQuestions} questions of a run may be open at a time`)
   }
 
   /** Rejects where the log or the store has no room for these together. */

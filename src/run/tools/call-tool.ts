@@ -6,7 +6,7 @@ import { countedCall } from "../budget/counted-call.ts"
 import type { WireError } from "../../log/events.ts"
 import { endsRun } from "../failure.ts"
 import type { Kept } from "../../log/kept.ts"
-import { shown, shownBytes } from "../log/log.ts"
+import { shown } from "../log/log.ts"
 import { parseJson } from "../parse-json.ts"
 import type { HostedTool, HostSession, ToolAnswer } from "../../ports/tools.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
@@ -16,6 +16,7 @@ import { CallApproval, type Approval, type NotSent } from "../questions/approval
 import type { RunContext } from "../run-context.ts"
 import { callStored, callWithLease } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
+import { runShownBytes } from "../../base/limits.ts"
 
 /** One call of a tool, a model's or the workflow's own. */
 export interface ToolCall {
@@ -92,7 +93,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const tooLarge = approval?.tooLarge ?? null
   if (tooLarge !== null) {
     begin()
-    const message = `The arguments take ${tooLarge} bytes: nobody is asked to approve more than ${shownBytes}`
+    const message = `The arguments take ${tooLarge} bytes: nobody is asked to approve more than ${runShownBytes}`
     return end(`${tool}: ${message}`, message)
   }
 

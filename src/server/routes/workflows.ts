@@ -10,12 +10,13 @@ import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workf
 import type { ServerSecrets } from "../../workflows/server-secrets.ts"
 import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-folder.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
-import { jsonType, pageBytes } from "../list-page.ts"
+import { jsonType } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
+import { requestPageBytes } from "../../base/limits.ts"
 
 /** No name has this segment. */
 const executeEnd = "/execute"
@@ -103,7 +104,7 @@ function listOf(folder: WorkflowFolder | null, secrets: ServerSecrets): Promise<
       yield { name: workflow.name, value: workflowAnswer(workflow, secrets) }
     }
   }
-  return KeptList.of(items(), { pageBytes, write: writePage })
+  return KeptList.of(items(), { pageBytes: requestPageBytes, write: writePage })
 }
 
 function writePage(items: string, next: string | null): string {
