@@ -2,7 +2,7 @@ import about from "../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
 import { createEgress } from "../adapters/egress/egress.ts"
 import type { ListedTool, ServerContents } from "../adapters/mcp/inspect-server.ts"
-import { MemoryStore } from "../adapters/memory/memory-store.ts"
+import { MemoryStore, openMemoryStore } from "../adapters/memory/memory-store.ts"
 import { recordedModel } from "../adapters/recording/recorded-model.ts"
 import { RecordedRun } from "../adapters/recording/recorded-run.ts"
 import type { ReviveTool } from "../adapters/recording/recorded-tools.ts"
@@ -45,7 +45,7 @@ export async function composeRuns(
   recorded: RecordedRun | null = null,
 ): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
   const policy = egressPolicy(settings)
-  const store = new MemoryStore(systemClock)
+  const store = openMemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, null, bug)
   const runs = new Runs(
@@ -89,7 +89,7 @@ export async function composeTests(
   bug: (error: unknown) => void,
 ): Promise<RecordedTestEngines> {
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
-  const ports = joinPorts(egressPolicy(settings), new MemoryStore(systemClock), demo, null, bug)
+  const ports = joinPorts(egressPolicy(settings), openMemoryStore(systemClock), demo, null, bug)
   const deadlines = new Deadlines(systemClock)
   const limits = { ...usualLimits, max_iterations: settings.maxIterations }
   return {

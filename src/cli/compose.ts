@@ -98,7 +98,7 @@ export async function compose(
       active: () => runs.active,
       queued: () => runs.queued,
       streams: () => streams.size,
-      waiting: () => opened.store.waitingCounts(),
+      waiting: () => opened.store.questions.waitingCounts(),
       broker: opened.broker,
     },
     Object.keys(errorStatus),

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
-import { MemoryStore } from "../adapters/memory/memory-store.ts"
+import { openMemoryStore } from "../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../adapters/nats/broker.ts"
 import { backUp } from "../adapters/sqlite/back-up.ts"
 import { checkRefusal, checkStore, type StoreReport } from "../adapters/sqlite/check-store.ts"
@@ -51,7 +51,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
   }
   if (store === "memory") {
-    const memory = new MemoryStore(systemClock)
+    const memory = openMemoryStore(systemClock)
     // The rest is for runs under way and for what is in transit.
     const capacity = getHeapStatistics().heap_size_limit / 2
     return { store: memory, leaseMs, capacity, broker: null, keyChange: null, remarks: [], warnings: [] }

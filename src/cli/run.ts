@@ -223,7 +223,7 @@ async function execute(
     // The reader of the events may stop early (`wire run --events | head`): then no more models are called.
     process.stdout.once("error", cancel)
     const answering = new Answering(answers, {
-      answer: (id, answer) => store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),
+      answer: (id, answer) => store.questions.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),
       giveUp: cancel,
       pause: () => watch.pause(),
       goOn: () => watch.goOn(),

@@ -131,15 +131,15 @@ export class DeliveryTurns {
 
 export interface OutboxStore {
   /** All notices of a run, oldest first. */
-  notices(run_id: string): Promise<Notice[]>
+  ofRun(run_id: string): Promise<Notice[]>
   /**
    * Takes pending notices that are due, each counted as attempted once more. No other process gets them for `holdMs`; after that
    * they are due again, unless their outcome has been stored: the process that took them may have died. A receiver that has its
    * share keeps none of the others waiting: its notices are passed over, and stay due. So are those of a caller (`DeliveryTurns`).
    */
-  takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices>
+  take(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices>
   /** Stores how an attempt went. Ignored when another process has taken the notice since, except for a delivery. */
-  settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void>
+  settle(notice: Notice, outcome: NoticeOutcome): Promise<void>
   /** Calls back when a notice may have been stored by way of this store. The result stops listening. */
   onNotice(listener: () => void): () => void
 }

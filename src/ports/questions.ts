@@ -72,8 +72,8 @@ export interface WaitingCounts {
 
 export interface QuestionStore {
   /** The questions of a run; none for a run that does not exist. Past its time an open one is `expired`. */
-  questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage>
-  question(run_id: string, id: string): Promise<Question | null>
+  ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage>
+  one(run_id: string, id: string): Promise<Question | null>
   inbox(query: InboxQuery): Promise<QuestionPage>
   /**
    * Stores the answer as the question's outcome, once and for all, and wakes the run if it is parked. The first of answer,

@@ -38,7 +38,7 @@ export interface RunOptions {
   readonly max_concurrency: number | null
   readonly timeout_ms: number | null
   readonly deltas: boolean
-  /** Absent when no one is notified, and in requests of older releases. */
+  /** Absent when no one is notified. */
   readonly notify?: Notify
   /** What the run may use at most; absent where the request sets nothing. */
   readonly limits?: Limits | null
@@ -172,11 +172,23 @@ export type RunLookup =
   | { readonly found: "expired"; readonly caller: string }
   | { readonly found: "nothing" }
 
+/** Answers of models. Expired ones are never given. */
+export interface AnswerCache {
+  get(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
+  put(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void>
+  /** How many live entries were dropped. */
+  purge(caller: string, cache_key: string): Promise<number>
+}
+
 /**
- * Every method that returns a promise may reject with a `StoreFailure`: then nothing of what it asked for has been
+ * Every method that returns a promise, those of the parts too, may reject with a `StoreFailure`: then nothing of what it asked for has been
  * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
  */
-export interface RunStore extends QuestionStore, OutboxStore, RunList {
+export interface RunStore extends RunList {
+  readonly questions: QuestionStore
+  readonly outbox: OutboxStore
+  readonly cache: AnswerCache
+
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>
   /**
@@ -237,11 +249,6 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
    */
   onCancel(run_id: string, listener: () => void): () => void
 
-  cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
-  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void>
-  /** How many live entries were dropped. */
-  cachePurge(caller: string, cache_key: string): Promise<number>
-
   /**
    * Bytes that the caller's runs take which have ended or wait for people, about; those of others count when they get there. `sweep` frees them. A
    * store that many machines share may count what this process has stored, and no more.
@@ -254,6 +261,9 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
   sweep(ended_before: number): Promise<number>
   /** Readiness: rejects with a `StoreFailure` when the store can not be written to now. */
   probe(): Promise<void>
-  /** Waits for what is under way; followers end. The leases that it still holds are free for others to claim. */
+  /**
+   * Waits for what is under way; followers end. The leases that it still holds are free for others to claim. The store is not called
+   * after that: `untilClosed` sees to it.
+   */
   close(): Promise<void>
 }

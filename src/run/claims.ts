@@ -78,7 +78,7 @@ export class Claims {
   async start(): Promise<void> {
     await this.#tryToClaim(restarted)
     this.#loops ??= Promise.all([this.#claimForEver(), this.#expireForEver()]).then(() => undefined)
-    this.#stopListening ??= this.#ports.store.onOutcome((run_id) => this.#outcomeArrived(run_id))
+    this.#stopListening ??= this.#ports.store.questions.onOutcome((run_id) => this.#outcomeArrived(run_id))
   }
 
   /** Call it after the signal has aborted; resolves when no claim is under way. */
@@ -154,7 +154,7 @@ export class Claims {
       }
       if ((this.#ports.trouble?.() ?? null) !== null) continue
       try {
-        await store.expire()
+        await store.questions.expire()
       } catch (error) {
         if (!(error instanceof StoreFailure)) this.#ports.bug(error)
       }

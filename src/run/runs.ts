@@ -243,7 +243,7 @@ export class Runs {
   /** What waits for people costs rows only, but those stay for days. */
   async #whyNotWait(caller: string): Promise<WireError | null> {
     const { max_waiting = usualMaxWaiting } = this.#settings
-    if ((await this.#ports.store.waiting(caller)) < max_waiting) return null
+    if ((await this.#ports.store.questions.waiting(caller)) < max_waiting) return null
     return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
   }
 

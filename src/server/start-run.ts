@@ -136,7 +136,7 @@ async function answerWaiting(
 ): Promise<FastifyReply> {
   const wanted = new Set(ids)
   const read = (_limit: number, after: string | null): Promise<QuestionPage> =>
-    parts.store.questions(run_id, readTogether, after)
+    parts.store.questions.ofRun(run_id, readTogether, after)
   const { page, next } = await parts.answers.make(reply.request, () =>
     writeQuestions(wanted.size, null, read, ({ id }) => wanted.has(id)),
   )

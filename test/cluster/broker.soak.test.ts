@@ -315,7 +315,7 @@ describe("what is in the broker", () => {
     const store = await natsStores(broker.url, systemClock)({ prefix })
     const lease = await created(store)
     await store.append(lease, [happened(1, "a-readable-word", { history: "a-kept-word" })])
-    await store.cachePut("ann", "k", "h", "a-cached-word", 60_000)
+    await store.cache.put("ann", "k", "h", "a-cached-word", 60_000)
     const dump = async () => {
       const connection = await connect({ servers: broker.url.slice("nats://".length) })
       const manager = await jetstreamManager(connection)

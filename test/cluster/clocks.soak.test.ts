@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
-import type { ClusterStore } from "../../src/adapters/nats/nats-store.ts"
+import type { ClusterStore } from "../../src/adapters/nats/open-nats-store.ts"
 import { created, ended, happened, ids, leaseMs } from "../contract/run-store/material.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"

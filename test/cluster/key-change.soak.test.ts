@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { after, before, describe, test } from "node:test"
-import type { ClusterStore } from "../../src/adapters/nats/nats-store.ts"
+import type { ClusterStore } from "../../src/adapters/nats/open-nats-store.ts"
 import { countUnderOldKey } from "../../src/adapters/nats/open-nats-store.ts"
 import { readAddress } from "../../src/adapters/nats/address.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
@@ -67,7 +67,7 @@ describe("change of the master key in a cluster", () => {
     const large = await created(old, { request: aRequest({ input: { text: "x".repeat(300_000) } }) })
     const over = await created(old, { request: aRequest({ options: { ...noOptions, notify } }) })
     await old.append(over, [ended(1)])
-    await old.cachePut("", "c", "h", "cached", 60_000)
+    await old.cache.put("", "c", "h", "cached", 60_000)
     // More than one step takes.
     for (let count = 0; count < 10; count++) await created(old)
     assert.equal(await needsOld(), 26)
@@ -95,7 +95,7 @@ describe("change of the master key in a cluster", () => {
     await changeAll(again)
     assert.equal(await needsOld(), 0)
     assert.deepEqual((await again.request(lease.run_id)).secrets, { token: "s3cret-token" })
-    assert.equal(await again.cacheGet("", "c", "h"), undefined)
+    assert.equal(await again.cache.get("", "c", "h"), undefined)
     await old.append(lease, [happened(3)])
     await old.close()
     await again.close()
@@ -105,7 +105,7 @@ describe("change of the master key in a cluster", () => {
     assert.deepEqual(await ids(now, lease.run_id), [1, 2, 3])
     assert.equal((await now.request(large.run_id)).input["text"], "x".repeat(300_000))
     assert.deepEqual((await now.request(large.run_id)).secrets, { token: "s3cret-token" })
-    assert.equal((await now.notices(over.run_id)).length, 1)
+    assert.equal((await now.outbox.ofRun(over.run_id)).length, 1)
     assert.deepEqual(await now.existing("", idempotency), { outcome: "exists", run_id: lease.run_id })
     await now.close()
   })

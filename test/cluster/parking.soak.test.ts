@@ -84,7 +84,7 @@ describe("a process that dies while a run begins to wait", { concurrency: true }
       scene(async (on) => {
         const lease = await created(on.dying)
         await on.dying.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock))])
-        assert.equal((await on.other.answer(lease.run_id, "q1", ann))?.stored, true)
+        assert.equal((await on.other.questions.answer(lease.run_id, "q1", ann))?.stored, true)
         const died = on.dieWith(request)
         abandoned(on.dying.append(lease, [waits(2, ["q1"], on.clock)]))
         await within(30_000, "the step", died)
@@ -99,7 +99,7 @@ describe("a process that dies while a run begins to wait", { concurrency: true }
       const died = on.dieWith(new RegExp(`PUB [^ ]*\\.ask\\.news\\.${lease.run_id}\\.q1`), () =>
         on.other.append(lease, [waits(2, ["q1"], on.clock)]),
       )
-      abandoned(on.dying.answer(lease.run_id, "q1", ann))
+      abandoned(on.dying.questions.answer(lease.run_id, "q1", ann))
       await within(30_000, "the outcome", died)
       await isFound(on, lease.run_id)
     }))

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after } from "node:test"
-import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import { openMemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
 import type { RunStore } from "../../src/ports/store.ts"
@@ -13,7 +13,7 @@ import { runStoreContract } from "./run-store.ts"
 
 runStoreContract("memory", async () => {
   const clock = new ManualClock()
-  const store = new MemoryStore(clock)
+  const store = openMemoryStore(clock)
   return { store, other: store, clock, close: () => store.close() }
 })
 

@@ -55,7 +55,7 @@ async function people(store: RunStore, run_id: string, signal: AbortSignal): Pro
     if (event.type !== "question_asked") continue
     const answer = answerTo(event.data)
     if (answer === null) continue
-    const outcome = await store.answer(run_id, event.data.id, { answer, answered_by: nobodyInParticular })
+    const outcome = await store.questions.answer(run_id, event.data.id, { answer, answered_by: nobodyInParticular })
     assert.equal(outcome?.stored, true, `the answer to ${event.data.name}`)
   }
 }

@@ -222,7 +222,7 @@ test("an answer and a cancel at once: one outcome, one end", async () => {
     const [question] = await here.waiting(run_id)
     assert.ok(question !== undefined)
     const given = { answer: { publish: true, note: null }, answered_by: { caller: null, by: null } }
-    await Promise.all([here.store.answer(run_id, question.id, given), here.runs.cancel(run_id)])
+    await Promise.all([here.store.questions.answer(run_id, question.id, given), here.runs.cancel(run_id)])
     const events = await here.end(run_id)
     assert.deepEqual(
       events.map(({ id }) => id),
@@ -262,7 +262,7 @@ test("past WIRE_MAX_WAITING a workflow that may wait is refused, for that caller
   const again = here.start({ caller: "ann" })
   await assert.rejects(again, /overloaded/)
   await here.start({ caller: "bob" })
-  assert.equal(await here.store.waiting("ann"), 1)
+  assert.equal(await here.store.questions.waiting("ann"), 1)
   await here.close()
 })
 
@@ -420,7 +420,7 @@ test("the model gets a declined call with its note; an expired one counts as dec
         "the expiry",
         (async () => {
           while (
-            (await here.store.question(run_id, question?.id ?? ""))?.status !== "expired" ||
+            (await here.store.questions.one(run_id, question?.id ?? ""))?.status !== "expired" ||
             (await here.runs.status(run_id)) === "waiting"
           ) {
             clock.advance(1_000)

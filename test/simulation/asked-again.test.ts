@@ -54,14 +54,14 @@ async function askAgainLater({ first, lease, events }: Scene): Promise<void> {
 
 /** The expiry is stored, and wakes the run. */
 async function assertExpires(store: NatsStore, expired = 1): Promise<void> {
-  assert.equal(await store.expire(), expired)
-  assert.equal((await store.question("run1", "q1"))?.status, "expired")
+  assert.equal(await store.questions.expire(), expired)
+  assert.equal((await store.questions.one("run1", "q1"))?.status, "expired")
   assert.deepEqual(
     (await store.claim("second", 1, leaseMs)).map(({ run_id, woken }) => ({ run_id, woken })),
     [{ run_id: "run1", woken: true }],
   )
   assert.deepEqual(
-    (await store.outcomes("run1")).map(({ id, status }) => ({ id, status })),
+    (await store.questions.outcomes("run1")).map(({ id, status }) => ({ id, status })),
     [{ id: "q1", status: "expired" }],
   )
 }
@@ -78,7 +78,7 @@ test("a question that was asked again is found by a process whose nearest node i
     },
   }))
   // Nothing is decided while the process that asks may still store the slot.
-  assert.equal(await second.expire(), 0)
+  assert.equal(await second.questions.expire(), 0)
   assert.equal(seen.size, 1)
   await askAgainLater(scene)
   await assertExpires(second)
@@ -98,7 +98,7 @@ test("a question is asked again while another process looks at what is stored of
       },
     })
     const second = scene.stores.open(between)
-    const expired = await second.expire()
+    const expired = await second.questions.expire()
     assert.equal(meanwhile, null, `${at} was not read`)
     await assertExpires(second, 1 - expired)
   }
@@ -108,9 +108,9 @@ test("a question whose slot is stored after all, after its next attempt has begu
   const { stores, first, lease, events } = await failedToAsk("late")
   const second = stores.open()
   await assert.rejects(first.append(lease, events), LeaseLost)
-  assert.equal((await second.question("run1", "q1"))?.status, "expired")
+  assert.equal((await second.questions.one("run1", "q1"))?.status, "expired")
   stores.clock.at = { ...stores.clock.at, now: 1_000 }
-  assert.equal((await second.answer("run1", "q1", ann))?.stored, true)
+  assert.equal((await second.questions.answer("run1", "q1", ann))?.stored, true)
 })
 
 test("what is stored of a question that nobody asks any more is removed", async () => {
@@ -120,11 +120,11 @@ test("what is stored of a question that nobody asks any more is removed", async 
   assert.deepEqual(await second.claim("second", 1, leaseMs), [])
   stores.pass(leaseMs)
   assert.equal((await second.claim("second", 1, leaseMs)).length, 1)
-  assert.equal((await second.waitingCounts()).questions, 1)
-  assert.equal(await second.expire(), 0)
-  assert.equal((await second.waitingCounts()).questions, 0)
+  assert.equal((await second.questions.waitingCounts()).questions, 1)
+  assert.equal(await second.questions.expire(), 0)
+  assert.equal((await second.questions.waitingCounts()).questions, 0)
   await assert.rejects(first.append(lease, events), LeaseLost)
-  assert.deepEqual((await second.questions("run1", 10, null)).found, [])
+  assert.deepEqual((await second.questions.ofRun("run1", 10, null)).found, [])
 })
 
 test("what a process stores of a question after it has lost the run does not hide one of the new owner", async () => {
@@ -137,7 +137,7 @@ test("what a process stores of a question after it has lost the run does not hid
   assert.ok(claimed !== undefined)
   await second.append(claimed, [asked(1, aQuestion("run1", "q2", stores.clock))])
   await assert.rejects(first.append(lease, [asked(1, aQuestion("run1", "q1", stores.clock))]), LeaseLost)
-  const { found } = await second.questions("run1", 10, null)
+  const { found } = await second.questions.ofRun("run1", 10, null)
   assert.deepEqual(
     found.map(({ question }) => question.id),
     ["q2"],
@@ -155,6 +155,6 @@ test("a question whose slot is damaged keeps no other question from its expiry",
   }
   stores.broker.publish("sim.log.run1.1", Buffer.from("damaged"), null, "")
   stores.pass(5_000)
-  assert.equal(await store.expire(), 1)
-  assert.equal((await store.question("run2", "q1"))?.status, "expired")
+  assert.equal(await store.questions.expire(), 1)
+  assert.equal((await store.questions.one("run2", "q1"))?.status, "expired")
 })

@@ -26,7 +26,7 @@ export class BareStores {
       { ...direct, ...between(direct) },
       { ...around, every: () => () => undefined },
     )
-    return new NatsStore(broker, { vault: plainVault(["key"]), sizes: usualSizes, clock: this.clock }, null)
+    return new NatsStore(broker, { vault: plainVault(["key"]), sizes: usualSizes, clock: this.clock })
   }
 
   pass(ms: number): void {

@@ -143,7 +143,9 @@ export class Client {
       if (service === null || run_id === null) return
       this.#world.note(`answer to ${id} of ${this.job.label}: ${JSON.stringify(answer)}`)
       this.#world.count("client: answers")
-      service.store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }).catch(() => undefined)
+      service.store.questions
+        .answer(run_id, id, { answer, answered_by: { caller: null, by: null } })
+        .catch(() => undefined)
     }
     const thinks = random.next() * 30_000
     this.#world.after(thinks, null, say)

@@ -35,7 +35,7 @@ function cluster() {
     names,
     attacker: broker(),
     vault,
-    open: () => new NatsStore(broker(), { vault, sizes: usualSizes, clock }, null),
+    open: () => new NatsStore(broker(), { vault, sizes: usualSizes, clock }),
   }
 }
 
@@ -72,15 +72,15 @@ test("a run whose head names another caller opens for neither", async () => {
   const { run_id, ...lease } = await created(open(), { caller: "ann" })
   const first = open()
   await first.append({ run_id, ...lease }, [happened(1), asked(2, run_id)])
-  assert.equal((await first.questions(run_id, 10, null)).found.length, 1)
+  assert.equal((await first.questions.ofRun(run_id, 10, null)).found.length, 1)
   assert.deepEqual(await first.request(run_id), aRequest())
   await changed<HeadFacts>(attacker, "log", names.slot(run_id, 0), (facts) => ({ ...facts, caller: "bob" }))
   const second = open()
   for (const read of [
     () => second.read(run_id, 0, 10),
     () => second.request(run_id),
-    () => second.questions(run_id, 10, null),
-    () => second.question(run_id, "q1"),
+    () => second.questions.ofRun(run_id, 10, null),
+    () => second.questions.one(run_id, "q1"),
   ]) {
     await assert.rejects(read(), Damaged)
   }
@@ -98,7 +98,7 @@ test("an entry in another inbox shows nothing, and a key that leads to another c
   await store.append(lease, [happened(1), asked(2, lease.run_id)])
   const ofBob = await created(store, { caller: "bob" })
   await store.append(ofBob, [happened(1), asked(2, ofBob.run_id)])
-  assert.equal((await store.inbox(inboxOfBob)).found.length, 1)
+  assert.equal((await store.questions.inbox(inboxOfBob)).found.length, 1)
 
   const entries = await attacker.list("ask", `${names.prefix}.ask.in.>`)
   const [mine = "", theirs = ""] = [lease, ofBob].map(
@@ -111,7 +111,7 @@ test("an entry in another inbox shows nothing, and a key that leads to another c
   assert.notEqual(moved, mine)
   await attacker.put(moved, packFrame({}, []))
   const other = open()
-  const shown = (await other.inbox(inboxOfBob)).found.map(({ question }) => question.run_id)
+  const shown = (await other.questions.inbox(inboxOfBob)).found.map(({ question }) => question.run_id)
   assert.deepEqual(shown, [ofBob.run_id])
 
   const keys = await attacker.list("keys", `${names.prefix}.keys.once.>`)

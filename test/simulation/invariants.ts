@@ -335,7 +335,7 @@ async function noticeProblems(store: RunStore, { receiver, stored }: StoreBook):
     counts.set(notice, (counts.get(notice) ?? 0) + 1)
   }
   for (const run_id of new Set(receiver.received.map((notice) => notice.run_id))) {
-    for (const { event_id, attempts } of await store.notices(run_id)) {
+    for (const { event_id, attempts } of await store.outbox.ofRun(run_id)) {
       const count = counts.get(`${run_id}/${event_id}`) ?? 0
       if (count > attempts) found.push(`the notice ${run_id}/${event_id} came ${count} times in ${attempts} attempts`)
     }

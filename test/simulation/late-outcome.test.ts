@@ -20,7 +20,7 @@ async function completeRun(store: NatsStore): Promise<void> {
 }
 
 async function outcomes(store: NatsStore): Promise<unknown[]> {
-  return (await store.notices("run1")).map(({ status, attempts }) => ({ status, attempts }))
+  return (await store.outbox.ofRun("run1")).map(({ status, attempts }) => ({ status, attempts }))
 }
 
 test("the outcome of an attempt does not replace that of a later one", async () => {
@@ -39,15 +39,15 @@ test("the outcome of an attempt does not replace that of a later one", async () 
   const second = stores.open()
 
   await completeRun(first)
-  const [notice] = (await first.takeNotices(1, 15_000)).taken
+  const [notice] = (await first.outbox.take(1, 15_000)).taken
   assert.equal(notice?.attempts, 1)
   stores.pass(20_000)
   meanwhile = async () => {
-    const [again] = (await second.takeNotices(1, 15_000)).taken
+    const [again] = (await second.outbox.take(1, 15_000)).taken
     assert.equal(again?.attempts, 2)
-    await second.settleNotice(again, delivered)
+    await second.outbox.settle(again, delivered)
   }
-  await first.settleNotice(notice, delivered)
+  await first.outbox.settle(notice, delivered)
 
   assert.equal(meanwhile, null)
   assert.deepEqual(await outcomes(second), [{ status: "delivered", attempts: 2 }])
@@ -60,9 +60,9 @@ test("a notice that is stored again after it was delivered is not delivered agai
   const third = stores.open()
   /** Comes right before the slow process stores the notice. */
   let meanwhile: (() => Promise<void>) | null = async () => {
-    const [notice] = (await third.takeNotices(1, 15_000)).taken
+    const [notice] = (await third.outbox.take(1, 15_000)).taken
     assert.equal(notice?.attempts, 1)
-    await third.settleNotice(notice, delivered)
+    await third.outbox.settle(notice, delivered)
   }
   const second = stores.open((direct) => ({
     publish: async (subject, data, expected) => {
@@ -78,7 +78,7 @@ test("a notice that is stored again after it was delivered is not delivered agai
   stores.pass(10_000)
   await second.claim("second", 1, 10_000)
   assert.equal(meanwhile, null)
-  assert.deepEqual((await second.takeNotices(1, 15_000)).taken, [])
-  assert.deepEqual((await second.takeNotices(1, 15_000)).next_due, null)
+  assert.deepEqual((await second.outbox.take(1, 15_000)).taken, [])
+  assert.deepEqual((await second.outbox.take(1, 15_000)).next_due, null)
   assert.deepEqual(await outcomes(second), [{ status: "delivered", attempts: 1 }])
 })

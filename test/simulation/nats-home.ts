@@ -39,13 +39,13 @@ export function natsHome(world: World, applied: Applied): StoreHome {
       const record = (await readKeyRecord(direct))?.record ?? null
       const vault = plainVault(record?.old === null ? [Buffer.from(record.mark).toString()] : keys)
       vault.agree(record, "follow")
-      return new NatsStore(direct, { vault, sizes: usualSizes, clock }, null)
+      return new NatsStore(direct, { vault, sizes: usualSizes, clock })
     },
     connect: (machine, machineClock, faults) => {
       const connection = new SimulatedConnection(broker, world, machine, faults.broker)
       const own = new Broker(names, connection, surroundingsOf(world, machine))
       const vault = plainVault(keys)
-      const store = new NatsStore(own, { vault, sizes: usualSizes, clock: machineClock }, null)
+      const store = new NatsStore(own, { vault, sizes: usualSizes, clock: machineClock })
       const ready = persist(own, async () => {
         const { old } = await agreeOnKeys(own, vault)
         if (old !== null) void changeKey(own, vault)

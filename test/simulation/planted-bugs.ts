@@ -99,7 +99,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "the last answer to a question wins, not the first",
     file: "src/adapters/memory/memory-questions.ts",
-    from: `if (stored.question.status !== "open") return { stored: false, settled: false, question: stored.question }`,
+    from: `if (stored.question.status !== "open") return { stored: false, question: stored.question }`,
     to: "",
     seed: 27,
   },

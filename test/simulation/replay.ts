@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { Notice, TakenNotices } from "../../src/ports/notices.ts"
+import { wrapStore } from "../../src/ports/wrap-store.ts"
 import { allQuestions } from "../support/all-questions.ts"
 import { firstFence, type ClaimedLease, type CreateOutcome, type Lease, type RunStore } from "../../src/ports/store.ts"
 
@@ -8,7 +9,7 @@ import { firstFence, type ClaimedLease, type CreateOutcome, type Lease, type Run
 export interface TracedCall {
   readonly now: number
   readonly monotonic: number
-  readonly method: keyof RunStore
+  readonly method: string
   readonly values: readonly unknown[]
   outcome: Outcome | null
 }
@@ -16,61 +17,53 @@ export interface TracedCall {
 type Outcome = { readonly value: unknown } | { readonly error: string }
 
 /** Those that change something, or whose answer decides what the engine does. */
-const traced: ReadonlySet<string> = new Set<keyof RunStore>([
+const traced: ReadonlySet<string> = new Set([
   "create",
   "append",
   "claim",
   "renew",
   "release",
   "requestCancel",
-  "answer",
-  "expire",
-  "outcomes",
+  "questions.answer",
+  "questions.expire",
+  "questions.outcomes",
   "lookup",
-  "waiting",
+  "questions.waiting",
   "existing",
-  "takeNotices",
-  "settleNotice",
-  "cacheGet",
-  "cachePut",
-  "cachePurge",
+  "outbox.take",
+  "outbox.settle",
+  "cache.get",
+  "cache.put",
+  "cache.purge",
 ])
 
-const writes: ReadonlySet<string> = new Set<keyof RunStore>([
-  "create",
-  "append",
-  "answer",
-  "takeNotices",
-  "settleNotice",
-])
+const writes: ReadonlySet<string> = new Set(["create", "append", "questions.answer", "outbox.take", "outbox.settle"])
 
 /** The same store, which records the calls that it gets. */
 export function traceStore(store: RunStore, clock: Clock, trace: TracedCall[]): RunStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const method = Reflect.get(target, name) as unknown
-      if (typeof method !== "function") return method
-      if (typeof name !== "string" || !traced.has(name)) return method.bind(target) as unknown
-      return async (...values: unknown[]) => {
-        const call: TracedCall = {
-          now: clock.now(),
-          monotonic: clock.monotonic(),
-          method: name as keyof RunStore,
-          values: structuredClone(values),
-          outcome: null,
-        }
-        trace.push(call)
-        try {
-          const value = (await (method.apply(target, values) as Promise<unknown>)) ?? null
-          call.outcome = { value: structuredClone(value) }
-          return value
-        } catch (error) {
-          call.outcome = { error: (error as Error).name }
-          throw error
-        }
+  return wrapStore(store, (name, method) => {
+    if (!traced.has(name)) return null
+    return async (...values) => {
+      const [now, monotonic] = [clock.now(), clock.monotonic()]
+      const call: TracedCall = { now, monotonic, method: name, values: structuredClone(values), outcome: null }
+      trace.push(call)
+      try {
+        const value = (await method(...values)) ?? null
+        call.outcome = { value: structuredClone(value) }
+        return value
+      } catch (error) {
+        call.outcome = { error: (error as Error).name }
+        throw error
       }
-    },
+    }
   })
+}
+
+/** The method of a store, or of one of its parts (`cache.get`). */
+function methodOf(store: RunStore, name: string): (...values: unknown[]) => Promise<unknown> {
+  const [method = "", part] = name.split(".").toReversed()
+  const holder: object = part === undefined ? store : (Reflect.get(store, part) as object)
+  return (...values) => Reflect.apply(Reflect.get(holder, method) as () => Promise<unknown>, holder, values)
 }
 
 /** A clock that shows what it is set to. */
@@ -125,13 +118,12 @@ export async function replay(
     )
     if (crashes !== null && at >= crashes && begun === null && writes.has(method)) {
       crashes = null
-      const lost = other[method] as (...all: unknown[]) => Promise<unknown>
-      other = (await replica.crash(() => lost.apply(other, given).catch(() => undefined))).store
+      const lost = methodOf(other, method)
+      other = (await replica.crash(() => lost(...given).catch(() => undefined))).store
     }
     let answered: Outcome
     try {
       if (method !== "append") await begun
-      const call = other[method] as (...all: unknown[]) => Promise<unknown>
       const [run, owner, leaseMs] = given as Parameters<RunStore["create"]>
       if (method === "create" && run.idempotency === null && other.begin !== undefined) {
         const lease = { run_id: run.run_id, owner, fence: firstFence }
@@ -139,7 +131,7 @@ export async function replay(
         begun.catch(() => undefined)
         answered = { value: { outcome: "created", lease } }
       } else {
-        const answer = call.apply(other, given)
+        const answer = methodOf(other, method)(...given)
         await Promise.allSettled([begun, answer])
         await begun
         begun = null
@@ -184,31 +176,31 @@ async function heldBy(
     held.set(`the request of ${run_id}`, await store.request(run_id))
     held.set(`the record of ${run_id}`, await store.lookup(run_id))
     held.set(`the questions of ${run_id}`, await allQuestions(store, run_id))
-    held.set(`the outcomes of ${run_id}`, await store.outcomes(run_id))
-    held.set(`the notices of ${run_id}`, await store.notices(run_id))
+    held.set(`the outcomes of ${run_id}`, await store.questions.outcomes(run_id))
+    held.set(`the notices of ${run_id}`, await store.outbox.ofRun(run_id))
   }
   for (const { method, values } of trace) {
     if (method === "create") {
       const [{ caller, idempotency }] = values as Parameters<RunStore["create"]>
       callers.add(caller)
       if (idempotency !== null) held.set(`the key ${idempotency.key}`, await store.existing(caller, idempotency))
-    } else if (method === "cachePut") {
-      const [caller, cache_key, hash] = values as Parameters<RunStore["cachePut"]>
-      held.set(`the cached answer ${hash}`, await store.cacheGet(caller, cache_key, hash))
+    } else if (method === "cache.put") {
+      const [caller, cache_key, hash] = values as Parameters<RunStore["cache"]["put"]>
+      held.set(`the cached answer ${hash}`, await store.cache.get(caller, cache_key, hash))
     }
   }
   for (const caller of callers) {
     const all = { caller, limit: 1000, after: null }
     held.set(`the list of ${caller}`, await store.list({ ...all, workflow: null, status: null }))
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
-      const { found } = await store.inbox({ ...all, groups: [], member_of: [], status, to: null })
+      const { found } = await store.questions.inbox({ ...all, groups: [], member_of: [], status, to: null })
       held.set(
         `the ${status} questions of ${caller}`,
         found.map(({ question }) => question),
       )
     }
   }
-  held.set("what waits", await store.waitingCounts())
+  held.set("what waits", await store.questions.waitingCounts())
   return held
 }
 
@@ -229,8 +221,8 @@ function pairs(one: unknown, two: unknown): [Lease, Lease][] {
 }
 
 /** An answer without what stores decide in their own ways: fences, the order in which notices are taken, and when to look again. */
-function comparable(method: keyof RunStore, outcome: Outcome | null): unknown {
-  if (method !== "takeNotices" || outcome === null || !("value" in outcome)) return plain(outcome)
+function comparable(method: string, outcome: Outcome | null): unknown {
+  if (method !== "outbox.take" || outcome === null || !("value" in outcome)) return plain(outcome)
   const name = ({ run_id, event_id }: Notice): string => `${run_id}/${event_id}`
   const taken = [...(outcome.value as TakenNotices).taken]
   return plain(taken.sort((a, b) => (name(a) < name(b) ? -1 : 1)))

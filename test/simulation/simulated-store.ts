@@ -2,17 +2,19 @@ import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
-import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
+import type { Notice, NoticeOutcome, OutboxStore, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
 import type {
   AnswerOutcome,
   GivenAnswer,
   InboxQuery,
   QuestionPage,
+  QuestionStore,
   StoredOutcome,
   WaitingCounts,
 } from "../../src/ports/questions.ts"
 import {
   StoreFailure,
+  type AnswerCache,
   type ClaimedLease,
   type CreateOutcome,
   type ExistingRun,
@@ -260,97 +262,90 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.list(query))
   }
 
-  questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
-    return this.#send(() => this.#store.questions(run_id, limit, after))
-  }
-
-  question(run_id: string, id: string): Promise<Question | null> {
-    return this.#send(() => this.#store.question(run_id, id))
-  }
-
-  inbox(query: InboxQuery): Promise<QuestionPage> {
-    return this.#send(() => this.#store.inbox(query))
-  }
-
-  answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
-    return this.#send(async () => {
-      const outcome = await this.#store.answer(run_id, id, given)
-      this.#applied("answer", { run_id, id, given, outcome })
-      return outcome
-    })
-  }
-
-  /** Processes look every second: where nothing is due, a look changes nothing and takes no time. */
-  expire(): Promise<number> {
-    if (!this.#isDue()) return Promise.resolve(0)
-    return this.#send(async () => {
-      const count = await this.#store.expire()
-      this.#applied("expire", null)
-      return count
-    })
-  }
-
   stored(caller: string): Promise<number> {
     return this.#send(() => this.#store.stored(caller))
   }
 
-  notices(run_id: string): Promise<Notice[]> {
-    return this.#send(() => this.#store.notices(run_id))
-  }
-
-  takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
-    return this.#send(() => this.#store.takeNotices(limit, holdMs, receivers))
-  }
-
-  settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
-    return this.#send(() => this.#store.settleNotice(notice, outcome))
-  }
-
-  onNotice(listener: () => void): () => void {
-    return this.#store.onNotice(() => void this.#world.after(this.#latency(), this.#machine, listener))
-  }
-
-  outcomes(run_id: string): Promise<StoredOutcome[]> {
-    return this.#send(() => this.#store.outcomes(run_id))
-  }
-
-  /** An announcement may get lost; then the listener hears of it with the next one, or looks by itself. */
-  onOutcome(listener: (run_id: string) => void): () => void {
-    let listening = true
-    const stop = this.#store.onOutcome((run_id) => {
-      const { random } = this.#world
-      const hear = (): void => {
-        if (listening) listener(run_id)
+  readonly questions: QuestionStore = {
+    ofRun: (run_id: string, limit: number, after: string | null): Promise<QuestionPage> => {
+      return this.#send(() => this.#store.questions.ofRun(run_id, limit, after))
+    },
+    one: (run_id: string, id: string): Promise<Question | null> => {
+      return this.#send(() => this.#store.questions.one(run_id, id))
+    },
+    inbox: (query: InboxQuery): Promise<QuestionPage> => {
+      return this.#send(() => this.#store.questions.inbox(query))
+    },
+    answer: (run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> => {
+      return this.#send(async () => {
+        const outcome = await this.#store.questions.answer(run_id, id, given)
+        this.#applied("answer", { run_id, id, given, outcome })
+        return outcome
+      })
+    },
+    /** Processes look every second: where nothing is due, a look changes nothing and takes no time. */
+    expire: (): Promise<number> => {
+      if (!this.#isDue()) return Promise.resolve(0)
+      return this.#send(async () => {
+        const count = await this.#store.questions.expire()
+        this.#applied("expire", null)
+        return count
+      })
+    },
+    outcomes: (run_id: string): Promise<StoredOutcome[]> => {
+      return this.#send(() => this.#store.questions.outcomes(run_id))
+    },
+    /** An announcement may get lost; then the listener hears of it with the next one, or looks by itself. */
+    onOutcome: (listener: (run_id: string) => void): (() => void) => {
+      let listening = true
+      const stop = this.#store.questions.onOutcome((run_id) => {
+        const { random } = this.#world
+        const hear = (): void => {
+          if (listening) listener(run_id)
+        }
+        this.#world.after(random.chance(this.faults.unheard) ? 5_000 : this.#latency(), this.#machine, hear)
+        if (!random.chance(this.faults.twice)) return
+        this.#world.count("announcement: arrives twice")
+        this.#world.after(this.#latency(), this.#machine, hear)
+      })
+      return () => {
+        listening = false
+        stop()
       }
-      this.#world.after(random.chance(this.faults.unheard) ? 5_000 : this.#latency(), this.#machine, hear)
-      if (!random.chance(this.faults.twice)) return
-      this.#world.count("announcement: arrives twice")
-      this.#world.after(this.#latency(), this.#machine, hear)
-    })
-    return () => {
-      listening = false
-      stop()
-    }
+    },
+    waitingCounts: (): Promise<WaitingCounts> => {
+      return this.#send(() => this.#store.questions.waitingCounts())
+    },
+    waiting: (caller: string): Promise<number> => {
+      return this.#send(() => this.#store.questions.waiting(caller))
+    },
   }
 
-  waitingCounts(): Promise<WaitingCounts> {
-    return this.#send(() => this.#store.waitingCounts())
+  readonly outbox: OutboxStore = {
+    ofRun: (run_id: string): Promise<Notice[]> => {
+      return this.#send(() => this.#store.outbox.ofRun(run_id))
+    },
+    take: (limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> => {
+      return this.#send(() => this.#store.outbox.take(limit, holdMs, receivers))
+    },
+    settle: (notice: Notice, outcome: NoticeOutcome): Promise<void> => {
+      return this.#send(() => this.#store.outbox.settle(notice, outcome))
+    },
+    onNotice: (listener: () => void): (() => void) => {
+      return this.#store.outbox.onNotice(() => void this.#world.after(this.#latency(), this.#machine, listener))
+    },
   }
 
-  waiting(caller: string): Promise<number> {
-    return this.#send(() => this.#store.waiting(caller))
-  }
-
-  cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
-    return this.#send(() => this.#store.cacheGet(caller, cache_key, hash))
-  }
-
-  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
-    return this.#send(() => this.#store.cachePut(caller, cache_key, hash, value, ttlMs))
-  }
-
-  cachePurge(caller: string, cache_key: string): Promise<number> {
-    return this.#send(() => this.#store.cachePurge(caller, cache_key))
+  readonly cache: AnswerCache = {
+    get: (caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> => {
+      return this.#send(() => this.#store.cache.get(caller, cache_key, hash))
+    },
+    put: (caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> => {
+      return this.#send(() => this.#store.cache.put(caller, cache_key, hash, value, ttlMs))
+    },
+    purge: (caller: string, cache_key: string): Promise<number> => {
+      return this.#send(() => this.#store.cache.purge(caller, cache_key))
+    },
   }
 
   sweep(ended_before: number): Promise<number> {

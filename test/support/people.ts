@@ -102,7 +102,7 @@ export class Desk {
   async answer(run_id: string, question: Question | undefined, answer: JsonValue): Promise<void> {
     assert.ok(question !== undefined, "there is no such question")
     const given = { answer, answered_by: { caller: null, by: "ann" } }
-    assert.equal((await this.store.answer(run_id, question.id, given))?.stored, true)
+    assert.equal((await this.store.questions.answer(run_id, question.id, given))?.stored, true)
   }
 
   end(run_id: string): Promise<LogEvent[]> {

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { AnswerCache } from "../../ports/store.ts"
 
 interface Entry {
   /** JSON text, because callers may change the value that they put or got. */
@@ -8,7 +9,7 @@ interface Entry {
 }
 
 /** The cached answers of a `MemoryStore`. */
-export class MemoryCache {
+export class MemoryCache implements AnswerCache {
   readonly #clock: Clock
   /** Caller and cache key → hash → entry. */
   readonly #slots = new Map<string, Map<string, Entry>>()
@@ -17,21 +18,20 @@ export class MemoryCache {
     this.#clock = clock
   }
 
-  get(caller: string, cache_key: string, hash: string): JsonValue | undefined {
+  async get(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
     const entry = this.#slots.get(slotOf(caller, cache_key))?.get(hash)
     if (entry === undefined || entry.expires_at <= this.#clock.now()) return undefined
     return JSON.parse(entry.text) as JsonValue
   }
 
-  put(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): void {
+  async put(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     const slot = slotOf(caller, cache_key)
     const entries = this.#slots.get(slot) ?? new Map<string, Entry>()
     entries.set(hash, { text: JSON.stringify(value), expires_at: this.#clock.now() + ttlMs })
     this.#slots.set(slot, entries)
   }
 
-  /** How many live entries were deleted. */
-  purge(caller: string, cache_key: string): number {
+  async purge(caller: string, cache_key: string): Promise<number> {
     const slot = slotOf(caller, cache_key)
     const now = this.#clock.now()
     const live = [...(this.#slots.get(slot)?.values() ?? [])].filter((entry) => entry.expires_at > now)

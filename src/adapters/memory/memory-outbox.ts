@@ -6,6 +6,7 @@ import {
   type Notice,
   type NoticeOutcome,
   type Notify,
+  type OutboxStore,
   type ReceiverLimit,
   type TakenNotice,
   type TakenNotices,
@@ -18,7 +19,7 @@ interface Stored {
 }
 
 /** The outbox of a `MemoryStore`. */
-export class MemoryOutbox {
+export class MemoryOutbox implements OutboxStore {
   readonly #clock: Clock
   readonly #byRun = new Map<string, Stored[]>()
   readonly #pending = new Set<Stored>()
@@ -39,14 +40,14 @@ export class MemoryOutbox {
     for (const listener of this.#listeners) queueMicrotask(listener)
   }
 
-  ofRun(run_id: string): Notice[] {
+  async ofRun(run_id: string): Promise<Notice[]> {
     return (this.#byRun.get(run_id) ?? []).map(({ notice }) => {
       const { url: _, ...shown } = notice
       return shown
     })
   }
 
-  take(limit: number, holdMs: number, receivers?: ReceiverLimit): TakenNotices {
+  async take(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     const now = this.#clock.now()
     const due = [...this.#pending].flatMap((stored) => {
       const { due_at, notice } = stored
@@ -63,7 +64,7 @@ export class MemoryOutbox {
     return { taken, next_due }
   }
 
-  settle({ run_id, event_id, attempts }: Notice, { due_at, ...outcome }: NoticeOutcome): void {
+  async settle({ run_id, event_id, attempts }: Notice, { due_at, ...outcome }: NoticeOutcome): Promise<void> {
     for (const stored of this.#pending) {
       const { notice } = stored
       if (notice.run_id !== run_id || notice.event_id !== event_id) continue
@@ -80,7 +81,7 @@ export class MemoryOutbox {
     this.#byRun.delete(run_id)
   }
 
-  on(listener: () => void): () => void {
+  onNotice(listener: () => void): () => void {
     const registered = (): void => {
       if (this.#listeners.has(registered)) listener()
     }

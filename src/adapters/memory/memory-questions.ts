@@ -11,8 +11,11 @@ import {
   type GivenAnswer,
   type InboxQuery,
   type QuestionPage,
+  type QuestionStore,
   type StoredOutcome,
+  type WaitingCounts,
 } from "../../ports/questions.ts"
+import type { StoredRun } from "./stored-run.ts"
 
 interface Stored {
   readonly number: number
@@ -25,14 +28,18 @@ interface Stored {
 }
 
 /** The questions of a `MemoryStore`, in the order in which they were asked. */
-export class MemoryQuestions {
+export class MemoryQuestions implements QuestionStore {
   readonly #clock: Clock
   readonly #stored: Stored[] = []
   readonly #byRun = new Map<string, Stored[]>()
+  readonly #open: ReadonlyMap<string, StoredRun>
+  readonly #listeners = new Set<(run_id: string) => void>()
   #asked = 0
 
-  constructor(clock: Clock) {
+  /** `open`: the runs that have not ended. */
+  constructor(clock: Clock, open: ReadonlyMap<string, StoredRun>) {
     this.#clock = clock
+    this.#open = open
   }
 
   appended(run_id: string, caller: string, events: readonly LogEvent[]): void {
@@ -51,26 +58,39 @@ export class MemoryQuestions {
     for (const stored of ofRun) if (takenIn.has(stored.question.id)) stored.taken = true
   }
 
-  ofRun(run_id: string, limit: number, after: string | null): QuestionPage {
+  async ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
     return this.#page(this.#byRun.get(run_id) ?? [], limit, after)
   }
 
-  one(run_id: string, id: string): Question | null {
+  async one(run_id: string, id: string): Promise<Question | null> {
     const stored = this.#byRun.get(run_id)?.find(({ question }) => question.id === id)
     return stored === undefined ? null : this.#seen(stored)
   }
 
-  /** The open ones: how many, and when the oldest was asked. */
-  open(): { readonly questions: number; readonly oldest_asked_at: number | null } {
+  async waiting(caller: string): Promise<number> {
+    let count = 0
+    for (const run of this.#open.values()) if (run.caller === caller && run.parked === "waiting") count++
+    return count
+  }
+
+  async waitingCounts(): Promise<WaitingCounts> {
+    let runs = 0
+    for (const run of this.#open.values()) if (run.parked === "waiting") runs++
     const open = this.#stored.filter(({ question }) => question.status === "open")
     const [oldest] = open
     return {
+      runs,
       questions: open.length,
       oldest_asked_at: oldest === undefined ? null : Date.parse(oldest.question.asked_at),
     }
   }
 
-  outcomes(run_id: string): StoredOutcome[] {
+  /** Whether there are some that the log does not show yet. */
+  hasOutcomes(run_id: string): boolean {
+    return this.#byRun.get(run_id)?.some(({ question, taken }) => question.status !== "open" && !taken) === true
+  }
+
+  async outcomes(run_id: string): Promise<StoredOutcome[]> {
     return (this.#byRun.get(run_id) ?? []).flatMap(({ question, taken }) => {
       const { id, status, answer, answered_by } = question
       if (status === "open" || taken) return []
@@ -78,7 +98,7 @@ export class MemoryQuestions {
     })
   }
 
-  inbox(query: InboxQuery): QuestionPage {
+  async inbox(query: InboxQuery): Promise<QuestionPage> {
     const { status, limit, after } = query
     const found = this.#stored.filter((stored) => {
       return isFor(query, stored.caller, stored.question.to) && this.#seen(stored).status === status
@@ -97,26 +117,43 @@ export class MemoryQuestions {
     return { found, next: more ? (found.at(-1)?.position ?? null) : null }
   }
 
-  /** `settled`: the question got its outcome by this: the answer, or the expiry. */
-  answer(run_id: string, id: string, given: GivenAnswer): (AnswerOutcome & { readonly settled: boolean }) | null {
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
     const stored = this.#byRun.get(run_id)?.find(({ question }) => question.id === id)
     if (stored === undefined) return null
-    if (stored.question.status !== "open") return { stored: false, settled: false, question: stored.question }
+    if (stored.question.status !== "open") return { stored: false, question: stored.question }
     const now = this.#clock.now()
-    if (stored.expires_at <= now) {
-      stored.question = { ...stored.question, status: "expired" }
-      return { stored: false, settled: true, question: stored.question }
-    }
-    stored.question = { ...stored.question, ...given, status: "answered", answered_at: isoTime(now) }
-    return { stored: true, settled: true, question: stored.question }
+    const late = stored.expires_at <= now
+    stored.question = late
+      ? { ...stored.question, status: "expired" }
+      : { ...stored.question, ...given, status: "answered", answered_at: isoTime(now) }
+    this.wake(run_id)
+    return { stored: !late, question: stored.question }
   }
 
-  /** The runs of the questions that have expired by now. */
-  expire(): string[] {
+  async expire(): Promise<number> {
     const now = this.#clock.now()
     const due = this.#stored.filter(({ question, expires_at }) => question.status === "open" && expires_at <= now)
     for (const stored of due) stored.question = { ...stored.question, status: "expired" }
-    return due.map(({ question }) => question.run_id)
+    for (const run_id of new Set(due.map(({ question }) => question.run_id))) this.wake(run_id)
+    return due.length
+  }
+
+  /** The run has a new outcome: the process that works on it takes it in, and a parked run can be claimed. */
+  wake(run_id: string): void {
+    const run = this.#open.get(run_id)
+    if (run?.parked === "waiting") {
+      run.parked = "woken"
+      run.lease_until = Number.NEGATIVE_INFINITY
+    }
+    for (const listener of this.#listeners) queueMicrotask(() => listener(run_id))
+  }
+
+  onOutcome(listener: (run_id: string) => void): () => void {
+    const registered = (run_id: string): void => {
+      if (this.#listeners.has(registered)) listener(run_id)
+    }
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
   }
 
   /** The run has ended: what is open expired before, or is withdrawn. */

@@ -1,8 +1,7 @@
 import type { Bell } from "../../base/bell.ts"
-import type { JsonValue } from "../../base/json-value.ts"
 import { Tally } from "../../base/tally.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question } from "../../log/events.ts"
+import { isTerminal, type LogEvent } from "../../log/events.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import { usageAfter } from "../../log/usage-after.ts"
 import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
@@ -23,17 +22,9 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type {
-  AnswerOutcome,
-  GivenAnswer,
-  InboxQuery,
-  QuestionPage,
-  StoredOutcome,
-  WaitingCounts,
-} from "../../ports/questions.ts"
+import { untilClosed } from "../../ports/wrap-store.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
-import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../ports/notices.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { eventsAfter, listedRun, newStoredRun, runRow, withKept, withoutKept, type StoredRun } from "./stored-run.ts"
 
@@ -44,29 +35,27 @@ const maxTombstones = 100_000
 
 /** Keeps runs in this process and nowhere else: for tests, and for `WIRE_STORE=memory`. */
 export class MemoryStore implements RunStore {
+  readonly questions: MemoryQuestions
+  readonly outbox: MemoryOutbox
+  readonly cache: MemoryCache
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended, oldest first. */
   readonly #open = new Map<string, StoredRun>()
   readonly #byKey = new Map<string, string>()
   readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
-  readonly #cache: MemoryCache
-  readonly #questions: MemoryQuestions
-  readonly #outcomeListeners = new Set<(run_id: string) => void>()
-  readonly #outbox: MemoryOutbox
   /** By caller, in bytes. */
   readonly #stored = new Tally()
   #closed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#cache = new MemoryCache(clock)
-    this.#questions = new MemoryQuestions(clock)
-    this.#outbox = new MemoryOutbox(clock)
+    this.cache = new MemoryCache(clock)
+    this.questions = new MemoryQuestions(clock, this.#open)
+    this.outbox = new MemoryOutbox(clock)
   }
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
-    this.#checkOpen()
     const slot = run.idempotency === null ? null : together(run.caller, run.idempotency.key)
     const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
     if (existing !== null) return existing
@@ -79,7 +68,6 @@ export class MemoryStore implements RunStore {
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
-    this.#checkOpen()
     return this.#existing(caller, idempotency)
   }
 
@@ -91,7 +79,6 @@ export class MemoryStore implements RunStore {
   }
 
   async lookup(run_id: string): Promise<RunLookup> {
-    this.#checkOpen()
     const run = this.#runs.get(run_id)
     if (run === undefined) {
       const tombstone = this.#tombstones.get(run_id)
@@ -101,7 +88,6 @@ export class MemoryStore implements RunStore {
   }
 
   async list({ caller, workflow, status, limit, after }: RunQuery): Promise<ListedRun[]> {
-    this.#checkOpen()
     const found: ListedRun[] = []
     for (const [run_id, run] of this.#runs) {
       if (run.caller !== caller) continue
@@ -113,14 +99,12 @@ export class MemoryStore implements RunStore {
   }
 
   async request(run_id: string): Promise<RunRequest> {
-    this.#checkOpen()
     const run = this.#runs.get(run_id)
     if (run === undefined) throw new NoSuchRun(run_id)
     return run.request
   }
 
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-    this.#checkOpen()
     checkAppend(events)
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
@@ -131,8 +115,8 @@ export class MemoryStore implements RunStore {
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.bytes += eventBytes(event)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
-    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
-    this.#questions.appended(lease.run_id, run.caller, events)
+    this.outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
+    this.questions.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
     for (const bell of run.bells) bell.ring()
@@ -151,88 +135,20 @@ export class MemoryStore implements RunStore {
     run.given_back = true
     run.resumable = true
     run.parked = "waiting"
-    if (run.cancel_requested || this.#questions.outcomes(run_id).length > 0) this.#wake(run_id)
-  }
-
-  /** The run has a new outcome: the process that works on it takes it in, and a parked run can be claimed. */
-  #wake(run_id: string): void {
-    const run = this.#open.get(run_id)
-    if (run?.parked === "waiting") {
-      run.parked = "woken"
-      run.lease_until = Number.NEGATIVE_INFINITY
-    }
-    for (const listener of this.#outcomeListeners) queueMicrotask(() => listener(run_id))
-  }
-
-  async questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
-    this.#checkOpen()
-    return this.#questions.ofRun(run_id, limit, after)
-  }
-
-  async question(run_id: string, id: string): Promise<Question | null> {
-    this.#checkOpen()
-    return this.#questions.one(run_id, id)
-  }
-
-  async inbox(query: InboxQuery): Promise<QuestionPage> {
-    this.#checkOpen()
-    return this.#questions.inbox(query)
-  }
-
-  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
-    this.#checkOpen()
-    const outcome = this.#questions.answer(run_id, id, given)
-    if (outcome !== null && outcome.settled) this.#wake(run_id)
-    return outcome === null ? null : { stored: outcome.stored, question: outcome.question }
-  }
-
-  async expire(): Promise<number> {
-    this.#checkOpen()
-    const expired = this.#questions.expire()
-    for (const run_id of new Set(expired)) this.#wake(run_id)
-    return expired.length
-  }
-
-  async outcomes(run_id: string): Promise<StoredOutcome[]> {
-    this.#checkOpen()
-    return this.#questions.outcomes(run_id)
-  }
-
-  onOutcome(listener: (run_id: string) => void): () => void {
-    const registered = (run_id: string): void => {
-      if (this.#outcomeListeners.has(registered)) listener(run_id)
-    }
-    this.#outcomeListeners.add(registered)
-    return () => this.#outcomeListeners.delete(registered)
-  }
-
-  async waiting(caller: string): Promise<number> {
-    this.#checkOpen()
-    let count = 0
-    for (const run of this.#open.values()) if (run.caller === caller && run.parked === "waiting") count++
-    return count
-  }
-
-  async waitingCounts(): Promise<WaitingCounts> {
-    this.#checkOpen()
-    let runs = 0
-    for (const run of this.#open.values()) if (run.parked === "waiting") runs++
-    return { runs, ...this.#questions.open() }
+    if (run.cancel_requested || this.questions.hasOutcomes(run_id)) this.questions.wake(run_id)
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
-    this.#checkOpen()
     const run = this.#runs.get(run_id)
     const events = eventsAfter(run, after, limit)
     return run === undefined || kept === undefined ? events : events.map((event) => withKept(event, run.kept))
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
-    this.#checkOpen()
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
     run.end = end
-    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, [end])
+    this.outbox.add(lease.run_id, run.caller, run.request.options.notify, [end])
     run.events.length = 0
     run.kept.clear()
     this.#finish(lease.run_id, run, end)
@@ -244,7 +160,7 @@ export class MemoryStore implements RunStore {
     run.fence++
     run.request = { ...run.request, secrets: {} }
     run.parked = null
-    this.#questions.withdraw(run_id, run.finished_at)
+    this.questions.withdraw(run_id, run.finished_at)
     this.#open.delete(run_id)
     for (const bell of run.bells) bell.ring()
   }
@@ -266,7 +182,6 @@ export class MemoryStore implements RunStore {
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
-    this.#checkOpen()
     const now = this.#clock.monotonic()
     const leases: ClaimedLease[] = []
     for (const woken of [true, false]) {
@@ -284,14 +199,12 @@ export class MemoryStore implements RunStore {
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
-    this.#checkOpen()
     const run = this.#held(lease)
     if (run !== undefined) run.lease_until = this.#clock.monotonic() + leaseMs
     return run !== undefined
   }
 
   async release(lease: Lease): Promise<void> {
-    this.#checkOpen()
     const run = this.#held(lease)
     if (run === undefined) return
     run.fence++
@@ -300,11 +213,10 @@ export class MemoryStore implements RunStore {
   }
 
   async requestCancel(run_id: string): Promise<boolean> {
-    this.#checkOpen()
     const run = this.#open.get(run_id)
     if (run === undefined) return false
     run.cancel_requested = true
-    if (run.parked === "waiting") this.#wake(run_id)
+    if (run.parked === "waiting") this.questions.wake(run_id)
     const listeners = [...run.cancelListeners]
     run.cancelListeners.clear()
     for (const listener of listeners) queueMicrotask(listener)
@@ -327,55 +239,19 @@ export class MemoryStore implements RunStore {
     }
   }
 
-  async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
-    this.#checkOpen()
-    return this.#cache.get(caller, cache_key, hash)
-  }
-
-  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
-    this.#checkOpen()
-    this.#cache.put(caller, cache_key, hash, value, ttlMs)
-  }
-
-  async cachePurge(caller: string, cache_key: string): Promise<number> {
-    this.#checkOpen()
-    return this.#cache.purge(caller, cache_key)
-  }
-
-  async notices(run_id: string): Promise<Notice[]> {
-    this.#checkOpen()
-    return this.#outbox.ofRun(run_id)
-  }
-
-  async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
-    this.#checkOpen()
-    return this.#outbox.take(limit, holdMs, receivers)
-  }
-
-  async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
-    this.#checkOpen()
-    this.#outbox.settle(notice, outcome)
-  }
-
-  onNotice(listener: () => void): () => void {
-    return this.#outbox.on(listener)
-  }
-
   async stored(caller: string): Promise<number> {
-    this.#checkOpen()
     return this.#stored.of(caller)
   }
 
   async sweep(ended_before: number): Promise<number> {
-    this.#checkOpen()
     const now = this.#clock.now()
     let swept = 0
     for (const [run_id, run] of this.#runs) {
       if (run.finished_at === null || run.finished_at >= ended_before) continue
       this.#runs.delete(run_id)
       this.#stored.add(run.caller, -run.counted)
-      this.#questions.forget(run_id)
-      this.#outbox.forget(run_id)
+      this.questions.forget(run_id)
+      this.outbox.forget(run_id)
       if (run.idempotency !== null) this.#byKey.delete(run.idempotency.slot)
       this.#tombstones.set(run_id, { caller: run.caller, until: now + tombstoneMs })
       swept++
@@ -384,13 +260,11 @@ export class MemoryStore implements RunStore {
       if (until > now && this.#tombstones.size <= maxTombstones) break
       this.#tombstones.delete(run_id)
     }
-    this.#cache.sweep(now)
+    this.cache.sweep(now)
     return swept
   }
 
-  async probe(): Promise<void> {
-    this.#checkOpen()
-  }
+  async probe(): Promise<void> {}
 
   async close(): Promise<void> {
     this.#closed = true
@@ -402,10 +276,11 @@ export class MemoryStore implements RunStore {
     const run = this.#open.get(lease.run_id)
     return run?.fence === lease.fence ? run : undefined
   }
+}
 
-  #checkOpen(): void {
-    if (this.#closed) throw new StoreFailure("The store is closed")
-  }
+/** Refuses everything once it is closed. */
+export function openMemoryStore(clock: Clock): RunStore {
+  return untilClosed(new MemoryStore(clock))
 }
 
 /** One key for two strings. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { AnswerCache } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"
 import { cutPart, packFrame, unpackFrame } from "./frame.ts"
@@ -13,7 +14,7 @@ interface EntryFacts {
 }
 
 /** Cached answers. Dead ones are never given; the broker drops them by age. */
-export class AnswerCache {
+export class NatsCache implements AnswerCache {
   readonly #broker: Broker
   readonly #vault: Vault
   readonly #clock: Clock

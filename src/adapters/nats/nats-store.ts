@@ -1,6 +1,5 @@
-import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import type { LogEvent, Question } from "../../log/events.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
@@ -16,20 +15,11 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
-import { type Notice, type NoticeOutcome, type ReceiverLimit, type TakenNotices } from "../../ports/notices.ts"
-import {
-  type AnswerOutcome,
-  type GivenAnswer,
-  type InboxQuery,
-  type QuestionPage,
-  type StoredOutcome,
-  type WaitingCounts,
-} from "../../ports/questions.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
-import type { KeyChange, Vault } from "../../ports/vault.ts"
-import { AnswerCache } from "./answer-cache.ts"
-import { type Broker, holdMs, type BrokerHealth } from "./broker.ts"
+import type { Vault } from "../../ports/vault.ts"
+import { NatsCache } from "./answer-cache.ts"
+import { type Broker, holdMs } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
 import { Claims } from "./claims.ts"
 import { IdempotencyKeys } from "./idempotency-keys.ts"
@@ -63,16 +53,11 @@ export interface StoreParts {
   readonly lookMs?: number
 }
 
-/** A store that knows how its broker is. */
-export interface ClusterStore extends RunStore {
-  readonly health: BrokerHealth
-  /** Null when nothing needs another key than the one that writes. */
-  readonly keyChange: KeyChange | null
-}
-
 /** A store on a broker that has the streams, in a process that has the keys. */
-export class NatsStore implements ClusterStore {
-  readonly keyChange: KeyChange | null
+export class NatsStore implements RunStore {
+  readonly questions: Questions
+  readonly outbox: Outbox
+  readonly cache: NatsCache
   readonly #stopWatchingKeys: () => void
   readonly #broker: Broker
   readonly #vault: Vault
@@ -80,10 +65,7 @@ export class NatsStore implements ClusterStore {
   readonly #reader: LogReader
   readonly #live: LiveLogs
   readonly #cancels: Cancels
-  readonly #cache: AnswerCache
-  readonly #outbox: Outbox
   readonly #parking: Parking
-  readonly #questions: Questions
   readonly #news: OutcomeNews
   readonly #retention: Retention
   readonly #open: OpenRuns
@@ -93,12 +75,9 @@ export class NatsStore implements ClusterStore {
   readonly #entries: RunEntries
   readonly #own: OwnRuns
   readonly #stored: StoredBytes
-  #closed = false
-  #shut: Promise<void> | null = null
 
-  constructor(broker: Broker, options: StoreParts, keyChange: KeyChange | null) {
+  constructor(broker: Broker, options: StoreParts) {
     const { vault, clock, sizes } = options
-    this.keyChange = keyChange
     this.#stopWatchingKeys = watchKeyRecord(broker, vault, options.lookMs)
     this.#broker = broker
     this.#vault = vault
@@ -107,13 +86,13 @@ export class NatsStore implements ClusterStore {
     this.#reader = new LogReader(broker, vault)
     this.#live = new LiveLogs(broker, this.#reader)
     this.#cancels = new Cancels(broker)
-    this.#cache = new AnswerCache(broker, vault, clock)
-    this.#outbox = new Outbox(broker, this.#reader, vault, clock)
-    this.#parking = new Parking(broker, this.#outbox, this.#cancels, vault)
-    this.#questions = new Questions(broker, this.#reader, this.#parking, vault, clock)
+    this.cache = new NatsCache(broker, vault, clock)
+    this.outbox = new Outbox(broker, this.#reader, vault, clock)
+    this.#parking = new Parking(broker, this.outbox, this.#cancels, vault)
     this.#news = new OutcomeNews(broker, () => this.#unheard())
-    this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstoneMs)
-    const beside = { outbox: this.#outbox, parking: this.#parking, questions: this.#questions }
+    this.questions = new Questions(broker, this.#reader, this.#parking, this.#news, vault, clock)
+    this.#retention = new Retention(broker, this.outbox, this.questions, clock, sizes.tombstoneMs)
+    const beside = { outbox: this.outbox, parking: this.#parking, questions: this.questions }
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
     this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
@@ -124,7 +103,7 @@ export class NatsStore implements ClusterStore {
       reader: this.#reader,
       live: this.#live,
       leases: this.#leases,
-      questions: this.#questions,
+      questions: this.questions,
       parking: this.#parking,
       open: this.#open,
       news: this.#news,
@@ -132,14 +111,9 @@ export class NatsStore implements ClusterStore {
     })
   }
 
-  get health(): BrokerHealth {
-    return this.#broker.health
-  }
-
   // ------------------------------------------------------------------------------------------------------- creating
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
-    this.#checkOpen()
     const { run_id, caller, created_at, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
@@ -176,14 +150,12 @@ export class NatsStore implements ClusterStore {
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
-    this.#checkOpen()
     return this.#keys.find(this.#keys.tokens(caller, idempotency))
   }
 
   // -------------------------------------------------------------------------------------------------------- reading
 
   async lookup(run_id: string): Promise<RunLookup> {
-    this.#checkOpen()
     if (!isRunId(run_id)) return { found: "nothing" }
     const tail = await this.#reader.tail(run_id)
     const head = tail === null ? null : await this.#reader.head(run_id)
@@ -210,12 +182,10 @@ export class NatsStore implements ClusterStore {
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
-    this.#checkOpen()
     return this.#entries.list(query)
   }
 
   async request(run_id: string): Promise<RunRequest> {
-    this.#checkOpen()
     const there = isRunId(run_id) && (await this.#reader.slot(run_id, 0, "sure")) !== null
     const head = there ? await this.#reader.head(run_id) : null
     if (head === null) throw new NoSuchRun(run_id)
@@ -226,7 +196,6 @@ export class NatsStore implements ClusterStore {
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
-    this.#checkOpen()
     return this.#reader.page(run_id, after, { events: limit, bytes: readBytes }, kept !== undefined)
   }
 
@@ -238,7 +207,6 @@ export class NatsStore implements ClusterStore {
   // ------------------------------------------------------------------------------------------------------ appending
 
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-    this.#checkOpen()
     checkAppend(events)
     const { run_id } = lease
     try {
@@ -261,14 +229,12 @@ export class NatsStore implements ClusterStore {
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
-    this.#checkOpen()
     await this.#own.condemn(lease, end)
   }
 
   // --------------------------------------------------------------------------------------------------------- leases
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
-    this.#checkOpen()
     return this.#claims.claim(owner, limit, leaseMs, ({ run_id, fence, before, askedAt, position }) => {
       this.#own.lose({ run_id, fence: before })
       this.#own.hold({ run_id, owner, fence }, leaseMs, askedAt, position)
@@ -276,20 +242,17 @@ export class NatsStore implements ClusterStore {
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
-    this.#checkOpen()
     return this.#own.renew(lease, leaseMs)
   }
 
   async release(lease: Lease): Promise<void> {
-    this.#checkOpen()
     this.#stored.left(lease.run_id)
     await this.#own.release(lease, holdMs.read)
   }
 
-  // -------------------------------------------------------------------------------------------------- cancel, cache
+  // --------------------------------------------------------------------------------------------------------- cancel
 
   async requestCancel(run_id: string): Promise<boolean> {
-    this.#checkOpen()
     const tail = await this.#reader.tail(run_id)
     if (tail === null || endOf(tail.facts) !== null) return false
     await this.#parking.mark(run_id, cancelToken)
@@ -302,69 +265,7 @@ export class NatsStore implements ClusterStore {
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
-    return this.#closed ? () => {} : this.#cancels.on(run_id, listener)
-  }
-
-  async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
-    this.#checkOpen()
-    return this.#cache.get(caller, cache_key, hash)
-  }
-
-  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
-    this.#checkOpen()
-    await this.#cache.put(caller, cache_key, hash, value, ttlMs)
-  }
-
-  async cachePurge(caller: string, cache_key: string): Promise<number> {
-    this.#checkOpen()
-    return this.#cache.purge(caller, cache_key)
-  }
-
-  // ------------------------------------------------------------------------------------------------------- questions
-
-  async questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
-    this.#checkOpen()
-    return this.#questions.ofRun(run_id, limit, after)
-  }
-
-  async question(run_id: string, id: string): Promise<Question | null> {
-    this.#checkOpen()
-    return this.#questions.one(run_id, id)
-  }
-
-  async inbox(query: InboxQuery): Promise<QuestionPage> {
-    this.#checkOpen()
-    return this.#questions.inbox(query)
-  }
-
-  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
-    this.#checkOpen()
-    return this.#questions.answer(run_id, id, given)
-  }
-
-  async expire(): Promise<number> {
-    this.#checkOpen()
-    return this.#questions.expire()
-  }
-
-  async outcomes(run_id: string): Promise<StoredOutcome[]> {
-    this.#checkOpen()
-    return this.#questions.outcomes(run_id)
-  }
-
-  onOutcome(listener: (run_id: string) => void): () => void {
-    return this.#closed ? () => {} : this.#news.on(listener)
-  }
-
-  async waiting(caller: string): Promise<number> {
-    this.#checkOpen()
-    return this.#parking.count(caller)
-  }
-
-  async waitingCounts(): Promise<WaitingCounts> {
-    this.#checkOpen()
-    const [runs, open] = await Promise.all([this.#parking.countAll(), this.#questions.open()])
-    return { runs, ...open }
+    return this.#cancels.on(run_id, listener)
   }
 
   /** Runs with new outcomes, whether or not these were announced here. */
@@ -372,53 +273,23 @@ export class NatsStore implements ClusterStore {
     return [...(await this.#parking.woken()), ...(await this.#own.withOutcomes())]
   }
 
-  // ---------------------------------------------------------------------------------------------------------- outbox
-
-  async notices(run_id: string): Promise<Notice[]> {
-    this.#checkOpen()
-    return this.#outbox.ofRun(run_id)
-  }
-
-  async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
-    this.#checkOpen()
-    return this.#outbox.take(limit, holdMs, receivers)
-  }
-
-  async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
-    this.#checkOpen()
-    await this.#outbox.settle(notice, outcome)
-  }
-
-  onNotice(listener: () => void): () => void {
-    return this.#outbox.on(listener)
-  }
-
   // ------------------------------------------------------------------------------------------------------ life
 
   async sweep(ended_before: number): Promise<number> {
-    this.#checkOpen()
     const swept = await this.#retention.sweep(ended_before)
     this.#stored.swept(ended_before)
     return swept
   }
 
   async stored(caller: string): Promise<number> {
-    this.#checkOpen()
     return this.#stored.of(caller)
   }
 
   async probe(): Promise<void> {
-    this.#checkOpen()
     await probe(this.#broker, this.#vault, this.#leases)
   }
 
-  close(): Promise<void> {
-    this.#closed = true
-    this.#shut ??= this.#shutDown()
-    return this.#shut
-  }
-
-  async #shutDown(): Promise<void> {
+  async close(): Promise<void> {
     this.#stopWatchingKeys()
     this.#live.close()
     this.#cancels.close()
@@ -429,10 +300,6 @@ export class NatsStore implements ClusterStore {
       await this.#leases.forget().catch(() => undefined)
     }
     await this.#broker.close()
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new StoreFailure("The store is closed")
   }
 }
 

@@ -1,11 +1,12 @@
-import { StoreFailure } from "../../ports/store.ts"
-import { missingKey } from "../../ports/vault.ts"
+import { StoreFailure, type RunStore } from "../../ports/store.ts"
+import { missingKey, type KeyChange } from "../../ports/vault.ts"
+import { untilClosed } from "../../ports/wrap-store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
-import { Broker } from "./broker.ts"
+import { Broker, type BrokerHealth } from "./broker.ts"
 import { NatsKeyChange } from "./key-change.ts"
 import { agreeOnKeys, keySentence, readKeyRecord } from "./key-record.ts"
 import { namesOf } from "./names.ts"
-import { NatsStore, type ClusterStore, type StoreParts } from "./nats-store.ts"
+import { NatsStore, type StoreParts } from "./nats-store.ts"
 import { ensureStreams } from "./streams.ts"
 
 export interface NatsStoreOptions extends StoreParts {
@@ -18,6 +19,13 @@ export interface NatsStoreOptions extends StoreParts {
   readonly remark: (sentence: string) => void
 }
 
+/** A store that knows how its broker is. */
+export interface ClusterStore extends RunStore {
+  readonly health: BrokerHealth
+  /** Null when nothing needs another key than the one that writes. */
+  readonly keyChange: KeyChange | null
+}
+
 /** Connects, and makes the streams that are not there. Rejects with a `StoreFailure` that says what to do. */
 export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterStore> {
   const broker = await Broker.connect(options.address, options.proofs, namesOf(options.prefix))
@@ -27,7 +35,13 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
     for (const sentence of remarks) options.remark(sentence)
     const { old } = await agreeOnKeys(broker, options.vault)
     const keyChange = old === null ? null : new NatsKeyChange(broker, options.vault, options.settledAfterMs)
-    return new NatsStore(broker, options, keyChange)
+    return {
+      ...untilClosed(new NatsStore(broker, options)),
+      keyChange,
+      get health() {
+        return broker.health
+      },
+    }
   } catch (error) {
     await broker.close()
     if (error instanceof StoreFailure) throw error

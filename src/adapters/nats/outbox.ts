@@ -5,6 +5,7 @@ import {
   type DueNotice,
   type Notice,
   type NoticeOutcome,
+  type OutboxStore,
   type ReceiverLimit,
   type TakenNotice,
   type TakenNotices,
@@ -51,7 +52,7 @@ const readTogether = 16
  * subject, where it stays as long as its run. It is stored after the slot that caused it and before its run leaves the list of
  * open runs: the process that tidies up after a crash stores it again.
  */
-export class Outbox {
+export class Outbox implements OutboxStore {
   readonly #broker: Broker
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -207,7 +208,7 @@ export class Outbox {
     await Promise.all(subjects.map((subject) => this.#broker.erase("outbox", subject)))
   }
 
-  on(listener: () => void): () => void {
+  onNotice(listener: () => void): () => void {
     const registered = (): void => listener()
     this.#listeners.add(registered)
     return () => this.#listeners.delete(registered)

@@ -12,7 +12,9 @@ import {
   type InboxQuery,
   type PlacedQuestion,
   type QuestionPage,
+  type QuestionStore,
   type StoredOutcome,
+  type WaitingCounts,
 } from "../../ports/questions.ts"
 import { Damaged, TooNew, type Lease } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
@@ -21,6 +23,7 @@ import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
 import { isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
+import type { OutcomeNews } from "./outcome-news.ts"
 import { countedMs, type Parking } from "./parking.ts"
 import { aboutOutcome, endOf, isParked, openEvents, type Slot } from "./slot.ts"
 import type { Stored } from "./transport.ts"
@@ -71,15 +74,17 @@ const inboxMs = 1_000
  * all stored before the slot that asks, so that nobody sees a question that cannot be answered. The outcome is a message that is
  * written once: the first writer decides.
  */
-export class Questions {
+export class Questions implements QuestionStore {
   readonly #broker: Broker
   readonly #reader: LogReader
   readonly #parking: Parking
+  readonly #news: OutcomeNews
   readonly #vault: Vault
   readonly #clock: Clock
   #wholeLookAt = Number.NEGATIVE_INFINITY
 
-  constructor(broker: Broker, reader: LogReader, parking: Parking, vault: Vault, clock: Clock) {
+  constructor(broker: Broker, reader: LogReader, parking: Parking, news: OutcomeNews, vault: Vault, clock: Clock) {
+    this.#news = news
     this.#broker = broker
     this.#reader = reader
     this.#parking = parking
@@ -186,7 +191,20 @@ export class Questions {
   }
 
   /** The open ones: how many, and when the oldest was asked. */
-  async open(): Promise<{ readonly questions: number; readonly oldest_asked_at: number | null }> {
+  waiting(caller: string): Promise<number> {
+    return this.#parking.count(caller)
+  }
+
+  async waitingCounts(): Promise<WaitingCounts> {
+    const [runs, open] = await Promise.all([this.#parking.countAll(), this.#openOnes()])
+    return { runs, ...open }
+  }
+
+  onOutcome(listener: (run_id: string) => void): () => void {
+    return this.#news.on(listener)
+  }
+
+  async #openOnes(): Promise<Omit<WaitingCounts, "runs">> {
     const subjects = await this.#broker.listRecent("ask", this.#broker.names.inbox("open", "*", "*"), countedMs)
     // in.PLACE.CALLER.TO.ASKED.RUN.EVENT.ID
     const oldest = subjects.reduce((first, subject) => Math.min(first, Number(subject.split(".").at(-4))), Infinity)

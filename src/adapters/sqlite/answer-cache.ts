@@ -1,11 +1,11 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { AnswerCache } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, type LogReader } from "./log-reader.ts"
 
-/** Cached answers. Expired ones are never given. */
-export class AnswerCache {
+export class SqliteCache implements AnswerCache {
   readonly #queue: CommitQueue
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -18,7 +18,7 @@ export class AnswerCache {
     this.#clock = clock
   }
 
-  get(caller: string, cache_key: string, hash: string): JsonValue | undefined {
+  async get(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
     return this.#reader.cached(this.#entry(caller, cache_key, hash), this.#clock.now())
   }
 

@@ -116,8 +116,8 @@ describe("sqlite store, encryption at rest", () => {
     await store.append(outcome.lease, [happened(2, canary("large").repeat(10_000))])
     await store.append(outcome.lease, [asked(3, run.run_id, canary)])
     const given = { answer: canary("answer"), answered_by: { caller: "ada", by: canary("by") } }
-    assert.equal((await store.answer(run.run_id, "q1", given))?.stored, true)
-    await store.cachePut("ada", canary("cache-key"), canary("cache-hash"), { output: canary("cached") }, 60_000)
+    assert.equal((await store.questions.answer(run.run_id, "q1", given))?.stored, true)
+    await store.cache.put("ada", canary("cache-key"), canary("cache-hash"), { output: canary("cached") }, 60_000)
     const look = () => {
       assert.deepEqual(foundIn(directory, "canary-"), [])
       // The search can find things, and the files are those that hold the run.
@@ -238,13 +238,13 @@ describe("sqlite store, encryption at rest", () => {
     for (const read of [
       () => second.read(run_id, 0, 10),
       () => second.request(run_id),
-      () => second.questions(run_id, 10, null),
-      () => second.question(run_id, "q1"),
+      () => second.questions.ofRun(run_id, 10, null),
+      () => second.questions.one(run_id, "q1"),
       () => collect(second.follow(run_id, 0, AbortSignal.timeout(30_000))),
     ]) {
       await assert.rejects(read(), Damaged)
     }
-    assert.deepEqual((await second.inbox(inboxOf("bob"))).found, [])
+    assert.deepEqual((await second.questions.inbox(inboxOf("bob"))).found, [])
     // It can still be ended, with nothing in it.
     const [claimed] = await second.claim(owner, 1, leaseMs)
     assert.ok(claimed !== undefined)
@@ -262,7 +262,7 @@ describe("sqlite store, encryption at rest", () => {
     await store.append(lease, [happened(1), asked(2, lease.run_id, (where) => where)])
     const { run_id } = lease
     change(path, "UPDATE questions SET caller = 'bob'")
-    assert.deepEqual((await store.inbox(inboxOf("bob"))).found, [])
+    assert.deepEqual((await store.questions.inbox(inboxOf("bob"))).found, [])
     change(
       path,
       `CREATE TEMP TABLE of_bob AS SELECT idempotency, fingerprint FROM runs WHERE caller = 'bob';

@@ -24,7 +24,7 @@ import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { checkStore } from "./check-store.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
-import type { RekeyedStore } from "./sqlite-store.ts"
+import type { RekeyedStore } from "./open-sqlite-store.ts"
 
 const childFile = builtProgram("sqlite-child")
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-rekey-"))
@@ -59,7 +59,7 @@ describe("change of the master key", () => {
     const notify = { url: "https://app.example.com/hook", events: ["cancelled" as const] }
     const lease = await created(before, { request: aRequest({ options: { ...noOptions, notify } }), idempotency })
     await before.append(lease, [happened(1, "said before")])
-    await before.cachePut("", "c", "h", "cached", 60_000)
+    await before.cache.put("", "c", "h", "cached", 60_000)
     const database = new DatabaseSync(path, { readOnly: true })
     const wrapped = Buffer.from(database.prepare("SELECT key FROM runs").get()?.["key"] as Uint8Array)
     database.close()
@@ -71,7 +71,7 @@ describe("change of the master key", () => {
     assert.deepEqual((await during.request(lease.run_id)).secrets, { token: "s3cret-token" })
     assert.equal(await changeAll(during), 2, "the run's key and its URL; the later run is under the new key")
     assert.equal(checkStore(path, keys.both()).under_old_key, 0)
-    assert.equal(await during.cacheGet("", "c", "h"), undefined)
+    assert.equal(await during.cache.get("", "c", "h"), undefined)
     // The old form is gone from every file.
     const found = () =>
       readdirSync(join(path, "..")).some((file) => readFileSync(join(path, "..", file)).includes(wrapped))
@@ -88,7 +88,7 @@ describe("change of the master key", () => {
     const [claimed] = await now.claim(owner, 1, leaseMs)
     assert.ok(claimed !== undefined)
     await now.append(claimed, [ended(2)])
-    assert.equal((await now.notices(lease.run_id)).length, 1)
+    assert.equal((await now.outbox.ofRun(lease.run_id)).length, 1)
     await now.close()
     assert.deepEqual(checkStore(path, keys.new()).problems, [])
 

@@ -1,14 +1,15 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { Clock } from "../../ports/clock.ts"
-import { StoreFailure } from "../../ports/store.ts"
-import type { KeyRecord, Vault } from "../../ports/vault.ts"
+import { StoreFailure, type RunStore } from "../../ports/store.ts"
+import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { SqliteKeyChange } from "./key-change.ts"
 import { LogReader } from "./log-reader.ts"
 import { openForReading, readKeyRecord } from "./open-database.ts"
 import { QuestionReader } from "./question-reader.ts"
 import { RunListReader } from "./run-list-reader.ts"
-import { SqliteStore, type RekeyedStore } from "./sqlite-store.ts"
+import { untilClosed } from "../../ports/wrap-store.ts"
+import { SqliteStore } from "./sqlite-store.ts"
 
 export interface SqliteStoreOptions {
   /** The database's file; made, with its directory, if it is not there. */
@@ -25,6 +26,12 @@ export interface SqliteStoreOptions {
   readonly tombstoneMs?: number
 }
 
+/** A store whose master key may be changing. */
+export interface RekeyedStore extends RunStore {
+  /** Null when nothing needs another key than the one that writes. */
+  readonly keyChange: KeyChange | null
+}
+
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RekeyedStore> {
   const { path, vault, clock } = options
@@ -36,10 +43,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reke
   const questions = new QuestionReader(database, path, vault, reader)
   const list = new RunListReader(database, path)
   const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
-  return new SqliteStore(queue, reader, questions, list, vault, clock, keyChange, {
+  const store = new SqliteStore(queue, reader, questions, list, vault, clock, {
     pollMs: options.pollMs ?? 200,
     tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
   })
+  return { ...untilClosed(store), keyChange }
 }
 
 /** What is remembered of keys is stored before anything is written with a new one. */

@@ -1,18 +1,21 @@
 import type { Clock } from "../../ports/clock.ts"
-import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../ports/notices.ts"
+import type { Notice, NoticeOutcome, OutboxStore, ReceiverLimit, TakenNotices } from "../../ports/notices.ts"
 import type { Vault } from "../../ports/vault.ts"
+import type { Changes } from "./changes.ts"
 import type { CommitQueue } from "./commit-queue.ts"
 import type { LogReader } from "./log-reader.ts"
 import { aboutError } from "./outbox-reader.ts"
 
 /** The notices that are due: takes them, and stores what became of them. */
-export class Outbox {
+export class Outbox implements OutboxStore {
   readonly #queue: CommitQueue
   readonly #reader: LogReader
+  readonly #changes: Changes
   readonly #vault: Vault
   readonly #clock: Clock
 
-  constructor(queue: CommitQueue, reader: LogReader, vault: Vault, clock: Clock) {
+  constructor(queue: CommitQueue, reader: LogReader, changes: Changes, vault: Vault, clock: Clock) {
+    this.#changes = changes
     this.#queue = queue
     this.#reader = reader
     this.#vault = vault
@@ -22,6 +25,14 @@ export class Outbox {
   /** A digest of the origin: the database does not show who is notified. */
   receiver(origin: string): string {
     return Buffer.from(this.#vault.digest("receiver of notices", [origin])).toString("base64url")
+  }
+
+  async ofRun(run_id: string): Promise<Notice[]> {
+    return this.#reader.notices(run_id)
+  }
+
+  onNotice(listener: () => void): () => void {
+    return this.#changes.onNotice(listener)
   }
 
   async take(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {

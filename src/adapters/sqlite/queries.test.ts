@@ -32,7 +32,7 @@ test("no query of the service's own thread reads every run or every event", asyn
     const created = await store.create(run, owner, leaseMs)
     assert.equal(created.outcome, "created")
     if (created.outcome !== "created") return
-    store.onOutcome(() => undefined)
+    store.questions.onOutcome(() => undefined)
     store.onCancel(run.run_id, () => undefined)
     await store.append(created.lease, [happened(1)])
     for (const deadline = Date.now() + 30_000; ; await sleep(10)) {
@@ -43,9 +43,9 @@ test("no query of the service's own thread reads every run or every event", asyn
     assert.deepEqual(await ids(store, run.run_id), [1, 2])
     await store.lookup(run.run_id)
     await store.request(run.run_id)
-    await store.questions(run.run_id, 10, null)
-    await store.outcomes(run.run_id)
-    await store.inbox({
+    await store.questions.ofRun(run.run_id, 10, null)
+    await store.questions.outcomes(run.run_id)
+    await store.questions.inbox({
       caller: run.caller,
       to: null,
       status: "open",
@@ -57,8 +57,8 @@ test("no query of the service's own thread reads every run or every event", asyn
     for (const status of [null, "open", "waiting"] as const) {
       await store.list({ caller: run.caller, workflow: null, status, limit: 10, after: null })
     }
-    await store.waiting(run.caller)
-    await store.waitingCounts()
+    await store.questions.waiting(run.caller)
+    await store.questions.waitingCounts()
   } finally {
     await store.close()
   }

@@ -10,6 +10,7 @@ import {
   type InboxQuery,
   type PlacedQuestion,
   type QuestionPage,
+  type QuestionStore,
   type StoredOutcome,
   type WaitingCounts,
 } from "../../ports/questions.ts"
@@ -27,7 +28,7 @@ export function concernsPeople(events: readonly LogEvent[]): boolean {
 }
 
 /** What people are asked: seals questions and answers, and tells the listeners of outcomes. */
-export class Questions {
+export class Questions implements QuestionStore {
   readonly #queue: CommitQueue
   readonly #log: LogReader
   readonly #reader: QuestionReader
@@ -59,12 +60,12 @@ export class Questions {
     return { people: { now: this.#clock.now(), asked: due, taken, waits }, blobs: [...log, ...blobs] }
   }
 
-  ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
+  async ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
     const stored = this.#reader.ofRun(run_id, limit + 1, numberOf(after))
     return this.#page(stored, limit, (num) => this.#reader.read(num, this.#clock.now()))
   }
 
-  one(run_id: string, id: string): Question | null {
+  async one(run_id: string, id: string): Promise<Question | null> {
     return this.#reader.one(run_id, id, this.#clock.now())
   }
 
@@ -78,7 +79,7 @@ export class Questions {
     return found
   }
 
-  inbox(query: InboxQuery): Promise<QuestionPage> {
+  async inbox(query: InboxQuery): Promise<QuestionPage> {
     const { limit, after } = query
     const stored = this.#reader.inbox(query, this.#clock.now(), numberOf(after))
     return this.#page(stored, limit, (num) => this.#reader.inInbox(num, query, this.#clock.now()))
@@ -101,11 +102,11 @@ export class Questions {
     return { found, next: more && last !== undefined ? String(last.num) : null }
   }
 
-  waiting(caller: string): number {
+  async waiting(caller: string): Promise<number> {
     return this.#reader.waiting(caller)
   }
 
-  waitingCounts(): WaitingCounts {
+  async waitingCounts(): Promise<WaitingCounts> {
     return this.#reader.waitingCounts(this.#clock.now())
   }
 
@@ -118,6 +119,10 @@ export class Questions {
     if (result === "stored" || result === "late") this.#changes.outcomeStored(run_id)
     const question = this.#reader.one(run_id, id, now)
     return question === null ? null : { stored: result === "stored", question }
+  }
+
+  onOutcome(listener: (run_id: string) => void): () => void {
+    return this.#changes.onOutcome(listener)
   }
 
   async expire(): Promise<number> {

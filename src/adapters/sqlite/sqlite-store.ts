@@ -1,6 +1,5 @@
-import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question } from "../../log/events.ts"
+import { isTerminal, type LogEvent } from "../../log/events.ts"
 import {
   LeaseLost,
   OutOfSequence,
@@ -17,23 +16,9 @@ import {
   type UnkeyedRun,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type {
-  AnswerOutcome,
-  GivenAnswer,
-  InboxQuery,
-  QuestionPage,
-  StoredOutcome,
-  WaitingCounts,
-} from "../../ports/questions.ts"
-import type { KeyChange, Vault } from "../../ports/vault.ts"
-import {
-  causedBy,
-  type Notice,
-  type NoticeOutcome,
-  type ReceiverLimit,
-  type TakenNotices,
-} from "../../ports/notices.ts"
-import { AnswerCache } from "./answer-cache.ts"
+import type { Vault } from "../../ports/vault.ts"
+import { causedBy } from "../../ports/notices.ts"
+import { SqliteCache } from "./answer-cache.ts"
 import { Outbox } from "./outbox.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
@@ -53,29 +38,21 @@ const probeBytes = 256 * 1024
 /** What one reader is given at once. */
 const readBytes = 1024 * 1024
 
-/** A store whose master key may be changing. */
-export interface RekeyedStore extends RunStore {
-  /** Null when nothing needs another key than the one that writes. */
-  readonly keyChange: KeyChange | null
-}
-
 /** Writes through a thread of its own, reads here. */
-export class SqliteStore implements RekeyedStore {
-  readonly keyChange: KeyChange | null
+export class SqliteStore implements RunStore {
+  readonly questions: Questions
+  readonly outbox: Outbox
+  readonly cache: SqliteCache
   readonly #queue: CommitQueue
   readonly #reader: LogReader
-  readonly #questions: Questions
-  readonly #cache: AnswerCache
   readonly #list: RunListReader
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #tombstoneMs: number
   readonly #changes: Changes
-  readonly #outbox: Outbox
   /** Runs whose creation is on its way to the disk. */
   readonly #begun = new Map<string, { readonly run: BeginningRun; readonly stored: Promise<CreateResult> }>()
   #closed = false
-  #shut: Promise<void> | null = null
 
   constructor(
     queue: CommitQueue,
@@ -84,10 +61,8 @@ export class SqliteStore implements RekeyedStore {
     list: RunListReader,
     vault: Vault,
     clock: Clock,
-    keyChange: KeyChange | null,
     settings: { readonly pollMs: number; readonly tombstoneMs: number },
   ) {
-    this.keyChange = keyChange
     this.#queue = queue
     this.#reader = reader
     this.#list = list
@@ -95,13 +70,12 @@ export class SqliteStore implements RekeyedStore {
     this.#clock = clock
     this.#tombstoneMs = settings.tombstoneMs
     this.#changes = new Changes(reader, questions, settings.pollMs)
-    this.#questions = new Questions(queue, reader, questions, this.#changes, clock)
-    this.#cache = new AnswerCache(queue, reader, vault, clock)
-    this.#outbox = new Outbox(queue, reader, vault, clock)
+    this.questions = new Questions(queue, reader, questions, this.#changes, clock)
+    this.cache = new SqliteCache(queue, reader, vault, clock)
+    this.outbox = new Outbox(queue, reader, this.#changes, vault, clock)
   }
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
-    this.#checkOpen()
     const { run_id, caller } = run
     const key = newRunKey(this.#vault, run_id, caller)
     const result = await this.#sendCreation(this.#beginning(run, key, owner, leaseMs))
@@ -112,7 +86,6 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async begin(run: UnkeyedRun, { owner }: Lease, leaseMs: number): Promise<void> {
-    this.#checkOpen()
     const { run_id } = run
     const key = newRunKey(this.#vault, run_id, run.caller)
     const beginning = this.#beginning(run, key, owner, leaseMs)
@@ -131,7 +104,7 @@ export class SqliteStore implements RekeyedStore {
 
   #beginning(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): BeginningRun {
     const lease = { owner, lease_until: this.#leaseTime() + leaseMs }
-    const creation = creationOf(run, key, lease, this.#vault, this.#outbox)
+    const creation = creationOf(run, key, lease, this.#vault, this.outbox)
     return new BeginningRun(newHead(run, key), creation, key.key, textOfRequest(run.request))
   }
 
@@ -140,7 +113,6 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
-    this.#checkOpen()
     const found = this.#reader.existing(...idempotencyDigests(this.#vault, caller, idempotency))
     return found === null ? null : this.#ofCaller(caller, found)
   }
@@ -151,22 +123,18 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async lookup(run_id: string): Promise<RunLookup> {
-    this.#checkOpen()
     return this.#reader.lookup(run_id)
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
-    this.#checkOpen()
     return this.#list.list(query)
   }
 
   async request(run_id: string): Promise<RunRequest> {
-    this.#checkOpen()
     return this.#reader.request(run_id)
   }
 
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-    this.#checkOpen()
     checkAppend(events)
     const { run_id, fence } = lease
     const begun = this.#begun.get(run_id)
@@ -194,7 +162,7 @@ export class SqliteStore implements RekeyedStore {
       caused,
       outcome: over ? endStatus(last) : null,
       usage,
-      ...this.#questions.appended(head.key, events, parks, sealEvents(head.key, written)),
+      ...this.questions.appended(head.key, events, parks, sealEvents(head.key, written)),
     })
     if (over || parks || result === "lease lost") {
       this.#changes.disowned(run_id)
@@ -216,52 +184,7 @@ export class SqliteStore implements RekeyedStore {
     this.#changes.appended(run_id, text)
   }
 
-  async questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
-    this.#checkOpen()
-    return this.#questions.ofRun(run_id, limit, after)
-  }
-
-  async question(run_id: string, id: string): Promise<Question | null> {
-    this.#checkOpen()
-    return this.#questions.one(run_id, id)
-  }
-
-  async inbox(query: InboxQuery): Promise<QuestionPage> {
-    this.#checkOpen()
-    return this.#questions.inbox(query)
-  }
-
-  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
-    this.#checkOpen()
-    return this.#questions.answer(run_id, id, given)
-  }
-
-  async expire(): Promise<number> {
-    this.#checkOpen()
-    return this.#questions.expire()
-  }
-
-  async outcomes(run_id: string): Promise<StoredOutcome[]> {
-    this.#checkOpen()
-    return this.#questions.outcomes(run_id)
-  }
-
-  onOutcome(listener: (run_id: string) => void): () => void {
-    return this.#changes.onOutcome(listener)
-  }
-
-  async waiting(caller: string): Promise<number> {
-    this.#checkOpen()
-    return this.#questions.waiting(caller)
-  }
-
-  async waitingCounts(): Promise<WaitingCounts> {
-    this.#checkOpen()
-    return this.#questions.waitingCounts()
-  }
-
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
-    this.#checkOpen()
     const { run_id, fence } = lease
     const caller = this.#reader.callerOf(run_id)
     if (caller === undefined) throw new LeaseLost(run_id)
@@ -282,14 +205,13 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
-    this.#checkOpen()
     const head = this.#reader.head(run_id)
     if (head === undefined) return []
     const limits = { events: limit, bytes: readBytes }
     const bytes = Math.min(this.#reader.bytesAfter(head, after, limit), readBytes)
     const turn = loopTurns.forLarge(bytes)
     if (turn !== null) await turn
-    this.#checkOpen()
+    if (this.#closed) throw new StoreFailure("The store is closed")
     return kept === undefined ? this.#reader.page(head, after, limits) : this.#reader.pageWithKept(head, after, limits)
   }
 
@@ -298,7 +220,6 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
-    this.#checkOpen()
     const now = this.#leaseTime()
     const claimed = await this.#queue.send({
       kind: "claim",
@@ -313,7 +234,6 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
-    this.#checkOpen()
     const { run_id, fence } = lease
     const lease_until = this.#leaseTime() + leaseMs
     const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
@@ -327,13 +247,11 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async release(lease: Lease): Promise<void> {
-    this.#checkOpen()
     this.#changes.disowned(lease.run_id)
     await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence, blobs: [] })
   }
 
   async requestCancel(run_id: string): Promise<boolean> {
-    this.#checkOpen()
     this.#changes.cancelling(run_id)
     const result = await this.#queue.send({ kind: "cancel", run_id, now: this.#clock.now(), blobs: [] })
     if (result === "woken") this.#changes.outcomeStored(run_id)
@@ -345,47 +263,11 @@ export class SqliteStore implements RekeyedStore {
     return this.#changes.onCancel(run_id, listener)
   }
 
-  async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
-    this.#checkOpen()
-    return this.#cache.get(caller, cache_key, hash)
-  }
-
-  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
-    this.#checkOpen()
-    await this.#cache.put(caller, cache_key, hash, value, ttlMs)
-  }
-
-  async cachePurge(caller: string, cache_key: string): Promise<number> {
-    this.#checkOpen()
-    return this.#cache.purge(caller, cache_key)
-  }
-
-  async notices(run_id: string): Promise<Notice[]> {
-    this.#checkOpen()
-    return this.#reader.notices(run_id)
-  }
-
-  async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
-    this.#checkOpen()
-    return this.#outbox.take(limit, holdMs, receivers)
-  }
-
-  async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
-    this.#checkOpen()
-    return this.#outbox.settle(notice, outcome)
-  }
-
-  onNotice(listener: () => void): () => void {
-    return this.#changes.onNotice(listener)
-  }
-
   async stored(caller: string): Promise<number> {
-    this.#checkOpen()
     return this.#reader.stored(caller)
   }
 
   async sweep(ended_before: number): Promise<number> {
-    this.#checkOpen()
     const now = this.#clock.now()
     const slices = async (kind: "sweep runs" | "sweep leftovers" | "sweep ages") => {
       let all = 0
@@ -403,7 +285,6 @@ export class SqliteStore implements RekeyedStore {
   }
 
   async probe(): Promise<void> {
-    this.#checkOpen()
     this.#reader.version()
     if (this.#queue.storedLately) return
     // A few bytes often still fit where nothing else does: after a failure, as much is written as an agent's answer takes.
@@ -411,19 +292,10 @@ export class SqliteStore implements RekeyedStore {
     await this.#queue.send({ kind: "probe", bytes, blobs: [] })
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true
-    this.#shut ??= this.#close()
-    return this.#shut
-  }
-
-  async #close(): Promise<void> {
     this.#changes.close()
     await this.#queue.close()
     this.#reader.close()
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new StoreFailure("The store is closed")
   }
 }

@@ -1,6 +1,6 @@
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 import type { LogEvent } from "../../log/events.ts"
-import { wrapStore, type StoreMethod } from "../../ports/wrap-store.ts"
+import { overlayStore } from "../../ports/wrap-store.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 /** The same store; observers are called with every event that is appended through it. */
@@ -8,7 +8,7 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
   const left = (run_id: string): void => {
     for (const observer of observers) observer.left?.(run_id)
   }
-  const observed: Pick<RunStore, "append" | "condemn" | "release"> = {
+  return overlayStore(store, {
     async condemn(lease: Lease, end: LogEvent): Promise<void> {
       await store.condemn(lease, end)
       for (const observer of observers) observer.appended(lease.run_id, [end])
@@ -26,8 +26,5 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
       left(lease.run_id)
       return store.release(lease)
     },
-  }
-  return wrapStore(store, (name) =>
-    Object.hasOwn(observed, name) ? (Reflect.get(observed, name) as StoreMethod) : null,
-  )
+  })
 }

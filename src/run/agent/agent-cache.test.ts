@@ -141,26 +141,18 @@ test("a compacted context is not summarised again for a hit", async () => {
 })
 
 test("a cache that fails is degraded, never a failed run", async () => {
-  class Broken extends MemoryStore {
-    override cacheGet(): Promise<never> {
-      return Promise.reject(new StoreFailure("no get"))
-    }
-    override cachePut(): Promise<never> {
-      return Promise.reject(new StoreFailure("no put"))
-    }
-  }
-  const outcome = await runPlan(one, { model: counting(), store: new Broken(systemClock), options, input: { x: "1" } })
+  const store = new MemoryStore(systemClock)
+  store.cache.get = () => Promise.reject(new StoreFailure("no get"))
+  store.cache.put = () => Promise.reject(new StoreFailure("no put"))
+  const outcome = await runPlan(one, { model: counting(), store, options, input: { x: "1" } })
   assert.deepEqual(resultOf(outcome), { m: "answer 1" })
   assert.deepEqual(dataOf(outcome.events, "cache_degraded"), [{ operation: "get" }, { operation: "put" }])
   assert.equal(outcome.events.at(-1)?.type, "workflow_completed")
 })
 
 test("a malformed entry is a miss", async () => {
-  class Odd extends MemoryStore {
-    override cacheGet(): Promise<string> {
-      return Promise.resolve("what is this")
-    }
-  }
-  const outcome = await runPlan(one, { model: counting(), store: new Odd(systemClock), options, input: { x: "1" } })
+  const store = new MemoryStore(systemClock)
+  store.cache.get = () => Promise.resolve("what is this")
+  const outcome = await runPlan(one, { model: counting(), store, options, input: { x: "1" } })
   assert.deepEqual(resultOf(outcome), { m: "answer 1" })
 })

@@ -21,7 +21,7 @@ export async function cachedAgent(running: RunContext, hash: string): Promise<Ca
   const { caller, options, ports } = running
   if (options.cache_key === null) return null
   try {
-    const found = await whileBusy(running, ports.store.cacheGet(caller, options.cache_key, hash))
+    const found = await whileBusy(running, ports.store.cache.get(caller, options.cache_key, hash))
     return found === undefined ? null : readEntry(found)
   } catch {
     running.log.add("cache_degraded", { operation: "get" })
@@ -44,7 +44,7 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
         return
       }
       try {
-        await ports.store.cachePut(caller, cache_key, hash, entry, limits.cacheTtlMs)
+        await ports.store.cache.put(caller, cache_key, hash, entry, limits.cacheTtlMs)
       } catch {
         running.log.add("cache_degraded", { operation: "put" })
       }

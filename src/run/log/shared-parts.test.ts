@@ -77,11 +77,11 @@ for (const [name, open] of [
         shows,
       )
       assert.deepEqual(
-        (await store.inbox(inbox)).found.map(({ question }) => [question.show, question.schema]),
+        (await store.questions.inbox(inbox)).found.map(({ question }) => [question.show, question.schema]),
         shows.map((show) => [show, schema]),
       )
-      assert.deepEqual((await store.question(run_id, "q4"))?.show, large)
-      assert.deepEqual((await store.answer(run_id, "q4", ann))?.question.show, large)
+      assert.deepEqual((await store.questions.one(run_id, "q4"))?.show, large)
+      assert.deepEqual((await store.questions.answer(run_id, "q4", ann))?.question.show, large)
       await store.append(lease, [ended(8)])
       const followed = await eventsOf(store, run_id)
       assert.deepEqual(followed.slice(1, -1), await store.read(run_id, 1, 6))
@@ -99,7 +99,7 @@ for (const [name, open] of [
       await store.append(lease, [first])
       await assert.rejects(store.append(lease, [first]))
       await store.append(lease, [waits(2, ["q1"], clock)])
-      await store.answer(run_id, "q1", ann)
+      await store.questions.answer(run_id, "q1", ann)
       const [claimed] = await store.claim("other", 1, leaseMs)
       assert.ok(claimed !== undefined)
       const second = asked(3, aQuestion(run_id, "q2", clock, { show: large }))
@@ -108,7 +108,7 @@ for (const [name, open] of [
         (await plain.read(run_id, 0, 10)).filter(({ data }) => "same_as" in data),
         [],
       )
-      assert.deepEqual((await store.question(run_id, "q2"))?.show, large)
+      assert.deepEqual((await store.questions.one(run_id, "q2"))?.show, large)
       await store.close()
     })
   })

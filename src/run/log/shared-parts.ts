@@ -1,8 +1,8 @@
 import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent, Question } from "../../log/events.ts"
-import type { AnswerOutcome, QuestionPage } from "../../ports/questions.ts"
+import type { QuestionPage } from "../../ports/questions.ts"
 import { Damaged, type Lease, type RunStore } from "../../ports/store.ts"
-import { wrapStore, type StoreMethod } from "../../ports/wrap-store.ts"
+import { overlayStore } from "../../ports/wrap-store.ts"
 
 // The questions of a loop often show the same: a document, and always the schema of the answer. A large part of a question is stored once for
 // a run. Later questions name the event that has it, in a field of their own, and every reader gets them whole.
@@ -93,7 +93,7 @@ export class SharedParts {
 export function shareParts(store: RunStore): RunStore {
   const written = new WeakMap<Lease, SharedParts>()
   const whole = new WholeQuestions(store)
-  const sharing = {
+  return overlayStore(store, {
     append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
       if (!events.some(({ type }) => type === "question_asked")) return store.append(lease, events)
       const parts = written.get(lease) ?? new SharedParts()
@@ -110,22 +110,23 @@ export function shareParts(store: RunStore): RunStore {
     follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
       return whole.events(run_id, store.follow(run_id, after, signal))
     },
-    async questions(...call: Parameters<RunStore["questions"]>): Promise<QuestionPage> {
-      return whole.page(await store.questions(...call))
+    questions: {
+      async ofRun(...call) {
+        return whole.page(await store.questions.ofRun(...call))
+      },
+      async one(...call) {
+        const question = await store.questions.one(...call)
+        return question === null ? null : whole.question(question)
+      },
+      async inbox(query) {
+        return whole.page(await store.questions.inbox(query), "leave damaged ones out")
+      },
+      async answer(...call) {
+        const outcome = await store.questions.answer(...call)
+        return outcome === null ? null : { ...outcome, question: await whole.question(outcome.question) }
+      },
     },
-    async question(run_id: string, id: string): Promise<Question | null> {
-      const question = await store.question(run_id, id)
-      return question === null ? null : whole.question(question)
-    },
-    async inbox(...call: Parameters<RunStore["inbox"]>): Promise<QuestionPage> {
-      return whole.page(await store.inbox(...call), "leave damaged ones out")
-    },
-    async answer(...call: Parameters<RunStore["answer"]>): Promise<AnswerOutcome | null> {
-      const outcome = await store.answer(...call)
-      return outcome === null ? null : { ...outcome, question: await whole.question(outcome.question) }
-    },
-  }
-  return wrapStore(store, (name) => (Object.hasOwn(sharing, name) ? (Reflect.get(sharing, name) as StoreMethod) : null))
+  })
 }
 
 /** Puts back what questions share. */

@@ -4,6 +4,7 @@ import { test, type TestContext } from "node:test"
 import { createEgress } from "../../adapters/egress/egress.ts"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { noticeEvents, type Notice } from "../../ports/notices.ts"
+import { wrapStore } from "../../ports/wrap-store.ts"
 import { aRequest, created, ended, noOptions } from "../../../test/contract/run-store/material.ts"
 import { startServer, type Received } from "../../../test/support/http-server.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
@@ -26,16 +27,10 @@ async function notified(t: TestContext, answer: () => number, more: { readonly o
   const settled: (() => void)[] = []
   const notifier = new Notifier(
     {
-      store: new Proxy(store, {
-        get(target, name) {
-          const member: unknown = Reflect.get(target, name)
-          if (typeof member !== "function") return member
-          return (...args: unknown[]): unknown => {
-            const result: unknown = Reflect.apply(member, target, args)
-            if (name === "settleNotice") for (const tell of settled.splice(0)) tell()
-            return result
-          }
-        },
+      store: wrapStore(store, (name, method) => (...args) => {
+        const result = method(...args)
+        if (name === "outbox.settle") for (const tell of settled.splice(0)) tell()
+        return result
       }),
       egress,
       clock,
@@ -56,12 +51,12 @@ async function notified(t: TestContext, answer: () => number, more: { readonly o
     store,
     attempts,
     received: server.received as readonly Received[],
-    notice: async (): Promise<Notice | undefined> => (await store.notices(lease.run_id))[0],
+    notice: async (): Promise<Notice | undefined> => (await store.outbox.ofRun(lease.run_id))[0],
     /** The outcome of the next attempt is stored. */
     settled: () => within(30_000, "an attempt", new Promise<void>((resolve) => settled.push(resolve))),
     /** How long until the next attempt; null when there is none. */
     pause: async (): Promise<number | null> => {
-      const { next_due } = await store.takeNotices(0, 0)
+      const { next_due } = await store.outbox.take(0, 0)
       return next_due === null ? null : next_due - clock.now()
     },
   }

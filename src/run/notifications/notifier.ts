@@ -4,10 +4,10 @@ import { Bell } from "../../base/bell.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { EgressFailure, type Egress } from "../../ports/egress.ts"
-import type { Delivery, NoticeOutcome, OutboxStore, TakenNotice } from "../../ports/notices.ts"
+import type { Delivery, NoticeOutcome, TakenNotice } from "../../ports/notices.ts"
 import { receiverOf } from "../../ports/receiver-of.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
-import { StoreFailure } from "../../ports/store.ts"
+import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import { noticeMessage, webhookId } from "./notice-message.ts"
 import { noticeAtOnce, noticeAttemptMs, noticeFirstDelayMs, noticeForMs, noticePerReceiver } from "../../base/limits.ts"
 
@@ -19,7 +19,7 @@ const longestDelayMs = 3_600_000
 const longestErrorLength = 300
 
 export interface NotifierPorts {
-  readonly store: OutboxStore
+  readonly store: Pick<RunStore, "outbox">
   readonly egress: Egress
   readonly clock: Clock
   readonly chance: Chance
@@ -74,7 +74,7 @@ export class Notifier {
   }
 
   async #run(): Promise<void> {
-    const unlisten = this.#ports.store.onNotice(() => this.#bell.ring())
+    const unlisten = this.#ports.store.outbox.onNotice(() => this.#bell.ring())
     while (!this.#stop.signal.aborted) {
       const pause = await this.#look()
       await this.#rungWithin(pause)
@@ -91,7 +91,7 @@ export class Notifier {
     try {
       const limit = { most: noticePerReceiver, busy: [...this.#busy.values()] }
       const now = clock.now()
-      const { taken, next_due } = await store.takeNotices(room, holdMs, limit)
+      const { taken, next_due } = await store.outbox.take(room, holdMs, limit)
       for (const notice of taken) this.#begin(notice)
       // A notice that is due and was not taken waits for a place at its receiver.
       if (taken.length === room || next_due === null || next_due <= now) return lookMs
@@ -132,7 +132,7 @@ export class Notifier {
     if (attempt === null) return
     const outcome = this.#outcomeOf(notice, attempt)
     this.#ports.attempted?.(outcome.status === "pending" ? "failed" : outcome.status)
-    await this.#ports.store.settleNotice(notice, outcome)
+    await this.#ports.store.outbox.settle(notice, outcome)
   }
 
   #outcomeOf({ attempts, caused_at }: TakenNotice, attempt: Attempt): NoticeOutcome {

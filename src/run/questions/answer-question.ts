@@ -60,7 +60,7 @@ export async function answerQuestion(
     hint === undefined ? { path, message } : { path, message, hint },
   )
   if (first !== undefined) return { outcome: "misfit", error: wireError("input_error", [first, ...rest]) }
-  const outcome = await parts.store.answer(run_id, id, { answer: stored, answered_by: given.answered_by })
+  const outcome = await parts.store.questions.answer(run_id, id, { answer: stored, answered_by: given.answered_by })
   if (outcome === null) return { outcome: "conflict", message: sentences.withdrawn }
   if (outcome.stored) return { outcome: "answered", question: outcome.question }
   return settled(outcome.question, stored) ?? { outcome: "conflict", message: sentences.answered }

@@ -107,7 +107,7 @@ export class Questions {
   #listen(): void {
     if (this.#stopListening !== null) return
     const { store, runId, signal } = this.#parts
-    this.#stopListening = store.onOutcome((run_id) => {
+    this.#stopListening = store.questions.onOutcome((run_id) => {
       if (run_id === runId) this.#look()
     })
     // Also what was stored before anybody listened.
@@ -130,7 +130,7 @@ export class Questions {
     while (this.#lookAgain) {
       this.#lookAgain = false
       try {
-        const found = await store.outcomes(runId)
+        const found = await store.questions.outcomes(runId)
         // The process that resumes the run takes them in.
         if (this.#parking || signal.aborted) return
         this.#take(found)

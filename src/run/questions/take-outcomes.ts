@@ -40,7 +40,7 @@ export async function continueFromWait(
   { questions }: ReplayState,
   { redact }: Redactor,
 ): Promise<void> {
-  const outcomes = await store.outcomes(run_id)
+  const outcomes = await store.questions.outcomes(run_id)
   log.add("run_continued", { questions: outcomes.map(({ id }) => id) })
   takeOutcomes(log, redact, outcomes, (id) => questions.get(id))
 }

@@ -6,7 +6,7 @@ import { serve } from "../serve-route.ts"
 
 export function cacheRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   serve(app, invalidateCache, async (request) => {
-    const purged_entries = await parts.store.cachePurge(callerOf(request), request.body.cache_key)
+    const purged_entries = await parts.store.cache.purge(callerOf(request), request.body.cache_key)
     return { purged_entries } satisfies InvalidateAnswer
   })
 }

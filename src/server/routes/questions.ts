@@ -22,7 +22,8 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
     const { limit = mostOfRun, after } = request.query
     const position = readPosition(after)
     const { run_id } = await ownRun(parts, request, request.params.run_id)
-    const read = (left: number, from: string | null): Promise<QuestionPage> => parts.store.questions(run_id, left, from)
+    const read = (left: number, from: string | null): Promise<QuestionPage> =>
+      parts.store.questions.ofRun(run_id, left, from)
     return sendPage(reply, await parts.answers.make(request, () => writeQuestions(limit, position, read)))
   })
 
@@ -32,7 +33,7 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
     const caller = callerOf(request)
     const whose = { caller, groups: parts.groups.names, member_of: parts.groups.of(caller), status, to }
     const read = (left: number, from: string | null): Promise<QuestionPage> =>
-      parts.store.inbox({ ...whose, limit: left, after: from })
+      parts.store.questions.inbox({ ...whose, limit: left, after: from })
     const position = readPosition(after)
     return sendPage(reply, await parts.answers.make(request, () => writeQuestions(limit, position, read)))
   })
@@ -43,7 +44,7 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
     const caller = callerOf(request)
     const found = await parts.store.lookup(run_id)
     // A caller who may not see the run gets "not found"; a member of a group sees only its questions.
-    const question = found.found === "run" ? await parts.store.question(run_id, id) : null
+    const question = found.found === "run" ? await parts.store.questions.one(run_id, id) : null
     if (found.found !== "run") await ownRun(parts, request, run_id)
     if (found.found !== "run" || question === null || !parts.groups.mayAnswer(caller, question.to, found.run.caller)) {
       throw refuse("not_found", "There is no such question")

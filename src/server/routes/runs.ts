@@ -26,7 +26,7 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
     return parts.answers.make(request, async () => {
       const record = await parts.runs.record(run_id)
       if (record === null) throw noSuchRun()
-      return toAnswer(record, await parts.store.notices(run_id))
+      return toAnswer(record, await parts.store.outbox.ofRun(run_id))
     })
   })
 

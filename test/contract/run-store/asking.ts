@@ -64,7 +64,7 @@ async function parked(
 }
 
 async function status(store: RunStore, run_id: string, id: string): Promise<string | undefined> {
-  return (await store.question(run_id, id))?.status
+  return (await store.questions.one(run_id, id))?.status
 }
 
 const everything: InboxQuery = {
@@ -86,28 +86,31 @@ export function asking(onBench: OnBench): void {
     await store.append(lease, [asked(3, second)])
     const open = [first, second].map((question) => ({ ...question, status: "open" }))
     assert.deepEqual(await allQuestions(other, lease.run_id), open)
-    assert.deepEqual(await other.question(lease.run_id, "q2"), open[1])
-    assert.equal(await other.question(lease.run_id, "q3"), null)
+    assert.deepEqual(await other.questions.one(lease.run_id, "q2"), open[1])
+    assert.equal(await other.questions.one(lease.run_id, "q3"), null)
     assert.deepEqual(await allQuestions(other, "nobody"), [])
-    assert.deepEqual(await other.outcomes(lease.run_id), [])
+    assert.deepEqual(await other.questions.outcomes(lease.run_id), [])
     await assert.rejects(store.append(lease, [asked(9, aQuestion(lease.run_id, "q9", clock))]))
-    assert.equal(await other.question(lease.run_id, "q9"), null)
+    assert.equal(await other.questions.one(lease.run_id, "q9"), null)
   })
 
   onBench("the first answer wins, and is stored with who gave it", async ({ store, other, clock }) => {
     const lease = await created(store)
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
-    const both = await Promise.all([other.answer(lease.run_id, "q1", ann), store.answer(lease.run_id, "q1", bob)])
+    const both = await Promise.all([
+      other.questions.answer(lease.run_id, "q1", ann),
+      store.questions.answer(lease.run_id, "q1", bob),
+    ])
     const winners = both.filter((outcome) => outcome?.stored === true)
     assert.equal(winners.length, 1)
-    const found = await other.question(lease.run_id, "q1")
+    const found = await other.questions.one(lease.run_id, "q1")
     for (const outcome of both) assert.deepEqual(outcome?.question, found)
     assert.equal(found?.status, "answered")
     assert.deepEqual(found?.answer, winners[0]?.question.answer)
     assert.equal(found?.answered_at, isoTime(clock.now()))
-    assert.equal((await store.answer(lease.run_id, "q1", bob))?.stored, false)
-    assert.equal(await store.answer(lease.run_id, "q2", ann), null)
-    assert.equal(await store.answer("nobody", "q1", ann), null)
+    assert.equal((await store.questions.answer(lease.run_id, "q1", bob))?.stored, false)
+    assert.equal(await store.questions.answer(lease.run_id, "q2", ann), null)
+    assert.equal(await store.questions.answer("nobody", "q1", ann), null)
   })
 
   onBench("an outcome is reported until the log shows it", async ({ store, other, clock }) => {
@@ -115,19 +118,19 @@ export function asking(onBench: OnBench): void {
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
     await store.append(lease, [asked(2, aQuestion(lease.run_id, "q2", clock))])
     const announced = new Promise<string>((resolve) => {
-      const stop = store.onOutcome((run_id) => {
+      const stop = store.questions.onOutcome((run_id) => {
         stop()
         resolve(run_id)
       })
     })
-    await other.answer(lease.run_id, "q2", ann)
+    await other.questions.answer(lease.run_id, "q2", ann)
     assert.equal(await within(soon, "the outcome", announced), lease.run_id)
     assert.deepEqual(
-      (await store.outcomes(lease.run_id)).map(({ id, answer }) => ({ id, answer })),
+      (await store.questions.outcomes(lease.run_id)).map(({ id, answer }) => ({ id, answer })),
       [{ id: "q2", answer: ann.answer }],
     )
     await store.append(lease, [answeredEvent(3, "q2", clock)])
-    assert.deepEqual(await other.outcomes(lease.run_id), [])
+    assert.deepEqual(await other.questions.outcomes(lease.run_id), [])
     assert.equal((await row(other, lease.run_id)).waiting, false)
   })
 
@@ -138,24 +141,24 @@ export function asking(onBench: OnBench): void {
       await store.append(lease, [asked(index + 1, aQuestion(lease.run_id, id, clock, { expires_at }))])
     }
     clock.advance(999)
-    assert.equal(await store.expire(), 0)
+    assert.equal(await store.questions.expire(), 0)
     assert.equal(await status(other, lease.run_id, "q1"), "open")
     clock.advance(1)
     assert.equal(await status(other, lease.run_id, "q1"), "expired")
-    const late = await other.answer(lease.run_id, "q1", ann)
+    const late = await other.questions.answer(lease.run_id, "q1", ann)
     assert.equal(late?.stored, false)
     assert.equal(late?.question.status, "expired")
     assert.equal(late?.question.answer, undefined)
-    assert.equal(await store.expire(), 1)
-    assert.equal(await other.expire(), 0)
+    assert.equal(await store.questions.expire(), 1)
+    assert.equal(await other.questions.expire(), 0)
     assert.deepEqual(
-      (await other.outcomes(lease.run_id)).map((question) => [question.id, question.status]),
+      (await other.questions.outcomes(lease.run_id)).map((question) => [question.id, question.status]),
       [
         ["q1", "expired"],
         ["q2", "expired"],
       ],
     )
-    assert.equal((await other.answer(lease.run_id, "q3", ann))?.stored, true)
+    assert.equal((await other.questions.answer(lease.run_id, "q3", ann))?.stored, true)
   })
 
   onBench("a run that waits holds no lease, and nobody can claim it", async ({ store, other, clock }) => {
@@ -168,33 +171,37 @@ export function asking(onBench: OnBench): void {
     for (const one of [store, other]) assert.deepEqual(await one.claim("owner-2", 10, leaseMs), [])
     clock.advance(leaseMs * 100)
     for (const one of [store, other]) assert.deepEqual(await one.claim("owner-2", 10, leaseMs), [])
-    assert.equal(await other.waiting(""), 1)
-    assert.equal(await other.waiting("someone else"), 0)
+    assert.equal(await other.questions.waiting(""), 1)
+    assert.equal(await other.questions.waiting("someone else"), 0)
     // Its secrets are needed when it goes on.
     assert.deepEqual((await other.request(lease.run_id)).secrets, { token: "s3cret-token" })
   })
 
   onBench("an operator sees how many runs wait, and for how long", async ({ store, other, clock }) => {
-    assert.deepEqual(await other.waitingCounts(), { runs: 0, questions: 0, oldest_asked_at: null })
+    assert.deepEqual(await other.questions.waitingCounts(), { runs: 0, questions: 0, oldest_asked_at: null })
     const oldest_asked_at = clock.now()
     const first = await parked(store, clock, ["q1", "q2"])
     clock.advance(1_000)
     await parked(store, clock, ["q1"], {}, "someone else")
-    assert.deepEqual(await other.waitingCounts(), { runs: 2, questions: 3, oldest_asked_at })
-    await other.answer(first.run_id, "q1", ann)
-    assert.deepEqual(await other.waitingCounts(), { runs: 1, questions: 2, oldest_asked_at })
-    await other.answer(first.run_id, "q2", ann)
-    assert.deepEqual(await other.waitingCounts(), { runs: 1, questions: 1, oldest_asked_at: oldest_asked_at + 1_000 })
+    assert.deepEqual(await other.questions.waitingCounts(), { runs: 2, questions: 3, oldest_asked_at })
+    await other.questions.answer(first.run_id, "q1", ann)
+    assert.deepEqual(await other.questions.waitingCounts(), { runs: 1, questions: 2, oldest_asked_at })
+    await other.questions.answer(first.run_id, "q2", ann)
+    assert.deepEqual(await other.questions.waitingCounts(), {
+      runs: 1,
+      questions: 1,
+      oldest_asked_at: oldest_asked_at + 1_000,
+    })
   })
 
   onBench("an answer wakes it, and it is claimed before others", async ({ store, other, clock }) => {
     const lapsed = await created(store)
     const lease = await parked(store, clock, ["q1", "q2"])
-    const announced = new Promise<string>((resolve) => store.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.questions.onOutcome(resolve))
     await store.release(lapsed)
-    assert.equal((await other.answer(lease.run_id, "q1", ann))?.stored, true)
+    assert.equal((await other.questions.answer(lease.run_id, "q1", ann))?.stored, true)
     assert.equal((await row(store, lease.run_id)).waiting, false)
-    assert.equal(await store.waiting(""), 0)
+    assert.equal(await store.questions.waiting(""), 0)
     assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const [claim] = await store.claim("owner-2", 1, leaseMs)
     assert.ok(claim !== undefined)
@@ -211,34 +218,34 @@ export function asking(onBench: OnBench): void {
 
   onBench("an expiry wakes it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"], { expires_at: isoTime(clock.now() + 1_000) })
-    const announced = new Promise<string>((resolve) => store.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.questions.onOutcome(resolve))
     clock.advance(1_000)
-    assert.equal(await other.expire(), 1)
+    assert.equal(await other.questions.expire(), 1)
     assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const [claim] = await store.claim("owner-2", 10, leaseMs)
     assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
     assert.deepEqual(
-      (await store.outcomes(lease.run_id)).map(({ id }) => id),
+      (await store.questions.outcomes(lease.run_id)).map(({ id }) => id),
       ["q1"],
     )
   })
 
   onBench("a cancel wakes it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"])
-    const announced = new Promise<string>((resolve) => store.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.questions.onOutcome(resolve))
     assert.equal(await other.requestCancel(lease.run_id), true)
     assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const found = await row(other, lease.run_id)
     assert.deepEqual([found.waiting, found.cancel_requested], [false, true])
     const [claim] = await store.claim("owner-2", 10, leaseMs)
     assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
-    assert.deepEqual(await store.outcomes(lease.run_id), [])
+    assert.deepEqual(await store.questions.outcomes(lease.run_id), [])
   })
 
   onBench("what came while it began to wait wakes it at once", async ({ store, other, clock }) => {
     const lease = await created(store)
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
-    await other.answer(lease.run_id, "q1", ann)
+    await other.questions.answer(lease.run_id, "q1", ann)
     await store.append(lease, [waits(2, ["q1"], clock)])
     assert.equal((await row(other, lease.run_id)).waiting, false)
     assert.equal((await other.claim("owner-2", 10, leaseMs))[0]?.woken, true)
@@ -255,7 +262,10 @@ export function asking(onBench: OnBench): void {
     for (let round = 0; round < 20; round++) {
       const lease = await created(store)
       await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
-      await Promise.all([store.append(lease, [waits(2, ["q1"], clock)]), other.answer(lease.run_id, "q1", ann)])
+      await Promise.all([
+        store.append(lease, [waits(2, ["q1"], clock)]),
+        other.questions.answer(lease.run_id, "q1", ann),
+      ])
       const [claim] = await store.claim("owner-2", 10, leaseMs)
       assert.equal(claim?.run_id, lease.run_id)
     }
@@ -265,16 +275,16 @@ export function asking(onBench: OnBench): void {
     const lease = await created(store)
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
     await store.append(lease, [asked(2, aQuestion(lease.run_id, "q2", clock))])
-    await store.answer(lease.run_id, "q2", ann)
+    await store.questions.answer(lease.run_id, "q2", ann)
     await store.append(lease, [ended(3, isoTime(clock.now()))])
     assert.equal(await status(other, lease.run_id, "q1"), "withdrawn")
     assert.equal(await status(other, lease.run_id, "q2"), "answered")
-    const late = await other.answer(lease.run_id, "q1", ann)
+    const late = await other.questions.answer(lease.run_id, "q1", ann)
     assert.deepEqual([late?.stored, late?.question.status], [false, "withdrawn"])
-    assert.deepEqual(await other.outcomes(lease.run_id), [])
-    assert.deepEqual(await other.inbox(everything), { found: [], next: null })
+    assert.deepEqual(await other.questions.outcomes(lease.run_id), [])
+    assert.deepEqual(await other.questions.inbox(everything), { found: [], next: null })
     assert.deepEqual(
-      (await other.inbox({ ...everything, status: "withdrawn" })).found.map(({ question }) => question.id),
+      (await other.questions.inbox({ ...everything, status: "withdrawn" })).found.map(({ question }) => question.id),
       ["q1"],
     )
   })
@@ -286,7 +296,7 @@ export function asking(onBench: OnBench): void {
     clock.advance(400 * day)
     await store.sweep(clock.now())
     assert.deepEqual(await allQuestions(other, lease.run_id), [])
-    assert.equal(await other.question(lease.run_id, "q1"), null)
+    assert.equal(await other.questions.one(lease.run_id, "q1"), null)
     // Retention counts from a run's end: one that waits stays.
     assert.equal((await allQuestions(other, waiting.run_id)).length, 1)
   })
@@ -304,16 +314,16 @@ export function asking(onBench: OnBench): void {
       }
     }
     const expected = [["q1", "q2"], ["q3", "q4"], ["q5"]]
-    assert.deepEqual(await pages((after) => other.questions(lease.run_id, 100, after)), expected)
-    assert.deepEqual(await pages((after) => other.inbox({ ...everything, after })), expected)
+    assert.deepEqual(await pages((after) => other.questions.ofRun(lease.run_id, 100, after)), expected)
+    assert.deepEqual(await pages((after) => other.questions.inbox({ ...everything, after })), expected)
     assert.deepEqual(
-      await pages((after) => other.questions(lease.run_id, 1, after)),
+      await pages((after) => other.questions.ofRun(lease.run_id, 1, after)),
       names.map((name) => [name]),
     )
     const huge = await parked(store, clock, ["h1", "h2"], { show: "x".repeat(1_500_000) })
-    assert.deepEqual(await pages((after) => other.questions(huge.run_id, 100, after)), [["h1"], ["h2"]])
+    assert.deepEqual(await pages((after) => other.questions.ofRun(huge.run_id, 100, after)), [["h1"], ["h2"]])
     // Nothing comes after a position that no page has given.
-    assert.deepEqual(await other.questions(lease.run_id, 100, "zz"), { found: [], next: null })
+    assert.deepEqual(await other.questions.ofRun(lease.run_id, 100, "zz"), { found: [], next: null })
   })
 
   onBench("an inbox holds what the caller may answer, oldest first, page by page", async ({ store, other, clock }) => {
@@ -332,7 +342,7 @@ export function asking(onBench: OnBench): void {
     }
     const groups = ["editors", "finance"]
     const page = async (query: Partial<InboxQuery>) => {
-      const { found, next } = await other.inbox({ ...everything, groups, ...query })
+      const { found, next } = await other.questions.inbox({ ...everything, groups, ...query })
       return { ids: found.map(({ question }) => question.id), next }
     }
     const found = async (query: Partial<InboxQuery>) => (await page(query)).ids
@@ -354,13 +364,13 @@ export function asking(onBench: OnBench): void {
 
     const [ofAnn] = runs
     assert.ok(ofAnn !== undefined)
-    await store.answer(ofAnn.run_id, "ann editors", bob)
+    await store.questions.answer(ofAnn.run_id, "ann editors", bob)
     assert.deepEqual(await found({ ...editor, to: "editors" }), ["bob editors", "carol editors"])
     assert.deepEqual(await found({ ...editor, status: "answered" }), ["ann editors"])
     clock.advance(day)
     assert.deepEqual(await found(editor), [])
     assert.deepEqual(await found({ ...editor, status: "expired" }), ["bob editors", "bob null", "carol editors"])
-    await store.expire()
+    await store.questions.expire()
     assert.deepEqual(await found({ ...editor, status: "expired" }), ["bob editors", "bob null", "carol editors"])
   })
 }

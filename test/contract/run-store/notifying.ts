@@ -13,7 +13,7 @@ function notifying(store: RunStore, notify: Notify = everything, caller = "ann")
 }
 
 async function takenBy(store: RunStore, limit = 10): Promise<readonly TakenNotice[]> {
-  return (await store.takeNotices(limit, holdMs)).taken
+  return (await store.outbox.take(limit, holdMs)).taken
 }
 
 async function theOne(store: RunStore): Promise<TakenNotice> {
@@ -44,7 +44,7 @@ export function notifyingContract(test: OnBench): void {
       attempts: 0,
       last_error: null,
     }
-    assert.deepEqual(await other.notices(run_id), [notice])
+    assert.deepEqual(await other.outbox.ofRun(run_id), [notice])
     assert.deepEqual(await theOne(other), { ...notice, attempts: 1, url })
   })
 
@@ -53,9 +53,9 @@ export function notifyingContract(test: OnBench): void {
     await store.append(quiet, [ended(1)])
     const choosy = await notifying(store, { url, events: ["completed", "failed", "waiting"] })
     await store.append(choosy, [ended(1)])
-    assert.deepEqual(await store.takeNotices(10, holdMs), { taken: [], next_due: null })
-    for (const { run_id } of [quiet, choosy]) assert.deepEqual(await store.notices(run_id), [])
-    assert.deepEqual(await store.notices("nope"), [])
+    assert.deepEqual(await store.outbox.take(10, holdMs), { taken: [], next_due: null })
+    for (const { run_id } of [quiet, choosy]) assert.deepEqual(await store.outbox.ofRun(run_id), [])
+    assert.deepEqual(await store.outbox.ofRun("nope"), [])
   })
 
   test("a condemned run notifies of its failure", async ({ store }) => {
@@ -73,7 +73,7 @@ export function notifyingContract(test: OnBench): void {
     await store.append(await notifying(store), [ended(1)])
     const first = await theOne(store)
     assert.deepEqual(await takenBy(other), [])
-    assert.deepEqual((await store.takeNotices(10, holdMs)).next_due, clock.now() + holdMs)
+    assert.deepEqual((await store.outbox.take(10, holdMs)).next_due, clock.now() + holdMs)
     clock.advance(holdMs - 1)
     assert.deepEqual(await takenBy(other), [])
     clock.advance(1)
@@ -85,12 +85,12 @@ export function notifyingContract(test: OnBench): void {
   /** The process that was too slow: its failure is ignored, its delivery is not. */
   async function settled({ store, other }: Bench, first: TakenNotice, second: TakenNotice): Promise<void> {
     const { run_id } = first
-    await store.settleNotice(first, { status: "gave_up", last_error: "too slow", due_at: 0 })
-    assert.deepEqual(states(await other.notices(run_id)), [["cancelled", "pending", 2, null]])
-    await store.settleNotice(first, { status: "delivered", last_error: null, due_at: 0 })
-    assert.deepEqual(states(await other.notices(run_id)), [["cancelled", "delivered", 2, null]])
-    await other.settleNotice(second, { status: "gave_up", last_error: "late", due_at: 0 })
-    assert.deepEqual(states(await store.notices(run_id)), [["cancelled", "delivered", 2, null]])
+    await store.outbox.settle(first, { status: "gave_up", last_error: "too slow", due_at: 0 })
+    assert.deepEqual(states(await other.outbox.ofRun(run_id)), [["cancelled", "pending", 2, null]])
+    await store.outbox.settle(first, { status: "delivered", last_error: null, due_at: 0 })
+    assert.deepEqual(states(await other.outbox.ofRun(run_id)), [["cancelled", "delivered", 2, null]])
+    await other.outbox.settle(second, { status: "gave_up", last_error: "late", due_at: 0 })
+    assert.deepEqual(states(await store.outbox.ofRun(run_id)), [["cancelled", "delivered", 2, null]])
   }
 
   test("two processes that take at once never take the same", async ({ store, other }) => {
@@ -103,7 +103,7 @@ export function notifyingContract(test: OnBench): void {
 
   test("no more are taken than were asked for", async ({ store, clock }) => {
     for (let n = 0; n < 3; n++) await store.append(await notifying(store), [ended(1)])
-    const first = await store.takeNotices(2, holdMs)
+    const first = await store.outbox.take(2, holdMs)
     assert.equal(first.taken.length, 2)
     assert.ok(first.next_due !== null && first.next_due <= clock.now())
     assert.equal((await takenBy(store, 2)).length, 1)
@@ -118,7 +118,7 @@ export function notifyingContract(test: OnBench): void {
     await store.append(await notifying(store, { ...slow, url: "https://slow.example/b" }), [ended(1)])
     await store.append(await notifying(store), [ended(1)])
     const hosts = async (most: number, busy: readonly Delivery[] = []) => {
-      const { taken, next_due } = await other.takeNotices(10, holdMs, { most, busy })
+      const { taken, next_due } = await other.outbox.take(10, holdMs, { most, busy })
       return { hosts: taken.map((notice) => new URL(notice.url).host).toSorted(), due: next_due }
     }
     assert.deepEqual((await hosts(2, toSlow("bob", 2))).hosts, ["receiver.example"])
@@ -132,7 +132,7 @@ export function notifyingContract(test: OnBench): void {
 
   test("callers take turns at one receiver: no one's notices wait for those of another", async ({ store, other }) => {
     const callers = async (limit: number, busy: readonly Delivery[]) => {
-      const { taken } = await other.takeNotices(limit, holdMs, { most: 8, busy })
+      const { taken } = await other.outbox.take(limit, holdMs, { most: 8, busy })
       return taken.map(({ caller }) => caller).toSorted()
     }
     const many = async (caller: string, count: number): Promise<void> => {
@@ -160,16 +160,18 @@ export function notifyingContract(test: OnBench): void {
     })
     const notice = await theOne(store)
     const due_at = clock.now() + 5_000
-    await store.settleNotice(notice, { status: "pending", last_error: "The receiver answered 500", due_at })
-    assert.deepEqual(states(await other.notices(run_id)), [["cancelled", "pending", 1, "The receiver answered 500"]])
-    assert.deepEqual(await store.takeNotices(10, holdMs), { taken: [], next_due: due_at })
+    await store.outbox.settle(notice, { status: "pending", last_error: "The receiver answered 500", due_at })
+    assert.deepEqual(states(await other.outbox.ofRun(run_id)), [
+      ["cancelled", "pending", 1, "The receiver answered 500"],
+    ])
+    assert.deepEqual(await store.outbox.take(10, holdMs), { taken: [], next_due: due_at })
     clock.advance(5_000)
     const again = await theOne(store)
     assert.deepEqual([again.attempts, again.url], [2, url])
-    await store.settleNotice(again, { status: "gave_up", last_error: "gone", due_at: 0 })
-    assert.deepEqual(states(await other.notices(run_id)), [["cancelled", "gave_up", 2, "gone"]])
+    await store.outbox.settle(again, { status: "gave_up", last_error: "gone", due_at: 0 })
+    assert.deepEqual(states(await other.outbox.ofRun(run_id)), [["cancelled", "gave_up", 2, "gone"]])
     clock.advance(24 * 3_600_000)
-    assert.deepEqual(await store.takeNotices(10, holdMs), { taken: [], next_due: null })
+    assert.deepEqual(await store.outbox.take(10, holdMs), { taken: [], next_due: null })
   })
 
   test("a pending notice outlives its run; once it is settled nothing of it is left", async ({
@@ -180,20 +182,20 @@ export function notifyingContract(test: OnBench): void {
     const end = ended(1, new Date(clock.now()).toISOString())
     const [pending, delivered] = [await notifying(store), await notifying(store)]
     await store.append(delivered, [end])
-    await store.settleNotice(await theOne(store), { status: "delivered", last_error: null, due_at: 0 })
+    await store.outbox.settle(await theOne(store), { status: "delivered", last_error: null, due_at: 0 })
     await store.append(pending, [end])
     assert.equal(await store.sweep(clock.now() + 1), 2)
-    assert.deepEqual(await store.notices(delivered.run_id), [])
+    assert.deepEqual(await store.outbox.ofRun(delivered.run_id), [])
     const notice = await theOne(other)
     assert.deepEqual([notice.run_id, notice.url], [pending.run_id, url])
-    await other.settleNotice(notice, { status: "delivered", last_error: null, due_at: 0 })
-    assert.deepEqual(await store.notices(pending.run_id), [])
-    assert.deepEqual(await store.takeNotices(10, holdMs), { taken: [], next_due: null })
+    await other.outbox.settle(notice, { status: "delivered", last_error: null, due_at: 0 })
+    assert.deepEqual(await store.outbox.ofRun(pending.run_id), [])
+    assert.deepEqual(await store.outbox.take(10, holdMs), { taken: [], next_due: null })
   })
 
   test("says when there is a notice to deliver", async ({ store }) => {
     const announced = Promise.withResolvers<void>()
-    const stop = store.onNotice(announced.resolve)
+    const stop = store.outbox.onNotice(announced.resolve)
     await store.append(await notifying(store), [ended(1)])
     await within(soon, "the announcement", announced.promise)
     stop()

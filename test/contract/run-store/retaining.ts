@@ -50,7 +50,7 @@ export function retaining(onBench: OnBench): void {
     const waiting = await store.stored("ann")
     assert.ok(waiting > 200_000 && waiting < 350_000, `${waiting} bytes`)
     assert.equal(await store.stored("bob"), 0)
-    await store.answer(lease.run_id, "q1", ann)
+    await store.questions.answer(lease.run_id, "q1", ann)
     const [claimed] = await store.claim(owner, 1, leaseMs)
     assert.ok(claimed !== undefined)
     await store.append(claimed, [happened(5, large), ended(6, iso(clock.now()))])
@@ -129,13 +129,13 @@ export function retaining(onBench: OnBench): void {
   })
 
   onBench("a sweep drops dead cache entries and leaves live ones", async ({ store, other, clock }) => {
-    await store.cachePut("", "k", "dead", 1, hour)
-    await store.cachePut("", "k", "live", 2, 3 * hour)
+    await store.cache.put("", "k", "dead", 1, hour)
+    await store.cache.put("", "k", "live", 2, 3 * hour)
     clock.advance(2 * hour)
     await store.sweep(0)
-    assert.equal(await other.cacheGet("", "k", "dead"), undefined)
-    assert.equal(await other.cacheGet("", "k", "live"), 2)
-    assert.equal(await other.cachePurge("", "k"), 1)
+    assert.equal(await other.cache.get("", "k", "dead"), undefined)
+    assert.equal(await other.cache.get("", "k", "live"), 2)
+    assert.equal(await other.cache.purge("", "k"), 1)
   })
 
   onBench("a store that is there says so, one that is closed does nothing more", async ({ store }) => {
@@ -152,7 +152,7 @@ export function retaining(onBench: OnBench): void {
       store.read(lease.run_id, 0, 1),
       store.claim(owner, 1, leaseMs),
       store.requestCancel(lease.run_id),
-      store.cacheGet("", "k", "h"),
+      store.cache.get("", "k", "h"),
       store.sweep(0),
     ]) {
       await assert.rejects(refused, StoreFailure)
