@@ -143,6 +143,7 @@ export class MemoryQuestions implements QuestionStore {
     const run = this.#open.get(run_id)
     if (run?.parked === "waiting") {
       run.parked = "woken"
+      run.woken_at = this.#clock.now()
       run.lease_until = Number.NEGATIVE_INFINITY
     }
     for (const listener of this.#listeners) queueMicrotask(() => listener(run_id))

@@ -185,7 +185,7 @@ export class MemoryStore implements RunStore {
     const now = this.#clock.monotonic()
     const leases: ClaimedLease[] = []
     for (const woken of [true, false]) {
-      for (const [run_id, run] of this.#open) {
+      for (const [run_id, run] of woken ? this.#woken() : this.#open) {
         if (leases.length >= limit) break
         if (run.lease_until > now || (run.parked === "woken") !== woken) continue
         run.fence++
@@ -196,6 +196,13 @@ export class MemoryStore implements RunStore {
       }
     }
     return leases
+  }
+
+  /** In the order of their wakes. */
+  #woken(): [string, StoredRun][] {
+    const woken: [string, StoredRun][] = []
+    for (const [run_id, run] of this.#open) if (run.parked === "woken") woken.push([run_id, run])
+    return woken.sort(([, one], [, other]) => one.woken_at - other.woken_at)
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
