@@ -54,6 +54,8 @@ export const noticeAtOnce = 64
 export const noticePerReceiver = 8
 
 export const sourceBytes = 1_048_576
+/** Of other files that the command reads: inputs, secrets, answers, data of tests, recordings. */
+export const fileBytes = 67_108_864
 /** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
 export const sourceNesting = 100
 export const sourceArrayLength = 10_000
@@ -329,6 +331,11 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
     ],
     Sources: [
       row("a source", bytes(sourceBytes), "`payload_too_large`"),
+      row(
+        "another file that `wire` reads: an input, secrets, answers, data of tests, a recording",
+        bytes(fileBytes),
+        "a sentence",
+      ),
       row(
         "nesting of blocks, types and expressions; defaults in a row; steps of a chain",
         count(sourceNesting),

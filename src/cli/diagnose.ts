@@ -5,7 +5,7 @@ import { compileTests, isTestFile } from "../compile-tests.ts"
 import type { Diagnostic, Issue } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
-import { readSource } from "./read-source.ts"
+import { readFoundSource } from "./read-source.ts"
 
 /** Everything that is wrong with a source, in the order of its text. */
 export interface Diagnosis {
@@ -22,7 +22,7 @@ export function diagnose(file: string, text: string): Diagnosis {
 
 export function compileTestFile(file: string, text: string): CompiledTests {
   return compileTests(text, basename(file), (path) => {
-    const workflow = readSource(join(dirname(file), path))
+    const workflow = readFoundSource(join(dirname(file), path))
     return workflow.text === null ? undefined : compile(workflow.text).program
   })
 }

@@ -53,7 +53,7 @@ export function findSources(paths: readonly string[]): FoundSources {
   for (const path of paths) {
     const kind = kindOf(path)
     if (kind === "folder") addFolder(normalize(path))
-    else if (kind === "file") add(path)
+    else if (kind !== "nothing") add(path)
     else {
       const matches = /[*?[{]/.test(path) ? globSync(path, { exclude: isNodeModules }).toSorted() : []
       if (matches.length === 0) misses.push(`${path}: no such file or folder`)
@@ -66,18 +66,24 @@ export function findSources(paths: readonly string[]): FoundSources {
   return { files: [...files.values()], misses, unreadable }
 }
 
-function kindOf(path: string): "file" | "folder" | "nothing" {
+/** `other`: a device, a pipe or a socket. */
+function kindOf(path: string): "file" | "folder" | "nothing" | "other" {
   try {
-    return statSync(path).isDirectory() ? "folder" : "file"
+    const found = statSync(path)
+    if (found.isDirectory()) return "folder"
+    return found.isFile() ? "file" : "other"
   } catch (error) {
     // Something is there that cannot be looked at: reading it will say why.
     return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(errorCode(error)) ? "nothing" : "file"
   }
 }
 
-/** Also for a link to a file, and for a broken link, so that reading it reports the problem. */
+/**
+ * Also for a link to a file, and for a broken link, so that reading it reports the problem. A device or a pipe is read only when the user
+ * names it: reading one may never end.
+ */
 function isFile(entry: Dirent, path: string): boolean {
-  return entry.isFile() || (entry.isSymbolicLink() && kindOf(path) !== "folder")
+  return entry.isFile() || (entry.isSymbolicLink() && ["file", "nothing"].includes(kindOf(path)))
 }
 
 function isNodeModules(path: string): boolean {

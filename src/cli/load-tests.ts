@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { compile } from "../compile.ts"
@@ -10,8 +9,8 @@ import { placeholderSecrets } from "../testing/placeholder-secrets.ts"
 import type { Suite } from "../testing/run-suites.ts"
 import type { Row } from "../testing/run-test.ts"
 import { compileTestFile, diagnosisOf } from "./diagnose.ts"
-import { whyUnreadable } from "./file-errors.ts"
-import { readSource } from "./read-source.ts"
+import { readFoundFile } from "./read-file.ts"
+import { readFoundSource, readSource } from "./read-source.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import type { Palette } from "./terminal.ts"
 
@@ -31,7 +30,7 @@ export function loadTests(file: string, secretsOf: (plan: Plan) => JsonObject, p
   const compiled = compileTestFile(file, source.text)
   refuseErrors(file, source.text, compiled.diagnostics, palette)
   const workflow = join(dirname(file), testedFile(compiled.program.tree, basename(file)))
-  const tested = readSource(workflow)
+  const tested = readFoundSource(workflow)
   if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
   const { plan, diagnostics } = compile(tested.text)
   refuseErrors(workflow, tested.text, diagnostics, palette)
@@ -82,12 +81,9 @@ function refuseErrors(file: string, text: string, found: Parameters<typeof diagn
 function readRows(path: string, by: string, line: number, palette: Palette): readonly Row[] {
   const refuse = (problem: string): CannotTest =>
     new CannotTest(showProblem(path, `${problem} (data of ${by}:${line})`, palette))
-  let text: string
-  try {
-    text = readFileSync(path, "utf8").replace(/^\uFEFF/, "")
-  } catch (error) {
-    throw refuse(whyUnreadable(error))
-  }
+  const read = readFoundFile(path)
+  if (read.text === null) throw refuse(read.problem)
+  const text = read.text.replace(/^\uFEFF/, "")
   const parse = (json: string, at: number): JsonValue => {
     try {
       return JSON.parse(json) as JsonValue

@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer"
-import { closeSync, fstatSync, openSync, readSync } from "node:fs"
-import { whyUnreadable } from "./file-errors.ts"
+import { closeSync, fstatSync, openSync } from "node:fs"
 import { sourceBytes } from "../base/limits.ts"
+import { readRegularFile } from "../compiler/read-regular-file.ts"
+import { whyUnreadable } from "./file-errors.ts"
+import { readUpTo } from "./read-file.ts"
 
 export type SourceRead =
   | { readonly text: string; readonly problem: null; readonly version: FileVersion }
@@ -35,6 +37,17 @@ export function readSource(path: string): SourceRead {
     return { text: null, problem: whyUnreadable(error) }
   } finally {
     closeSync(file)
+  }
+}
+
+/** Reads a source file that another file names: devices and pipes are not read. */
+export function readFoundSource(path: string): ReturnType<typeof decodeSource> {
+  try {
+    const bytes = readRegularFile(path, sourceBytes)
+    if (bytes !== null) return decodeSource(bytes)
+    return { text: null, problem: `is not a regular file of at most ${sourceBytes / 1024 / 1024} MiB: it is not read` }
+  } catch (error) {
+    return { text: null, problem: whyUnreadable(error) }
   }
 }
 
@@ -72,17 +85,4 @@ function firstBadByte(bytes: Uint8Array): number {
     at += Buffer.byteLength(character)
   }
   return at
-}
-
-function readUpTo(file: number, limit: number): Uint8Array {
-  const chunks: Buffer[] = []
-  let length = 0
-  while (length < limit) {
-    const chunk = Buffer.allocUnsafe(Math.min(64 * 1024, limit - length))
-    const read = readSync(file, chunk)
-    if (read === 0) break
-    chunks.push(chunk.subarray(0, read))
-    length += read
-  }
-  return Buffer.concat(chunks)
 }

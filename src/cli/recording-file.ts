@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { existsSync, renameSync, rmSync } from "node:fs"
 import type { Exchanges, RecordingMode } from "./compose-runs.ts"
-import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
+import { whyUnwritable } from "./file-errors.ts"
+import { readFoundFile } from "./read-file.ts"
 import { writeScratch } from "./write-scratch.ts"
 
 /** A recording file that cannot be used: a sentence. */
@@ -18,13 +19,9 @@ export function readRecordingFile(
   read: (text: string) => Exchanges | null,
 ): Exchanges {
   if (mode === "live" || !existsSync(path)) return {}
-  let text: string
-  try {
-    text = readFileSync(path, "utf8")
-  } catch (error) {
-    throw new WrongRecording(`${path} ${whyUnreadable(error)}.`)
-  }
-  const found = read(text)
+  const file = readFoundFile(path)
+  if (file.text === null) throw new WrongRecording(`${path} ${file.problem}.`)
+  const found = read(file.text)
   if (found === null) throw new WrongRecording(`${path} is not a recording: delete it, and record anew.`)
   return found
 }
@@ -33,8 +30,8 @@ export function readRecordingFile(
 export function writeRecordingFile(path: string, text: string | null): void {
   let scratch: string | null = null
   try {
-    const before = existsSync(path) ? readFileSync(path, "utf8") : null
-    if (before === text) return
+    const isThere = existsSync(path)
+    if (text === null ? !isThere : isThere && readFoundFile(path).text === text) return
     if (text === null) rmSync(path, { force: true })
     else {
       scratch = writeScratch(path, text)

@@ -1,11 +1,12 @@
-import { readFileSync } from "node:fs"
+import { Buffer } from "node:buffer"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { fileBytes } from "../base/limits.ts"
 import { resolve, withoutNull } from "../types/relations.ts"
 import type { Type, TypeTable } from "../types/types.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { errorCode } from "./file-errors.ts"
+import { readNamedFile, tooLarge } from "./read-file.ts"
 
 export interface ValueFlags {
   readonly input?: string
@@ -44,13 +45,22 @@ async function readInput(given: string, stdin: () => Promise<string>): Promise<J
   return given.trimStart().startsWith("{") ? parseObject(given, "--input") : parseObject(readText(given), given)
 }
 
-export function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8")
-  } catch (error) {
-    const code = errorCode(error)
-    throw new WrongValue(`${path} cannot be read (${code === "ENOENT" ? "no such file" : code}).`)
+/** All of standard input. */
+export async function readInputStream(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream) {
+    length += chunk.length
+    if (length > fileBytes) throw new WrongValue(`standard input ${tooLarge}.`)
+    chunks.push(Buffer.from(chunk))
   }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+export function readText(path: string): string {
+  const { text, problem } = readNamedFile(path)
+  if (text === null) throw new WrongValue(`${path} ${problem}.`)
+  return text
 }
 
 export function parseObject(text: string, name: string): JsonObject {

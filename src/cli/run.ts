@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs"
-import { text as readAll } from "node:stream/consumers"
 import type { Command } from "commander"
 import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
@@ -25,7 +24,7 @@ import { readSource } from "./read-source.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
 import { eventLine, LiveLines, progressLines, seconds, tokensText } from "./run-progress.ts"
 import type { ValueFlags, Values } from "./run-values.ts"
-import { readValues, WrongValue } from "./run-values.ts"
+import { readValues, WrongValue, readInputStream } from "./run-values.ts"
 import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
 import { readSettings } from "./settings.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
@@ -114,7 +113,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
   let answers: GivenAnswers
   try {
     if (file === "-" && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
-    values = await readValues(plan, flags, process.env, () => readAll(process.stdin))
+    values = await readValues(plan, flags, process.env, () => readInputStream(process.stdin))
     if (flags.record !== undefined && flags.replay !== undefined) {
       throw new WrongValue("Give --record or --replay, not both.")
     }

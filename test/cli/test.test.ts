@@ -1,4 +1,7 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, test } from "node:test"
 import { folderWith, runWire } from "./run-wire.ts"
 
@@ -40,6 +43,45 @@ const failing = `test "it fails" {
 `
 
 describe("wire test", () => {
+  test(
+    "reads no devices and pipes, and no endless files, that a folder from elsewhere links to",
+    { timeout: 120_000 },
+    async () => {
+      const rows = (file: string): string =>
+        `test "rows" for row in "${file}" {\n    input { text: row }\n    ${given}\n    expect output.escalated\n}\n`
+      const cwd = folderWith({
+        "a.wire": workflow,
+        "a.test.wire": rows("zero.jsonl"),
+        "b.test.wire": `tests "pipe.wire"\n${passing}`,
+        "c.wire": workflow,
+        "c.test.wire": rows("large.json"),
+        "d.wire": workflow,
+        "d.test.wire": passing,
+      })
+      symlinkSync("/dev/zero", join(cwd, "zero.jsonl"))
+      spawnSync("mkfifo", [join(cwd, "pipe")])
+      symlinkSync("pipe", join(cwd, "pipe.wire"))
+      symlinkSync("pipe", join(cwd, "d.test.recording.json"))
+      writeFileSync(join(cwd, "large.json"), "[]")
+      truncateSync(join(cwd, "large.json"), 5_000_000_000)
+      const { code, out, err } = await runWire(["test"], { cwd })
+      assert.equal(code, 2, out + err)
+      for (const message of [
+        /zero\.jsonl: error: is not a regular file of at most 64 MiB/,
+        /large\.json: error: is not a regular file of at most 64 MiB/,
+        /The workflow pipe\.wire cannot be read/,
+        /d\.test\.recording\.json is not a regular file/,
+      ]) {
+        assert.match(out + err, message)
+      }
+      const checked = await runWire(["check", "."], { cwd })
+      assert.match(checked.out + checked.err, /Checked 7 files: 1 error/)
+      const input = await runWire(["run", "a.wire", "--input", "zero.jsonl"], { cwd })
+      assert.match(input.err, /zero\.jsonl is too large: `wire` reads at most 64 MiB of a file/)
+      assert.equal(input.code, 2)
+    },
+  )
+
   test("runs tests with given results, and needs neither secrets nor a network", async () => {
     const cwd = folderWith({ "a.wire": workflow, "a.test.wire": passing })
     const { code, out } = await runWire(["test"], { cwd })
