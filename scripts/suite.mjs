@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path"
 import { run as runFiles } from "node:test"
 import { ensureNatsServers } from "./nats-servers.mjs"
-import { ensureOlderNode } from "./older-node.mjs"
+import { ensureOlderNodes } from "./older-node.mjs"
 import { root, run, SetupError } from "./setup.mjs"
 
 /**
@@ -163,7 +163,7 @@ export async function prepare(files) {
   const has = (/** @type {RegExp} */ path) => files.some((file) => path.test(file))
   for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
   if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers()
-  if (has(/^test\/(build|npm-start|package)\./)) await ensureOlderNode()
+  if (has(/^test\/(build|npm-start|package)\./)) await ensureOlderNodes()
   if (has(/^test\/(browser|cli|crash|cluster|hostile)\//)) await import("../test/support/built-wire.ts")
   if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")
   // A developer's own settings of the service must not reach the tests.

@@ -19,7 +19,7 @@ function projectWithPackage(): string {
   after(() => rmSync(folder, { recursive: true }))
   const installed = join(folder, "node_modules", "wireworks")
   mkdirSync(installed, { recursive: true })
-  cpSync(join(root, "package.json"), join(installed, "package.json"))
+  cpSync(join(root, "packages", "command", "package.json"), join(installed, "package.json"))
   cpSync(dirname(builtWire), join(installed, "dist"), { recursive: true })
   for (const name of ["eventsource-parser", "@types"]) {
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
@@ -64,7 +64,8 @@ test("the client as a package of its own: every snippet of docs/client.md has it
   const folder = await projectWithClientAlone()
   const about = (path: string) => JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>
   const installed = about(join(folder, "node_modules", "wireworks-client", "package.json"))
-  assert.equal(installed["version"], about(join(root, "package.json"))["version"])
+  const versions = [installed, ...["", "packages/command/"].map((at) => about(join(root, `${at}package.json`)))]
+  assert.equal(new Set(versions.map(({ version }) => version)).size, 1)
   assert.ok(!("dependencies" in installed))
   assert.deepEqual(
     readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")),

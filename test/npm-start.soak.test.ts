@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { before, describe, test } from "node:test"
-import { findOlderNode, noOlderNode } from "../scripts/older-node.mjs"
+import { findNode, whyNoNode } from "../scripts/older-node.mjs"
 import { startService } from "./cli/run-wire.ts"
 
 // `npm start` with real signals, along the whole chain: npm, its shell, the start script, the service.
@@ -52,8 +52,8 @@ describe("npm start", { skip: process.platform === "win32" && "signals are not W
     await assert.rejects(startService("npm", ["start", "--", "--port", "x"]), /Ended with code 2/)
   })
 
-  const older = findOlderNode()
-  const skip = older === null && noOlderNode
+  const older = findNode("20.0.0")
+  const skip = older === null && whyNoNode("20.0.0")
   test("from an older Node it serves on the pinned one, and hands signals on", { skip }, async () => {
     assert.ok(older !== null)
     const service = await startService(older, [start, "--port", "0"])

@@ -4,21 +4,30 @@
 import nodeModule from "node:module"
 import { join } from "node:path"
 
-// The command: an old Node hands over to the one that comes with the package, before anything is loaded that it cannot read.
+// The command. An old Node says what is needed, before anything is loaded that it cannot read.
 
-const needed = 24
-const major = Number(process.versions.node.split(".")[0])
+/** `engines` of the package, a test compares: SQLite is part of Node without a flag since then. */
+const oldest = [22, 13] as const
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
 
-if (major < needed) {
-  const { handOver, installedNode } = await import("./hand-over.ts")
-  const node = installedNode()
-  if (node === undefined) {
-    process.stderr.write(`wire needs Node ${needed} or newer, and this is ${process.version}.\n`)
-    process.exitCode = 2
-  } else process.exitCode = await handOver(node)
+if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+  const command = "npx --package=node@24 --package=wireworks wire"
+  process.stderr.write(
+    `wire needs Node ${oldest.join(".")} or newer, and this is ${process.version}. Install a newer one from https://nodejs.org, or run it once with: ${command}\n`,
+  )
+  process.exitCode = 2
 } else {
   // The bundle's compiled code is kept beside it, where that can be written: the next start need not compile it again.
   if (import.meta.url.endsWith(".js")) nodeModule.enableCompileCache(join(import.meta.dirname, ".compiled"))
+  silenceSqlite()
   const { runCommandLine } = await import("./command-line.ts")
   await runCommandLine()
+}
+
+/** Node warns that the interface of its SQLite may change. Our tests watch that; users can do nothing about it. */
+function silenceSqlite(): void {
+  const warn = process.emitWarning.bind(process) as (...args: readonly unknown[]) => void
+  process.emitWarning = (warning: string | Error, ...rest: readonly unknown[]): void => {
+    if (!String(warning).startsWith("SQLite is an experimental feature")) warn(warning, ...rest)
+  }
 }

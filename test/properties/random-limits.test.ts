@@ -281,7 +281,7 @@ test("no limit is exceeded, wherever the process dies, and every run comes to an
         assertWithin(shape, [...first, ...second.made.values()])
       }
     }),
-    { numRuns: cases(150) },
+    { numRuns: cases(300) },
   )
   assert.ok(refused > 0 && refused < ended && resumed > 0, `${ended} runs, ${refused} refused, ${resumed} resumed`)
 })

@@ -243,7 +243,7 @@ test("an expression that is let through yields a value of its type", () => {
         if (holds(current, value, isOpen)) checked++
       }
     }),
-    { numRuns: cases(1_000) },
+    { numRuns: cases(2_000) },
   )
   assert.ok(checked > cases(2_000), `only ${checked} values were looked at`)
   assert.ok(decisions > cases(150), `only ${decisions} expressions have operators`)

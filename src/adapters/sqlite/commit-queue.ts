@@ -52,7 +52,12 @@ export class CommitQueue {
 
   /** Starts the thread and opens the database in it. Rejects with a `StoreFailure`. */
   static async open(data: WriterThreadData, file = threadFile()): Promise<CommitQueue> {
-    const worker = new Worker(file, { workerData: data, name: "sqlite writer" })
+    const worker = new Worker(file, {
+      workerData: data,
+      name: "sqlite writer",
+      // Node 22 warns that its SQLite is experimental.
+      env: { ...process.env, NODE_NO_WARNINGS: "1" },
+    })
     const first = await new Promise<FromWriterThread>((resolve, reject) => {
       worker.once("message", resolve)
       worker.once("error", reject)

@@ -3,6 +3,7 @@ import { StoreFailure } from "../../ports/store.ts"
 import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
 import type { CommitQueue } from "./commit-queue.ts"
 import type { RewrapOperation } from "./operations.ts"
+import { prepare } from "./prepared-statements.ts"
 import { readNumber } from "./schema.ts"
 import { failureOf } from "./sqlite-error.ts"
 import { rewrapsOf } from "./under-old-key.ts"
@@ -72,7 +73,7 @@ export class SqliteKeyChange implements KeyChange {
         ? "SELECT num, run_id, 0 AS event_id, caller, key, notify FROM runs WHERE num > ?1 AND ?2 = 0 ORDER BY num LIMIT ?3"
         : `SELECT run_id, event_id, url, last_error FROM outbox WHERE (run_id, event_id) > (?1, ?2)
            ORDER BY run_id, event_id LIMIT ?3`
-    const rows = this.#guard(() => this.#database.prepare(sql).all(after[0], after[1], stepRows))
+    const rows = this.#guard(() => prepare(this.#database, sql).all(after[0], after[1], stepRows))
     const operations = rows.flatMap((row) => rewrapsOf(this.#vault, row))
     const last = rows.at(-1)
     if (last !== undefined) {

@@ -1,11 +1,15 @@
 import type { ServerResponse } from "node:http"
 import { after } from "node:test"
+import { Agent, setGlobalDispatcher } from "undici"
 import type { OnlyInTests } from "../../../src/cli/compose.ts"
 import { compose } from "../../../src/cli/compose.ts"
 import { readSettings } from "../../../src/cli/settings.ts"
 import { atEnd } from "../../support/at-end.ts"
 import { startServer } from "../../support/http-server.ts"
 import { logOfTest } from "../../support/log-of-test.ts"
+
+// An idle connection is closed by the client, long before the service would: on a busy machine both could do it at once, and a request fail.
+setGlobalDispatcher(new Agent({ keepAliveMaxTimeout: 4_000 }))
 
 export interface TestService {
   /** `http://127.0.0.1:PORT` */
