@@ -11,7 +11,7 @@ const hidden =
   /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\ufff9-\ufffb]/gu
 
 /** The same, and every blank but the usual one: where two texts that look alike must not be alike. */
-const unclear = new RegExp(`${hidden.source}|(?! )\\p{Zs}`, "gu")
+const unclear = (): RegExp => new RegExp(`${hidden.source}|(?! )\\p{Zs}`, "gu")
 
 /** One line: line breaks and all that cannot be seen are escaped (`\n`, `\u202e`), a tab is a blank. */
 export function visibleText(text: string): string {
@@ -51,7 +51,7 @@ export function visibleInJson(json: string): string {
 
 /** JSON for a person who decides by it: joiners, variants and unusual blanks are escaped, too. */
 export function exactJson(value: JsonValue, indent = 0): string {
-  return JSON.stringify(value, null, indent).replaceAll(unclear, (character) =>
+  return JSON.stringify(value, null, indent).replaceAll(unclear(), (character) =>
     character === "\n" ? character : inJson(character),
   )
 }

@@ -29,8 +29,6 @@ export class CheckContext {
   observed: ((node: Syntax.ObservedNode) => Type) | null = null
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
-  /** Names that are probably misspelt somewhere: they do not count as unused. */
-  readonly suggested = new Set<string>()
 
   /** Types of the fields of schemas, which `schema.name.field` copies. */
   readonly schemaFields = new Map<Syntax.TypeField, Type>()
@@ -127,9 +125,7 @@ export class CheckContext {
 
   /** The candidate that was probably meant. */
   suggest(name: string, candidates: Iterable<string>): string | undefined {
-    const near = didYouMean(name, this.#compare(candidates))
-    if (near !== undefined) this.suggested.add(near)
-    return near
+    return didYouMean(name, this.#compare(candidates))
   }
 
   *#compare(candidates: Iterable<string>): Generator<string> {

@@ -37,9 +37,15 @@ export function loopVariables(
   return variables
 }
 
-/** Whether the variables of a step's loop are unknown because of a syntax error. */
-export function hasBrokenLoop(checking: CheckContext, { loop, brokenLoop }: Syntax.StepDeclaration): boolean {
-  return brokenLoop || (loop !== undefined && checking.skipped.hasError(loop.pattern))
+/** Whether the variables of a step's loop are unknown because of an error: others may be meant. */
+export function hasBrokenLoop(
+  checking: CheckContext,
+  { loop, brokenLoop }: Syntax.StepDeclaration,
+  variables: ReadonlyMap<string, LoopVariable>,
+): boolean {
+  if (brokenLoop || loop === undefined) return brokenLoop
+  const isUnknown = loop.pattern.kind === "fields" && [...variables.values()].some(({ type }) => type.kind === "error")
+  return isUnknown || checking.skipped.hasError(loop.pattern)
 }
 
 function listElement(checking: CheckContext, list: Type, items: Syntax.Expression, path: string): Type {

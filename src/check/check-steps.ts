@@ -74,7 +74,7 @@ export function checkStep<Step extends Syntax.StepDeclaration>(
   const agent: AgentScope = {
     name,
     variables,
-    hasBrokenLoop: hasBrokenLoop(checking, declaration),
+    hasBrokenLoop: hasBrokenLoop(checking, declaration, variables),
     localFields: declareLocals(path),
     locals,
   }

@@ -1,3 +1,4 @@
+import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
 import { blockOf } from "./block-of.ts"
@@ -124,7 +125,7 @@ function checkArguments(
   }
   if (symbol?.input === undefined) return
   for (const { name, type } of symbol.input.fields) {
-    if (given.has(name) || bound.has(name) || declared.has(name)) continue
+    if (given.has(name) || bound.has(name) || declared.has(name) || propertyOf(node.block, name) !== undefined) continue
     // It is not sent then.
     if (nullable(type, checking.types)) continue
     const message = `The tool needs the argument \`${name}\``

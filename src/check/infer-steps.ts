@@ -5,12 +5,12 @@ import type { CheckContext } from "./check-context.ts"
 import { anyType, errorType } from "../types/primitives.ts"
 import { elementType, typeAt } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
-import { asWritten, knownNames, namesOf, nearAnd } from "./known-list.ts"
+import { asWritten, knownNames, listed, namesOf, nearAnd } from "./known-list.ts"
 import type { Label } from "./match-choice.ts"
 import { listLabels, shownLabels } from "./match-choice.ts"
 import { presentUpTo } from "./narrowing.ts"
 import type { Scope } from "./scope.ts"
-import { caseRecord, maybe, nullable, plainType, resolve, withoutNull } from "../types/relations.ts"
+import { caseRecord, isLenient, maybe, nullable, plainType, resolve, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type, UnionType, VariantType } from "../types/types.ts"
 
@@ -180,17 +180,25 @@ class Steps {
   }
 
   #arrayAccess(step: FieldStep, type: Type): Type {
-    const { types } = this.#checking
+    const element = plainType(elementType(type, this.#checking.types) ?? anyType, this.#checking.types)
+    this.#report("array-access", step, `${this.#subject(step)} is an array`, this.#elementHint(step, element))
+    return errorType
+  }
+
+  #elementHint(step: FieldStep, element: Type): string {
     const before = this.#before(step)
     const { text } = step.name
-    const element = elementType(type, types)
-    const holdsArrays = element !== undefined && resolve(element, types).kind === "array"
-    const hint =
-      step.kind === "pluck" || holdsArrays
-        ? `Write \`${before}[0]?.*.${text}\` for one of them, or loop over them with \`for\`.`
-        : `Write \`${before}.*.${text}\` for that of every element, or \`${before}[0]?.${text}\` for one.`
-    this.#report("array-access", step, `${this.#subject(step)} is an array`, hint)
-    return errorType
+    if (step.kind === "pluck" || element.kind === "array") {
+      return `Write \`${before}[0]?.*.${text}\` for one of them, or loop over them with \`for\`.`
+    }
+    if (isLenient(element) || fieldType(element, text, this.#checking.types) !== undefined) {
+      return `Write \`${before}.*.${text}\` for that of every element, or \`${before}[0]?.${text}\` for one.`
+    }
+    const fields = element.kind === "record" ? element.fields : []
+    const near = this.#checking.suggest(text, namesOf(fields)) ?? fields[0]?.name
+    return near === undefined
+      ? `Write \`${before}[0]\` for one of its elements, or loop over them with \`for\`.`
+      : `Write \`${before}.*.${asWritten(near)}\`: its elements have ${listed(namesOf(fields), fields.length)}.`
   }
 
   #variantAccess(variant: VariantType, step: FieldStep): Type {

@@ -8,7 +8,7 @@ import { wordOrString } from "./asset-kind.ts"
 import { blockAs } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkConstant } from "./constants.ts"
-import { knownList, nearAnd } from "./known-list.ts"
+import { knownList, namesOf, nearAnd } from "./known-list.ts"
 
 /**
  * The properties of a block by name (another spelling under the name here), the first where one is repeated by mistake.
@@ -35,7 +35,7 @@ export function readProperties(
     const row = rows.get(key)
     if (other?.means !== undefined) obsolete(checking, property, other, path)
     else if (row === undefined) {
-      if (place !== "unknown") misspelt.add(unknown(checking, property, place, other, path) ?? "")
+      if (place !== "unknown") misspelt.add(unknown(checking, property, place, block, path) ?? "")
       continue
     }
     if (!properties.has(key)) {
@@ -47,10 +47,16 @@ export function readProperties(
     }
   }
   for (const [name, row] of rows) {
-    const hint = row.required ?? (name === alsoRequired ? `Add \`${name}: "…"\`.` : undefined)
-    if (hint === undefined || properties.has(name) || misspelt.has(name)) continue
+    const { required = name === alsoRequired ? "" : undefined } = row
+    if (required === undefined || properties.has(name) || misspelt.has(name)) continue
     if (block !== undefined && checking.skipped.isSwallowedIn(block, name)) continue
-    checking.report("missing-property", `${path}.${name}`, owner, `\`${name}\` is missing`, hint)
+    checking.report(
+      "missing-property",
+      `${path}.${name}`,
+      owner,
+      `\`${name}\` is missing`,
+      `Add \`${required || `${name}: "…"`}\`.`,
+    )
   }
   return properties
 }
@@ -138,24 +144,32 @@ function unknown(
   checking: CheckContext,
   property: Syntax.Property,
   place: PropertyPlace,
-  other: ForeignName | undefined,
+  block: Properties | undefined,
   path: string,
 ): string | undefined {
   const name = property.name.text
+  const other = foreignNamesOf(place).get(name)
   if (other?.isIgnored === true) {
     const message = `\`${name}\` has no effect: no API that models are called by has it`
     checking.report("ignored-setting", `${path}.${name}`, property.name, message, "Remove it.")
     return undefined
   }
-  const known = [...rowsOf(place).keys()]
-  const names = known.map((one) => ({ name: one }))
-  const hint = other?.hint ?? belongsElsewhere(place, name) ?? knownList(checking, name, names, "Known here:")
+  if (other?.beside !== undefined && propertyOf(block, other.beside) !== undefined) return undefined
+  const known = [...rowsOf(place).keys()].map((one) => ({ name: one }))
+  const near = other?.like ?? checking.suggest(name, namesOf(known))
+  const hint =
+    other?.hint ??
+    (other?.like && `Did you mean \`${other.like}\`?`) ??
+    (near === undefined ? belongsElsewhere(place, name) : undefined) ??
+    knownList(checking, name, known, "Known here:")
   checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
-  return checking.suggest(name, known)
+  return near
 }
 
-/** Where a setting of `inference` belongs that stands outside of it. */
-function belongsElsewhere(place: PropertyPlace, name: string): string | undefined {
+/** Where a setting of `inference` belongs that stands outside of it, and an argument of a call. */
+function belongsElsewhere(place: PropertyPlace, written: string): string | undefined {
+  if (place === "call") return `Arguments stand in \`input { ${written}: … }\`.`
+  const name = written === "retries" ? "max_retries" : written
   if (!(inferenceKeys as readonly string[]).includes(name)) return undefined
   if (rowsOf(place).has("inference")) return `It belongs in \`inference { ${name}: … }\`.`
   if (place !== "agent") return undefined

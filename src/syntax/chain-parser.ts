@@ -27,15 +27,9 @@ export function missing(reader: TokenReader): Expression {
   return { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
 }
 
-const noSteps: readonly ChainStep[] = []
-
 /** Step = "." key | "?." key | ("." | "?.") ("*" | "**" | "***") "." key | "?."? "[" number "]" | "#" key */
 export function parseSteps(reader: TokenReader): readonly ChainStep[] {
-  const first = parseStep(reader)
-  if (first === undefined) return noSteps
-  const second = parseStep(reader)
-  if (second === undefined) return [first]
-  const steps = [first, second]
+  const steps: ChainStep[] = []
   let tooMany: ChainStep | undefined
   for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
     if (steps.length < sourceNesting) steps.push(step)

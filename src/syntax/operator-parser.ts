@@ -179,10 +179,10 @@ export function parseTernary(reader: TokenReader, condition: Expression, parseEx
   const chosen = parseExpression(reader)
   const other = reader.accept(":") === undefined ? undefined : parseExpression(reader)
   const show = (node: Expression | undefined): string => (node === undefined ? "…" : reader.quote(node))
-  reader.report(
-    { start: condition.start, end: reader.previous.end },
-    "There is no `? :`",
-    `Write \`match ${show(condition)} { true: ${show(chosen)}, false: ${show(other)} }\`.`,
-  )
+  const hint =
+    show(condition) === show(chosen)
+      ? `${show(condition)} ?? ${show(other)}`
+      : `match ${show(condition)} { true: ${show(chosen)}, false: ${show(other)} }`
+  reader.report({ start: condition.start, end: reader.previous.end }, "There is no `? :`", `Write \`${hint}\`.`)
   return missing(reader)
 }

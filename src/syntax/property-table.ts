@@ -44,7 +44,7 @@ export function takesBlock(form: PropertyForm): boolean {
 
 export interface PropertyRow {
   readonly form: PropertyForm
-  /** What to do where it is missing; undefined for what may be left out. */
+  /** What is added where it is missing (`name: "…"` for an empty text); undefined for what may be left out. */
   readonly required?: string
   /** May stand more than once. */
   readonly repeated?: true
@@ -81,7 +81,6 @@ export const wordLists = {
     what: "way to go on",
     words: ["fail", "skip"],
     isBare: true,
-    hint: "Write `on_failure: skip`, or `fail`, which is the default.",
   },
   approval: {
     what: "approval",
@@ -90,11 +89,7 @@ export const wordLists = {
     meant: { true: "required", false: "none" },
     hint: 'Write `approval: required`, `none`, or `approval { to: "group" }`.',
   },
-  asset: {
-    what: "kind of asset",
-    words: ["image", "document", "video"],
-    hint: 'Write "image", "document" or "video".',
-  },
+  asset: { what: "kind of asset", words: ["image", "document", "video"] },
   wire_api: { words: ["responses", "chat/completion"] },
   boolean: { words: ["true", "false"], isBare: true },
   level: { words: ["low", "medium", "high"] },
@@ -112,7 +107,7 @@ const inference = { form: "inference" } as const
 const approval = { form: "approval", words: "approval" } as const
 const constant = (rule: ConstantRule, words?: WordList) => ({ form: "expression", constant: rule, words }) as const
 const word = (words: WordList) => ({ form: "expression", words }) as const
-const required = <Row extends PropertyRow>(row: Row, hint: string) => ({ ...row, required: hint }) as const
+const required = <Row extends PropertyRow>(row: Row, example = "") => ({ ...row, required: example }) as const
 
 const whole = constant(wholeFrom(1))
 const string: ConstantRule = { expected: "a string", type: "string" }
@@ -149,13 +144,12 @@ const wireApi = (...more: readonly string[]) =>
 const shortFile = { name: text, media_type: text }
 const shared = { bindings: values, max_calls: whole, approval }
 const bound = { bindings: values }
-const pricePart = (name: string) => required(price, `Add \`${name}: 0.40\`, with the price of a million tokens.`)
 
 /** Each block with its properties, those that are required first. */
 export const propertyTable = {
   provider: { endpoint: text, api_key: value, headers, inference, wire_api: wireApi() },
   model: {
-    id: required(text, 'Add `id: "…"`.'),
+    id: required(text),
     inference,
     assets: { ...word("asset"), isList: true },
     response_format: word("response_format"),
@@ -164,7 +158,7 @@ export const propertyTable = {
     // Files from elsewhere have either spelling.
     wire_api: wireApi("chat/completions"),
   },
-  mcp: { endpoint: required(text, 'Add `endpoint: "…"`.'), headers },
+  mcp: { endpoint: required(text), headers },
   tool: {
     input: types,
     output: types,
@@ -179,9 +173,9 @@ export const propertyTable = {
   prompt: bound,
   batch: shared,
   agent: {
-    model: required({ form: "model" }, "Add `model: model.name`."),
-    instruction: required(text, 'Add `instruction: "…"`.'),
-    output: required(types, "Add `output { … }` with the fields that the model is to give."),
+    model: required({ form: "model" }, "model: model.name"),
+    instruction: required(text),
+    output: required(types, "output { … }"),
     uses: { form: "uses" },
     context: { form: "context" },
     file: { form: "file", repeated: true },
@@ -193,8 +187,8 @@ export const propertyTable = {
     limits: { form: "limits" },
   },
   ask: {
-    question: required(text, 'Add `question: "…"`.'),
-    output: required(types, "Add `output { … }` with the fields of the answer."),
+    question: required(text),
+    output: required(types, "output { … }"),
     show: value,
     to: text,
     expires_seconds: expiry,
@@ -219,9 +213,9 @@ export const propertyTable = {
     output_retries: tries,
     extra: { form: "values", constant: { expected: "an object", type: "object" } },
   },
-  price: { input: pricePart("input"), output: pricePart("output"), cached: price },
+  price: { input: required(price, "input: 0.40"), output: required(price, "output: 1.60"), cached: price },
   limits: { cost: limit, tokens: limit, model_calls: limit, tool_calls: limit, time_seconds: limit },
-  file: { content: required(value, 'Add `content: "…"`.'), ...shortFile },
+  file: { content: required(value), ...shortFile },
   /** The block after the content of a file: `file input.report { … }`. */
   "short-file": shortFile,
   use: shared,
@@ -254,36 +248,52 @@ export interface ForeignName {
   readonly isRead?: true
   /** It means nothing in any API: a warning. */
   readonly isIgnored?: true
+  /** The property that is probably meant. */
+  readonly like?: string
   /** What to write instead. */
   readonly hint?: string
+  /** It says no more than this one, where both are written. */
+  readonly beside?: string
 }
 
 const loop = { hint: "A loop follows the name: `agent name for item in input.list { … }`." }
 const condition = { hint: "A condition follows the name: `agent name when input.ready { … }`." }
+const fallback = { hint: "Write a list: `model: [model.first, model.second]`." }
 const ignored = { isIgnored: true } as const
+const address = { like: "endpoint" }
+const cost = { hint: "Write `limits { cost: … }`." }
+const program = { like: "endpoint", hint: 'Programs are not started: write `endpoint: "https://…"`.' }
 
 const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, ForeignName>>>> = {
   provider: {
     driver: { means: "from" },
     models: { hint: 'Declare each of them: `model name from provider_name { id: "…" }`.' },
+    base_url: address,
   },
+  model: { name: { like: "id" }, model: { like: "id" } },
+  mcp: { url: address, command: program, args: { ...program, beside: "command" } },
+  tool: { require_approval: { like: "approval", hint: "Write `approval: required`." } },
   agent: {
     prompt: { means: "instruction" },
     tools: { means: "uses" },
     models: { means: "model" },
+    fallback,
+    max_cost: cost,
     for: loop,
     for_each: loop,
     if: condition,
     when: condition,
     condition,
+    concurrency: { hint: "Remove it: the request sets `max_concurrency`." },
     depends_on: { hint: "Remove it: the order comes from the references." },
     messages: { hint: "Write `system:` and `instruction:`." },
-    system_prompt: { hint: "Write `system:`." },
-    retries: { hint: "It belongs in `inference { max_retries: … }`." },
+    system_prompt: { like: "system" },
   },
+  limits: { max_cost: { like: "cost" }, max_tokens: { like: "tokens" } },
   inference: {
     provider_retry_base_delay_ms: { means: "retry_base_delay_ms" },
     provider_max_retries: { means: "max_retries", isRead: true },
+    retries: { like: "max_retries" },
     stuck_threshold: ignored,
   },
   file: { purpose: ignored },

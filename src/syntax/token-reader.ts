@@ -20,9 +20,6 @@ export class TokenReader extends MistakeReporter {
   #stuckAt: Token | null = null
   readonly #skipped: { start: number; end: number }[] = []
   #depth = 0
-  /** Items of the blocks around the reader, one block behind the other: each block's array is then made in its final size. */
-  readonly #items: unknown[] = []
-  #itemCount = 0
   /** Square and round brackets open around the reader: a block inside one ends where that does. */
   #brackets = 0
   /** Kinds of declarations of which one has an unreadable name. */
@@ -196,12 +193,10 @@ export class TokenReader extends MistakeReporter {
     if (this.#depth >= sourceNesting) return this.#tooDeep()
     const open = this.assumesBrace ? this.previous : this.take()
     this.assumesBrace = false
-    const from = this.#itemCount
+    const items: Item[] = []
     this.#depth++
-    const close = this.#readItems(open, parseItem, startsOutside, what)
+    const close = this.#readItems(open, items, parseItem, startsOutside, what)
     this.#depth--
-    const items = this.#items.slice(from, this.#itemCount) as Item[]
-    this.#itemCount = from
     return { open, close, items, start: open.start, end: this.endFrom(open) }
   }
 
@@ -214,9 +209,10 @@ export class TokenReader extends MistakeReporter {
     return { open, close, items: [], start: open.start, end: this.endFrom(open) }
   }
 
-  #readItems(
+  #readItems<Item>(
     open: Token,
-    parseItem: (reader: this) => unknown,
+    items: Item[],
+    parseItem: (reader: this) => Item | undefined,
     startsOutside: (reader: this, itemsIndented: boolean) => Leaves,
     what: string,
   ): Token | undefined {
@@ -255,7 +251,7 @@ export class TokenReader extends MistakeReporter {
       const before = this.index
       const mistakes = this.mistakes
       const item = parseItem(this)
-      if (item !== undefined) this.#items[this.#itemCount++] = item
+      if (item !== undefined) items.push(item)
       if (this.index === before) this.#unexpectedItem(what)
       else {
         if (this.mistakes > mistakes) this.#skipLeftovers()

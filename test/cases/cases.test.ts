@@ -7,7 +7,7 @@ import { readCase, withFinalBreak, writeCase } from "./case-file.ts"
 // Each `<stage>/<name>.wire` is one case; `render-<stage>.ts` turns its source into the text that it expects. A new case
 // is a new file with a source only: `UPDATE=1 npm test -- cases` adds what the renderer says, for you to read and commit.
 
-const stages = ["lex", "parse", "check", "plan", "format", "schema", "editor"] as const
+const stages = ["lex", "parse", "check", "mistakes", "plan", "format", "schema", "editor"] as const
 
 interface Renderer {
   render(source: string): string

@@ -1,4 +1,5 @@
 import { expressionIn, propertyOf } from "../../syntax/property-of.ts"
+import { isWordOf } from "../../syntax/property-table.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import { assetKindsIn, wordOrString } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
@@ -25,7 +26,7 @@ export function checkAssetsOfModel(
     const assets = assetsIn(checking, shown, scope)
     configured.add(assets.configured)
     for (const kind of incomplete ? [] : assets.kinds) {
-      if (taken.includes(kind)) continue
+      if (taken.includes(kind) || !taken.every((word) => isWordOf("asset", word))) continue
       const message = `The model \`${name}\` does not take assets of type "${kind}"`
       const hint = `Add "${kind}" to the \`assets\` of \`model ${name}\`.`
       checking.report("unsupported-asset", scope.path, shown, message, hint)

@@ -12,10 +12,14 @@ export function checkUnused(checking: CheckContext): void {
     ["resource", checking.resources],
     ["prompt", checking.prompts],
   ]
+  // What is probably misspelt somewhere does not count as unused.
+  const meant = new Set(
+    checking.diagnostics.flatMap(({ hint = "" }) => /^Did you mean (.*?)\?/.exec(hint)?.[1]?.split(/\W+/) ?? []),
+  )
   for (const [kind, table] of tables) {
     for (const [name, { name: node }] of table) {
       const id = `${kind}.${name}`
-      if (isUsed(checking, id, node) || checking.suggested.has(name)) continue
+      if (isUsed(checking, id, node) || meant.has(name)) continue
       checking.report("unused-declaration", id, node, `Nothing refers to ${id}`, "Remove it, or use it.")
     }
   }
