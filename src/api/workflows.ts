@@ -19,7 +19,7 @@ import {
   type Shape,
 } from "./schema.ts"
 
-/** What is wrong with a file of the server's folder, apart from its text. */
+/** A problem of a file of the server's folder, apart from its text. */
 export interface WorkflowIssue {
   readonly code:
     | "workflow-name"

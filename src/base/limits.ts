@@ -84,7 +84,7 @@ export const sourceIssues = 1_000
 export const sourceIssuesLength = 1_048_576
 
 export const modelAnswerBytes = 4_194_304
-/** With log probabilities, which no package reads, an answer may have so many times the bytes. */
+/** With log probabilities, which no package reads, an answer may have this many times the bytes. */
 export const modelWithProbabilities = 4
 /**
  * How much work the JSON of an answer's text may be. A value takes a token at least, and no model writes more than some 100,000 of them; all

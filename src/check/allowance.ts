@@ -17,7 +17,7 @@ export const requestPlace: Allowance = { values: "request", secrets: "allowed", 
 /** What a model is called with. */
 export const modelPlace: Allowance = { values: "request", secrets: "exposed", assets: "none" }
 
-/** What is evaluated while the workflow runs. */
+/** For values that are evaluated while the workflow runs. */
 export const runPlace: Allowance = { values: "run", secrets: "exposed", assets: "none" }
 
 export const dynamicPlace: Allowance = { ...runPlace, assets: "value" }

@@ -171,7 +171,7 @@ function addEdge(edges: Map<string, Map<string, Edge>>, from: string, to: string
   )
 }
 
-/** What is not worth a second message where the parser has reported already. */
+/** Codes that are not worth a second message where the parser has reported already. */
 const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   "array-access",
   "duplicate-field",

@@ -52,7 +52,7 @@ const others: ReadonlyMap<string, string> = new Map([
   ["lm_studio", "lmstudio"],
 ])
 
-/** The kind that is meant by a word that is not one. */
+/** The kind that the author probably wanted, for a word that is not one. */
 export function meantKind(
   word: string,
   suggest: (name: string, known: Iterable<string>) => string | undefined,

@@ -172,7 +172,7 @@ function secondSegment(
   return undefined
 }
 
-/** What is written here for a word of other languages. */
+/** The form of this language for a word of another one. */
 function foreignRoot(word: string): string | undefined {
   if (["env", "process", "os", "ENV", "var"].includes(word)) return environmentHint
   const lower = word.toLowerCase()

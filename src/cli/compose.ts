@@ -55,7 +55,7 @@ export interface Service {
   stop(graceMs: number): Promise<void>
 }
 
-/** What is not a setting and differs only in tests. */
+/** Parts that are not settings and differ only in tests. */
 export interface OnlyInTests {
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number

@@ -38,7 +38,7 @@ export class GivenAnswers {
     }
   }
 
-  /** What is there for a question as it is asked. */
+  /** The given answer to a question. */
   to({ kind, name, iteration }: Pick<AskedQuestion, "kind" | "name" | "iteration">): Given {
     if (kind === "approval") {
       const approval = this.#approvals.get(name)
@@ -112,7 +112,7 @@ export class GivenAnswers {
     }
   }
 
-  /** What is given must fit; what is left out is asked for when it is needed. */
+  /** Given answers must fit; the others are asked for when they are needed. */
   #check(name: string, answer: JsonObject): void {
     const { output } = this.#ask(name)
     const { types } = this.#plan

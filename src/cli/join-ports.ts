@@ -49,7 +49,7 @@ export function joinPorts(
   const traced =
     trace === null
       ? undefined
-      : (door: Egress, run_id: string) => withTrace(door, trace.targets, () => trace.contexts.headers(run_id))
+      : (egress: Egress, run_id: string) => withTrace(egress, trace.targets, () => trace.contexts.headers(run_id))
   const model = createModelClient({
     egress,
     ...(traced !== undefined && { traced }),
@@ -106,7 +106,7 @@ export function traceTargets({ traceHosts }: Settings): TraceTargets {
   )
 }
 
-/** Work on so many bytes takes about as long as to load the protocol's client. */
+/** Work on this many bytes takes about as long as to load the protocol's client. */
 const bytesOfLoading = 16 * 1024 * 1024
 
 /** The protocol's client takes its time to load: it is loaded by the first run that needs it. */

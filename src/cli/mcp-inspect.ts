@@ -95,7 +95,7 @@ function readHeaders(given: readonly string[], command: Command): Record<string,
   const headers: Record<string, string> = {}
   for (const header of given) {
     const [, name, written] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*[:=]([^\r\n]*)$/.exec(header) ?? []
-    // What is wrong may be a secret: it is not repeated.
+    // Does not repeat the wrong value: it may be a secret.
     const value = written?.trimStart()
     if (name === undefined || value === undefined) command.error("error: write --header as 'Name: value'")
     const [, variable] = /^env:(\w+)$/.exec(value) ?? []

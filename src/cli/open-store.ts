@@ -40,7 +40,7 @@ export interface OpenedStore {
   readonly keyChange: KeyChange | null
   /** What differs from the settings and still works: sentences for the operator. */
   readonly remarks: readonly string[]
-  /** What is missing or damaged. */
+  /** The missing or damaged parts. */
   readonly warnings: readonly string[]
 }
 
@@ -80,7 +80,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, keyChange, remarks, warnings }
 }
 
-/** What is free on the disk, and what the database takes of it. Null where the file system does not say. */
+/** The free space on the disk, and the space that the database takes. Null where the file system does not say. */
 function capacityOf(folder: string, database: string): number | null {
   const { bavail, bsize, blocks } = statfsSync(folder)
   if (blocks === 0) return null

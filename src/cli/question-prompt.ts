@@ -37,7 +37,7 @@ export function questionLines(question: AskedQuestion, palette: Palette, columns
   return lines
 }
 
-/** What is approved, to the letter. */
+/** The call to approve, character by character. */
 function callText({ tool, name, server, endpoint, digest, arguments: sent }: AskedQuestion): string {
   const facts = { tool: tool ?? name, server: server ?? "", endpoint: endpoint ?? "", digest: digest ?? "" }
   const rows = Object.entries(facts).map(([key, value]) => `${key.padEnd(11)}${exactJson(value)}`)

@@ -156,7 +156,7 @@ export class LiveLines {
     this.#drawn = 0
   }
 
-  /** What is drawn now stays. */
+  /** Keeps the lines that are drawn now. */
   keep(): void {
     this.#drawn = 0
   }

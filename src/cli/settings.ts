@@ -86,7 +86,7 @@ const onOrOff = (written: string) => {
 }
 
 export interface ApiKey {
-  /** Whose it is; a name may have two keys, for rotation. */
+  /** The caller; a name may have two keys, for rotation. */
   readonly name: string
   readonly key: string
 }

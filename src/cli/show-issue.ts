@@ -35,7 +35,7 @@ export function showIssue(file: string, text: string, lines: LineMap, issue: Iss
   return out.join("\n")
 }
 
-/** What is wrong with a file as a whole: a clause that is printed after its name. */
+/** The problem of a file as a whole: a clause that is printed after its name. */
 export function showProblem(file: string, problem: string, palette: Palette): string {
   return `${palette.bold(`${visibleText(file)}:`)} ${palette.error("error:")} ${visibleText(problem)}`
 }

@@ -170,7 +170,7 @@ export class LanguageServer implements Handler {
     this.#documents.set(document.uri, document)
     this.#unpublished.add(document.uri)
     if (document.isTest) return
-    // What is wrong with tests depends on their workflow.
+    // The problems of tests depend on their workflow.
     for (const [uri, other] of this.#documents) {
       if (!other.isTest) continue
       this.#documents.set(uri, other.anew())

@@ -48,7 +48,7 @@ export function uriIn(params: JsonObject): string {
   return stringIn(objectIn(params["textDocument"], "textDocument"), "uri")
 }
 
-/** What is at a path of keys, or undefined where one of them is missing. */
+/** The value at a path of keys; undefined where one of them is missing. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let current = value
   for (const key of path) {

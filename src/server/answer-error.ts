@@ -32,7 +32,7 @@ export function sendError(
     .send(JSON.stringify({ error: reply.request.routeOptions.config.errors === "openai" ? likeOpenAi(error) : error }))
 }
 
-/** What is refused before the demo model sees it has OpenAI's fields beside ours: its callers read those. */
+/** Errors of the demo model's routes have OpenAI's fields beside ours: its callers read those. */
 function likeOpenAi(error: ApiError): ApiError & { readonly type: string; param: null; code: string } {
   const { status } = new HttpError(error)
   const type = status >= 500 ? "server_error" : "invalid_request_error"

@@ -22,7 +22,7 @@ async function begin(t: test.TestContext, bodies: ArrivingBodies, caller: string
   return { socket, answer, body: bodies.count(request, answer, caller) }
 }
 
-/** Reads a body until so many bytes of it have come. */
+/** Reads a body until this many bytes of it have come. */
 async function come(body: Transform, bytes: number): Promise<void> {
   let seen = 0
   for await (const chunk of body.iterator({ destroyOnReturn: false })) {

@@ -5,7 +5,7 @@ import { errorStatus } from "../api/error-kinds.ts"
 import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
 
-// What is refused before there is a request that a route could see. Such answers are written by hand, and the connection is
+// Refuses what is not a request that a route could see. Such answers are written by hand, and the connection is
 // closed: where the next request would begin is unknown.
 
 /** The parser's complaints, and requests that do not arrive in time. */

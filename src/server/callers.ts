@@ -6,7 +6,7 @@ export interface CallerKey {
   readonly key: string
 }
 
-/** Who may call. Without keys everyone may, and all are one caller. */
+/** Finds the caller of a request by its key. Without keys everyone may call, and all are one caller. */
 export class Callers {
   // By digests that nobody outside can compute: how long a search takes says nothing about the keys, however many there are.
   readonly #secret = randomBytes(32).toString("base64")

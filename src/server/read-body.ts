@@ -12,7 +12,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** `source`: plain text will do; `none`: there need not be one. */
     body?: "source" | "none"
-    /** Whose shape errors have besides ours. */
+    /** Errors of this route have the fields of this API besides ours. */
     errors?: "openai"
   }
 }

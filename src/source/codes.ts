@@ -1,7 +1,7 @@
 /** What each diagnostic code stands for. Codes are stable: one is added, none is renamed. */
 interface CodeEntry {
   readonly severity: "error" | "warning"
-  /** What is wrong, in one sentence. */
+  /** Says what is wrong, in one sentence. */
   readonly summary: string
   /** What the author does about it. */
   readonly fix: string

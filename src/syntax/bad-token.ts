@@ -21,7 +21,7 @@ const nonText = /[\0\p{Cs}]*/uy
 /** What no token begins with, but for foreign quotes: those may begin a string. */
 const bad = /(?:[!$%&+<=>@\\^~\x7f]|\?(?![.?])|[^\0-\x7f\u201C-\u201E\p{Cs}])*/uy
 
-/** What is wrong with a `bad` token, by its text; undefined where the lexer has reported it already. */
+/** Explains a `bad` token by its text; undefined where the lexer has reported it already. */
 export function explainBad(written: string): { message: string; hint?: string } | undefined {
   if (isNonTextAt(written, 0)) return undefined
   const point = written.codePointAt(0) ?? 0

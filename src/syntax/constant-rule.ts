@@ -7,7 +7,7 @@ export interface ConstantRule {
   readonly type: "string" | "number" | "boolean" | "object" | "strings"
   /** Of a value of that type. */
   readonly fits?: (value: JsonValue) => boolean
-  /** What is reported for a value that is not written out or not in range; each has its own code where this is left out. */
+  /** The code for a value that is not written out or not in range; without it each has its own code. */
   readonly code?: "type-mismatch"
 }
 

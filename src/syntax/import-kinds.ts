@@ -1,6 +1,6 @@
 import type { ImportKind, InvokeNode } from "./tree.ts"
 
-/** What is imported from MCP servers. */
+/** The kinds of things that a workflow imports from MCP servers. */
 export const importKinds: readonly ImportKind[] = ["tool", "resource", "prompt"]
 
 /** The word that invokes each. */

@@ -171,7 +171,7 @@ export function parseBatch(start: Start): BatchDeclaration | undefined {
   const { reader, keyword, doc } = start
   start.path = "mcp"
   const known = parseRemotePath(reader)
-  // What is imported is declared all the same.
+  // Declares the import in spite of the mistake.
   if (known === undefined) {
     skipToBrace(reader)
     if (!reader.is("{")) return undefined

@@ -14,6 +14,6 @@ const number = /-?\d+(?:_\d+)*(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+(?:_\d+)*)?\w*/y
 /** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */
 export function numberValue(written: string): number | undefined {
   const value = Number(written.includes("_") ? written.replace(/(\d)_(?=\d)/g, "$1") : written)
-  // What is written with other than ten digits has a letter after the first: `0x1F`.
+  // A number of another base has a letter after its first digit: `0x1F`.
   return Number.isNaN(value) || (written.length > 2 && /^-?0[bBoOxX]/.test(written)) ? undefined : value
 }

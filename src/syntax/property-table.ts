@@ -44,7 +44,7 @@ export function takesBlock(form: PropertyForm): boolean {
 
 export interface PropertyRow {
   readonly form: PropertyForm
-  /** What is added where it is missing (`name: "…"` for an empty text); undefined for what may be left out. */
+  /** The text to add where the property is missing (`name: "…"` for an empty text); undefined for what may be left out. */
   readonly required?: string
   /** May stand more than once. */
   readonly repeated?: true

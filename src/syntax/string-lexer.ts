@@ -251,7 +251,7 @@ export class StringLexer {
 
   // ------------------------------------------------------------------------------------------------- recovery
 
-  // What is never closed swallows the rest of the file, and with it all that the author would want to hear about. So at
+  // A string that is never closed swallows the rest of the file, with all other mistakes in it. So at
   // the end of the text the lexer looks for the likely culprit, goes back there and reads on with its end made up. It may
   // read the text again a few times only: then the rest stays swallowed.
 

@@ -38,7 +38,7 @@ function parseInterpolations(
   return interpolations
 }
 
-/** What is written in a token of a string, without what it begins and ends with. */
+/** The text of a string's token, without its delimiters. */
 function rawText(reader: TokenReader, token: Token, before: number, after: number): string {
   const start = token.start + before
   return reader.text.slice(start, Math.max(start, token.end - after))

@@ -266,7 +266,7 @@ export class TokenReader extends MistakeReporter {
     return this.#brackets > 0 && this.previous.kind === "," && this.token.kind === "name" && this.peek().kind === "."
   }
 
-  /** What is left of a line after a mistake would only make more of them. */
+  /** Skips the rest of a line after a mistake: it would only make more of them. */
   #skipLeftovers(): void {
     const token = this.token
     if (token.afterBreak || token.kind === "," || token.kind === ";" || this.endsBlock(token) || this.atKey) return

@@ -1,4 +1,4 @@
-/** What is wrong with an escape, and where the text goes on after it. */
+/** A wrong escape, and the offset where the text goes on after it. */
 export interface WrongEscape {
   readonly end: number
   readonly message: string

@@ -196,7 +196,7 @@ export class Broker<T extends Transport = Transport> {
   }
 
   /**
-   * As `list`, except that a list of many subjects may be so many milliseconds old: listing thousands costs the leader, the network
+   * As `list`, except that a list of many subjects may be this many milliseconds old: listing thousands costs the leader, the network
    * and this process a lot, and requests may ask for it often.
    */
   async listRecent(stream: StreamName, filter: string, most_ms: number): Promise<readonly string[]> {
@@ -262,7 +262,7 @@ export class Broker<T extends Transport = Transport> {
     return this.#around.every(ms, act)
   }
 
-  /** A random name of so many bytes. */
+  /** A random name of this many bytes. */
   token(bytes: number): string {
     return this.#around.token(bytes)
   }

@@ -69,7 +69,7 @@ export function unpackFrame<Facts>(subject: string, data: Uint8Array): Frame<Fac
   }
 }
 
-/** What is too long for one message, in pieces that are not. */
+/** Cuts a part that is too long for one message into pieces that are not. */
 export function cutPart(part: Uint8Array, bytes: number): Uint8Array[] {
   const pieces: Uint8Array[] = []
   for (let at = 0; at < part.length; at += bytes) pieces.push(part.subarray(at, at + bytes))

@@ -10,7 +10,7 @@ import type { HeadFacts } from "./slot.ts"
 /** How long a key whose run is not there yet is left to its creator. */
 const creatorMs = 3_000
 
-/** What is stored under a key. */
+/** The value that is stored under a key. */
 interface KeyFacts {
   readonly run_id: string
   readonly fingerprint: string

@@ -55,7 +55,7 @@ export class OpenRuns {
       .map((subject) => ({ run_id: lastToken(subject), created_at: Number(subject.split(".").at(-2)) }))
   }
 
-  /** A run whose creator dies after this is found here, and taken up or struck off. False: there is such an entry. */
+  /** A run whose creator dies after this is found here, and taken up or removed. False: there is such an entry. */
   async announce({ run_id, created_at }: OpenRun, secrets: JsonObject): Promise<boolean> {
     const subject = this.#broker.names.open(created_at, run_id)
     return (await this.#broker.putOnce(subject, this.#seal(run_id, secrets))) !== null

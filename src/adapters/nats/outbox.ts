@@ -23,7 +23,7 @@ interface NoticeFacts extends Omit<Notice, "last_error"> {
   readonly due_at: number
 }
 
-/** What is sealed of a notice. */
+/** The sealed part of a notice. */
 interface NoticeText {
   readonly url: string
   readonly last_error: string | null

@@ -102,7 +102,7 @@ export class OwnRuns {
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
     const { run_id, fence } = lease
     const caused = causedBy([end])
-    // What is under way is stored first, or refused.
+    // Appends in progress are stored first, or refused.
     await this.#writers.get(keyOf(lease))?.end()
     for (;;) {
       const tail = await this.#reader.tail(run_id)

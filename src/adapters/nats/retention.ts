@@ -7,7 +7,7 @@ import type { Questions } from "./questions.ts"
 import { lastToken } from "./names.ts"
 import type { Stored } from "./transport.ts"
 
-/** What is known of an ended run without its log. */
+/** Facts about an ended run that need no look at its log. */
 export interface DoneFacts {
   readonly finished_at: number
   readonly caller: string

@@ -13,7 +13,7 @@ export interface StreamSizes {
   readonly tombstoneMs: number
 }
 
-/** What is known of the broker's nodes. */
+/** Facts about the broker's nodes. */
 export interface Nodes {
   readonly clustered: boolean
   /** How many the address names. */

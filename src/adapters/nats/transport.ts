@@ -54,7 +54,7 @@ export interface Surroundings {
   after(ms: number, act: () => void): () => void
   /** Keeps no process alive. The result ends it. */
   every(ms: number, act: () => void): () => void
-  /** A random name of so many bytes. */
+  /** A random name of this many bytes. */
   token(bytes: number): string
 }
 

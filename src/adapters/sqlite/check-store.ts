@@ -35,7 +35,7 @@ export interface StoreReport {
   readonly notifications: { readonly pending: number; readonly settled: number; readonly damaged: number } | null
   /** The callers whose ended and waiting runs take the most, the largest first; null in a database of another format. */
   readonly stored: readonly { readonly caller: string; readonly bytes: number }[] | null
-  /** What is wrong, a sentence each; empty when all is well. */
+  /** The problems, a sentence each; empty when all is well. */
   readonly problems: readonly string[]
 }
 

@@ -306,7 +306,7 @@ export interface EventsText {
 
 export type SealedEvents = readonly [body: Uint8Array, kept: Uint8Array | null]
 
-/** So many characters that only a continuation needs are sealed with their events: a seal of its own costs more than to skip them. */
+/** Up to this many characters that only a continuation needs are sealed with their events: a separate seal costs more than to skip them. */
 const smallKept = 2048
 
 export function textOfEvents(events: readonly LogEvent[], last: number): EventsText {

@@ -50,7 +50,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reke
   return { ...untilClosed(store), keyChange }
 }
 
-/** What is remembered of keys is stored before anything is written with a new one. */
+/** Stores the record of keys before anything is written with a new one. */
 async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Vault): Promise<KeyRecord> {
   try {
     const stored = readKeyRecord(database)

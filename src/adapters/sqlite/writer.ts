@@ -29,7 +29,7 @@ import type { Sql } from "./sql.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
 const rememberedRuns = 20_000
-/** Sealed secrets of so many bytes are kept in the run's row, which each change of it writes again. */
+/** Sealed secrets of up to this many bytes are kept in the run's row, which each change of it writes again. */
 const shortSecrets = 1024
 const probeEntry = Buffer.from("probe")
 
@@ -39,7 +39,7 @@ interface KnownRun {
   readonly last: number
   /** It has no row in the tables of questions and secrets. */
   readonly alone: boolean
-  /** What is stored of it: request, events, questions. */
+  /** The bytes that it takes in the store: request, events, questions. */
   readonly bytes: number
 }
 

@@ -38,7 +38,7 @@ function holdsPassword(url: string): boolean {
   return at > 0 && authority.slice(0, at).includes(":")
 }
 
-/** Portable code has no URL class: enough of its grammar to catch a slip; the door that connects judges it whole. */
+/** Portable code has no URL class: enough of its grammar to catch a slip; egress judges the whole address. */
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:[\]]+)(?::\d{1,5})?(?:[/?#]\S*)?$/i.test(text)
 }

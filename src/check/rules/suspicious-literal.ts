@@ -1,7 +1,7 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 
-/** Names of types that are hardly ever a value, with the type that is meant. */
+/** Names of types that are hardly ever a value, with the type that the author probably wanted. */
 const typeNames: Readonly<Record<string, string>> = {
   string: "string",
   str: "string",

@@ -12,7 +12,7 @@ export function checkUnused(checking: CheckContext): void {
     ["resource", checking.resources],
     ["prompt", checking.prompts],
   ]
-  // What is probably misspelt somewhere does not count as unused.
+  // A declaration whose name is probably misspelt somewhere does not count as unused.
   const meant = new Set(
     checking.diagnostics.flatMap(({ hint = "" }) => /^Did you mean (.*?)\?/.exec(hint)?.[1]?.split(/\W+/) ?? []),
   )

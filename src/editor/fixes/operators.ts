@@ -36,7 +36,7 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
   return [{ title: `Write \`${instead}\``, edits: [replaceWith(span, instead)], preferred: true }]
 }
 
-/** What is written here for a comment with `#` and for `'text'`. */
+/** The form of this language for a comment with `#` and for `'text'`. */
 function ourSpelling(written: string, message: string, hint: string): string | undefined {
   if (written === "#" && hint === "A comment begins with `//`.") return "//"
   const [, text] = /^'([^']*)'$/.exec(written) ?? []

@@ -25,7 +25,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
     const conflict = await whyNotServed(parts, compiled.plan, run, body.same_version === true)
     const misfit = conflict === null ? parts.runs.validate(compiled.plan, run) : null
     const refusal = misfit === null ? conflict : new HttpError(misfit)
-    // What is served may have changed since the same request was made: its run is there all the same.
+    // The served workflow may have changed since the same request was made: its run still exists.
     if (refusal !== null && (await findExisting(parts, request, run)) === null) throw refusal
     return startRun(parts, request, reply, compiled.plan, run)
   })

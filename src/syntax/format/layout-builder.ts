@@ -290,7 +290,7 @@ export class LayoutBuilder {
     return this.#groups.length - 1
   }
 
-  /** What is laid out now takes several lines, so that nothing around it can be on one. */
+  /** The current part takes several lines, so nothing around it fits on one. */
   forceBreaks(): void {
     for (const id of this.#around) {
       const group = this.#groups[id]

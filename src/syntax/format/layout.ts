@@ -67,6 +67,6 @@ export interface Layout {
   readonly commaGroups: Int32Array
   /** In the order of their first tokens, the outer before the inner. */
   readonly groups: readonly Group[]
-  /** What is printed for the `replaced` ones, the parts of block strings. */
+  /** The text for the `replaced` ones, the parts of block strings. */
   readonly texts: ReadonlyMap<number, string>
 }
