@@ -1,5 +1,5 @@
-import { composeTests } from "../src/cli/compose-runs.ts"
-import { readSettings } from "../src/cli/settings.ts"
+import { composeTests } from "../src/cli/compose/compose-runs.ts"
+import { readSettings } from "../src/cli/compose/settings.ts"
 import { compile } from "../src/compile.ts"
 import { compileTests } from "../src/compile-tests.ts"
 import { LineMap } from "../src/source/line-map.ts"

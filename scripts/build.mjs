@@ -65,15 +65,15 @@ const partsOfPackages = {
 const serviceApart = {
   name: "service-apart",
   setup: (bundling) => {
-    bundling.onResolve({ filter: /^\.\/service\.ts$/ }, ({ kind }) =>
+    bundling.onResolve({ filter: /^\.\.\/compose\/service\.ts$/ }, ({ kind }) =>
       kind === "entry-point" ? undefined : { path: "./service.js", external: true },
     )
   },
 }
 
 /** What every start of the service loads: first what opens the store, whose thread starts while the rest is being read. */
-const first = sources("src/cli/service.ts", "src/cli/open-store.ts")
-const always = [...first, ...sources("src/cli/compose.ts")]
+const first = sources("src/cli/compose/service.ts", "src/cli/compose/open-store.ts")
+const always = [...first, ...sources("src/cli/compose/compose.ts")]
 
 /** @param {readonly string[]} files */
 function sources(...files) {
@@ -178,7 +178,7 @@ export async function build(outdir = join(root, "dist")) {
     }),
     await bundle({
       ...forNode,
-      entryPoints: { service: "src/cli/service.ts" },
+      entryPoints: { service: "src/cli/compose/service.ts" },
       splitting: true,
       plugins: [fewFiles, ...parts],
     }),

@@ -1,5 +1,5 @@
 import { limitTable } from "../src/base/limits.ts"
-import { settingTable } from "../src/cli/settings.ts"
+import { settingTable } from "../src/cli/compose/settings.ts"
 import { markdownTable } from "./markdown-table.ts"
 
 /** The table of docs/security.md, from the limits and the settings of the service. */

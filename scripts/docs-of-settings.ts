@@ -1,4 +1,4 @@
-import { settingGroups, settingTable } from "../src/cli/settings.ts"
+import { settingGroups, settingTable } from "../src/cli/compose/settings.ts"
 import { markdownTable } from "./markdown-table.ts"
 
 // Tables of settings, from the table that the service reads them by.

@@ -18,7 +18,7 @@ describe("layers", () => {
       "src/compile.ts": `import { parse } from "./syntax/parser.ts"\n`,
       "src/adapters/sqlite/store.ts": `import { b } from "./b.ts"\nimport "../../base/a.ts"\nimport fs from "node:fs"\n`,
       "src/adapters/sqlite/b.ts": empty,
-      "src/cli/compose.ts": `import { s } from "../adapters/sqlite/store.ts"\nimport { c } from "../compile.ts"\n`,
+      "src/cli/compose/compose.ts": `import { s } from "../../adapters/sqlite/store.ts"\nimport { c } from "../../compile.ts"\n`,
     }
     assert.deepEqual(violations(files), [])
   })
@@ -55,7 +55,7 @@ describe("layers", () => {
     }
     assert.deepEqual(violations(files), [
       "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
-      "src/demo/model.ts:1 imports src/adapters/egress/client.ts: only compose.ts, compose-runs.ts, join-ports.ts, model-apis.ts, open-store.ts of src/cli join ports to adapters",
+      "src/demo/model.ts:1 imports src/adapters/egress/client.ts: only src/cli/compose joins ports to adapters",
       "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
     ])
   })
@@ -68,16 +68,15 @@ describe("layers", () => {
     assert.deepEqual(violations(files), ["src/ports/store.ts:1 imports uphill: ports (4.8) → run (5)"])
   })
 
-  test("only the composing files of cli/ join ports to adapters", () => {
+  test("only cli/compose joins ports to adapters", () => {
     const files = {
       "src/adapters/memory/store.ts": empty,
-      "src/cli/compose.ts": `import "../adapters/memory/store.ts"\n`,
-      "src/cli/serve.ts": `import "../adapters/memory/store.ts"\n`,
+      "src/cli/compose/compose.ts": `import "../../adapters/memory/store.ts"\n`,
+      "src/cli/commands/serve.ts": `import "../../adapters/memory/store.ts"\n`,
       "src/server/routes.ts": `import "../adapters/memory/store.ts"\n`,
     }
-    const message =
-      "imports src/adapters/memory/store.ts: only compose.ts, compose-runs.ts, join-ports.ts, model-apis.ts, open-store.ts of src/cli join ports to adapters"
-    assert.deepEqual(violations(files), [`src/cli/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
+    const message = "imports src/adapters/memory/store.ts: only src/cli/compose joins ports to adapters"
+    assert.deepEqual(violations(files), [`src/cli/commands/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
   })
 
   test("a cycle is spelled out once, also one of types", () => {

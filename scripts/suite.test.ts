@@ -19,8 +19,8 @@ test("every file of tests runs in npm test or in the soak, once each", () => {
   assert.deepEqual(inProcesses(files).flat().toSorted(), files)
   assert.ok(inProcesses(files).some(({ length }) => length > 20))
   assert.deepEqual(
-    inProcesses(files).find((list) => list.includes("src/cli/write-atomically.test.ts")),
-    ["src/cli/write-atomically.test.ts"],
+    inProcesses(files).find((list) => list.includes("src/cli/commands/write-atomically.test.ts")),
+    ["src/cli/commands/write-atomically.test.ts"],
   )
   for (const file of files) assert.ok(!isSoakOnly(file) || isOfSoak(file), file)
 })

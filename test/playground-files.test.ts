@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { gzipSync } from "node:zlib"
-import { playgroundFiles } from "../src/cli/playground-files.ts"
+import { playgroundFiles } from "../src/cli/compose/playground-files.ts"
 import { encodePage } from "../src/server/page.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "wireworks-page-"))

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
-import { settingTable } from "../src/cli/settings.ts"
+import { settingTable } from "../src/cli/compose/settings.ts"
 import { compile } from "../src/compile.ts"
 import { formatText } from "../src/syntax/format.ts"
 

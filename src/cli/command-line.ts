@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
-import { bugReport } from "./bug-report.ts"
+import { bugReport } from "./terminal/complain.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -27,16 +27,16 @@ type AddCommand = (program: Command) => void
 
 /** In the order of the help. A command's module is loaded when the command is used: a service has no use for the others. */
 const commands: ReadonlyMap<string | undefined, () => Promise<AddCommand>> = new Map([
-  ["check", async (): Promise<AddCommand> => (await import("./check.ts")).addCheck],
-  ["fmt", async () => (await import("./fmt.ts")).addFmt],
-  ["run", async () => (await import("./run.ts")).addRun],
-  ["test", async () => (await import("./test.ts")).addTest],
-  ["serve", async () => (await import("./serve.ts")).addServe],
-  ["types", async () => (await import("./types.ts")).addTypes],
-  ["init", async () => (await import("./init.ts")).addInit],
-  ["store", async () => (await import("./store.ts")).addStore],
-  ["mcp", async () => (await import("./mcp.ts")).addMcp],
-  ["lsp", async () => (await import("./lsp.ts")).addLsp],
+  ["check", async (): Promise<AddCommand> => (await import("./commands/check.ts")).addCheck],
+  ["fmt", async () => (await import("./commands/fmt.ts")).addFmt],
+  ["run", async () => (await import("./commands/run.ts")).addRun],
+  ["test", async () => (await import("./commands/test.ts")).addTest],
+  ["serve", async () => (await import("./commands/serve.ts")).addServe],
+  ["types", async () => (await import("./commands/types.ts")).addTypes],
+  ["init", async () => (await import("./commands/init.ts")).addInit],
+  ["store", async () => (await import("./commands/store.ts")).addStore],
+  ["mcp", async () => (await import("./commands/mcp.ts")).addMcp],
+  ["lsp", async () => (await import("./commands/lsp.ts")).addLsp],
 ])
 
 /** With the command of that name; with all of them when there is none. */

@@ -1,7 +1,7 @@
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
-import { modelApi } from "../../src/cli/model-apis.ts"
+import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"

@@ -7,7 +7,7 @@ import { createModelClient } from "../../src/adapters/model-turn/model-client.ts
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { modelApi } from "../../src/cli/model-apis.ts"
+import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { reduce } from "../../src/log/reduce.ts"

@@ -5,7 +5,7 @@ import type { Inference } from "../../plan/plan-shape.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import { ignoredByOpenAiChat, ignoredSettings } from "../../check/provider-kinds.ts"
 import { inferenceKeys } from "../../syntax/property-table.ts"
-import { modelApi } from "../../cli/model-apis.ts"
+import { modelApi } from "../../cli/compose/model-apis.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 import { BackendMemory } from "../model-turn/backend-memory.ts"
 

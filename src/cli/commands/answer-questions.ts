@@ -1,0 +1,107 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { AskedQuestion, LogEvent } from "../../log/events.ts"
+import type { GivenAnswers } from "./given-answers.ts"
+import { promptForAnswer, questionLines } from "../terminal/question-prompt.ts"
+import type { Palette } from "../terminal/terminal.ts"
+import type { TerminalLines } from "../terminal/terminal-lines.ts"
+import { InputEnded } from "../terminal/terminal-lines.ts"
+import { visibleText } from "../../base/visible-text.ts"
+
+/** What answering needs of the run and of the terminal. */
+export interface AnswerPorts {
+  readonly answer: (id: string, answer: JsonValue) => Promise<unknown>
+  /** Nobody can answer: the run is to end. */
+  readonly giveUp: () => void
+  /** The terminal belongs to a question, or to the progress again. */
+  readonly pause: () => void
+  readonly goOn: () => void
+  readonly write: (line: string) => void
+  /** Null where there is no terminal. */
+  readonly lines: (() => TerminalLines) | null
+  readonly bug: (error: unknown) => void
+  readonly palette: Palette
+  /** Of the terminal. */
+  readonly columns: number
+}
+
+/** Answers the questions of a run: from the command line, else from the person at the terminal, one after the other. */
+export class Answering {
+  readonly #given: GivenAnswers
+  readonly #ports: AnswerPorts
+  readonly #open = new Map<string, AbortController>()
+  readonly #missing: string[] = []
+  #queue: Promise<void> = Promise.resolve()
+
+  constructor(given: GivenAnswers, ports: AnswerPorts) {
+    this.#given = given
+    this.#ports = ports
+  }
+
+  event({ type, data }: LogEvent): void {
+    if (type === "question_asked") this.#asked(data)
+    else if (type === "question_answered" || type === "question_expired") this.#settled(data.id)
+  }
+
+  /** The run has ended: no more questions are asked. Returns a sentence for each missing answer. */
+  async end(): Promise<readonly string[]> {
+    for (const id of this.#open.keys()) this.#settled(id)
+    await this.#queue
+    return this.#missing
+  }
+
+  #asked(question: AskedQuestion): void {
+    const given = this.#given.to(question)
+    if ("answer" in given) {
+      this.#ports.answer(question.id, given.answer).catch(this.#ports.bug)
+      return
+    }
+    const { lines } = this.#ports
+    if (lines === null) return this.#lacks(question, given.missing)
+    const closed = new AbortController()
+    this.#open.set(question.id, closed)
+    this.#queue = this.#queue.then(() => this.#prompt(question, given, closed.signal, lines)).catch(this.#ports.bug)
+  }
+
+  async #prompt(
+    question: AskedQuestion,
+    { known, missing }: { readonly known: JsonObject; readonly missing: readonly string[] },
+    signal: AbortSignal,
+    open: () => TerminalLines,
+  ): Promise<void> {
+    if (signal.aborted) return
+    const { write, palette, pause, goOn, answer, columns } = this.#ports
+    pause()
+    const lines = open()
+    try {
+      const read = (prompt: string): Promise<string> => lines.next(prompt, signal)
+      const given = await promptForAnswer(question, known, { write, read, columns }, palette)
+      await answer(question.id, given)
+    } catch (error) {
+      if (error instanceof InputEnded) this.#lacks(question, missing)
+      else if (!signal.aborted) throw error
+      // The prompt is left as it is, and what follows begins on a line of its own.
+      else write("")
+    } finally {
+      lines.close()
+      goOn()
+    }
+  }
+
+  #settled(id: string): void {
+    this.#open.get(id)?.abort(new Error("The question is closed"))
+    this.#open.delete(id)
+  }
+
+  #lacks(question: AskedQuestion, missing: readonly string[]): void {
+    const { kind, name, iteration } = question
+    const index = iteration === undefined ? "" : `[${iteration}]`
+    const fields = missing.map((field) => `--answer ${name}${index}.${field}=…`).join(" ")
+    const how = kind === "approval" ? `--approve ${name}` : `${fields}, or --answers FILE`
+    const what =
+      kind === "approval" ? `a call of tool.${name} needs an approval` : `ask.${name}${index} needs an answer`
+    if (this.#ports.lines === null)
+      for (const line of questionLines(question, this.#ports.palette)) this.#ports.write(line)
+    this.#missing.push(visibleText(`Missing: ${what}. Give it with ${how}.`))
+    this.#ports.giveUp()
+  }
+}

@@ -1,0 +1,35 @@
+import { basename, dirname, join } from "node:path"
+import { compile } from "../../compile.ts"
+import type { CompiledTests } from "../../compile-tests.ts"
+import { compileTests, isTestFile } from "../../compile-tests.ts"
+import type { Diagnostic, Issue } from "../../source/diagnostic.ts"
+import { isError, toIssue } from "../../source/diagnostic.ts"
+import { LineMap } from "../../source/line-map.ts"
+import { readFoundSource } from "./read-source.ts"
+
+/** Everything that is wrong with a source, in the order of its text. */
+export interface Diagnosis {
+  readonly lines: LineMap
+  readonly issues: readonly Issue[]
+  readonly errors: number
+  readonly warnings: number
+}
+
+/** A test file is also checked against the workflow that it tests. */
+export function diagnose(file: string, text: string): Diagnosis {
+  return diagnosisOf(text, isTestFile(file) ? compileTestFile(file, text).diagnostics : compile(text).diagnostics)
+}
+
+export function compileTestFile(file: string, text: string): CompiledTests {
+  return compileTests(text, basename(file), (path) => {
+    const workflow = readFoundSource(join(dirname(file), path))
+    return workflow.text === null ? undefined : compile(workflow.text).program
+  })
+}
+
+export function diagnosisOf(text: string, diagnostics: readonly Diagnostic[]): Diagnosis {
+  const lines = new LineMap(text)
+  const issues = diagnostics.map((diagnostic) => toIssue(diagnostic, lines))
+  const errors = issues.filter(isError).length
+  return { lines, issues, errors, warnings: issues.length - errors }
+}

@@ -1,0 +1,126 @@
+import { basename, dirname, join } from "node:path"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { compile } from "../../compile.ts"
+import { testedFile } from "../../compile-tests.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import type { TestPlan } from "../../plan/plan-tests.ts"
+import { LineMap } from "../../source/line-map.ts"
+import { placeholderSecrets } from "../../testing/placeholder-secrets.ts"
+import type { Suite } from "../../testing/run-suites.ts"
+import type { Row } from "../../testing/run-test.ts"
+import { compileTestFile, diagnosisOf } from "./diagnose.ts"
+import { readFoundFile } from "./read-file.ts"
+import { readFoundSource, readSource } from "./read-source.ts"
+import { showIssue, showProblem } from "../terminal/show-issue.ts"
+import type { Palette } from "../terminal/terminal.ts"
+
+/** Why a test file cannot run: lines for people. */
+export class CannotTest extends Error {}
+
+export interface LoadedTests {
+  readonly suite: Suite
+  /** Everything that the tests are made of: a change of one of them is a reason to run them again. */
+  readonly files: readonly string[]
+}
+
+/** A test file with its workflow and its data. Throws `CannotTest`. */
+export function loadTests(file: string, secretsOf: (plan: Plan) => JsonObject, palette: Palette): LoadedTests {
+  const source = readSource(file)
+  if (source.text === null) throw new CannotTest(showProblem(file, source.problem, palette))
+  const compiled = compileTestFile(file, source.text)
+  refuseErrors(file, source.text, compiled.diagnostics, palette)
+  const workflow = join(dirname(file), testedFile(compiled.program.tree, basename(file)))
+  const tested = readFoundSource(workflow)
+  if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
+  const { plan, diagnostics } = compile(tested.text)
+  refuseErrors(workflow, tested.text, diagnostics, palette)
+  const { tests, judges } = compiled
+  if (plan === undefined || tests === undefined || judges === undefined) {
+    throw new Error(`${file} has no errors, and cannot run`)
+  }
+  const lines = new LineMap(source.text)
+  const data = new Map<string, readonly Row[]>()
+  const rowsOf = ({ rows }: TestPlan): readonly Row[] | null => {
+    if (rows === null) return null
+    const path = join(dirname(file), rows.file)
+    const known = data.get(path) ?? readRows(path, file, lines.position(rows.span.start).line, palette)
+    data.set(path, known)
+    return known
+  }
+  return {
+    suite: {
+      file,
+      lines,
+      tested: {
+        source: tested.text,
+        plan,
+        secrets: withPlaceholders(plan, secretsOf(plan)),
+        judges,
+        judgeSecrets: withPlaceholders(judges, secretsOf(judges)),
+      },
+      tests: tests.map((test) => ({ plan: test, rows: rowsOf(test) })),
+    },
+    files: [file, workflow, ...data.keys()],
+  }
+}
+
+/** Those that are given, where the workflow has them; something of the right type for the rest. */
+function withPlaceholders(plan: Plan, given: JsonObject): JsonObject {
+  const all = placeholderSecrets(plan.secrets, plan.types)
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, given[name] ?? value]))
+}
+
+function refuseErrors(file: string, text: string, found: Parameters<typeof diagnosisOf>[1], palette: Palette): void {
+  const { lines, issues } = diagnosisOf(text, found)
+  const errors = issues.filter(({ severity }) => severity === "error")
+  if (errors.length === 0) return
+  throw new CannotTest(errors.map((issue) => showIssue(file, text, lines, issue, palette)).join("\n\n"))
+}
+
+/** The rows of a `.jsonl` file, or of an array in a `.json` file, with the lines that they begin on. */
+function readRows(path: string, by: string, line: number, palette: Palette): readonly Row[] {
+  const refuse = (problem: string): CannotTest =>
+    new CannotTest(showProblem(path, `${problem} (data of ${by}:${line})`, palette))
+  const read = readFoundFile(path)
+  if (read.text === null) throw refuse(read.problem)
+  const text = read.text.replace(/^\uFEFF/, "")
+  const parse = (json: string, at: number): JsonValue => {
+    try {
+      return JSON.parse(json) as JsonValue
+    } catch {
+      throw refuse(`line ${at} is not JSON`)
+    }
+  }
+  const rows: Row[] = []
+  if (path.endsWith(".json")) {
+    const value = parse(text, 1)
+    if (!Array.isArray(value)) throw refuse("it does not hold an array")
+    const starts = elementLines(text)
+    for (const [index, item] of value.entries()) rows.push({ file: path, line: starts[index] ?? 1, value: item })
+  } else {
+    for (const [index, json] of text.split(/\r?\n/).entries()) {
+      if (json.trim() !== "") rows.push({ file: path, line: index + 1, value: parse(json, index + 1) })
+    }
+  }
+  if (rows.length === 0) throw refuse("it holds no rows")
+  return rows
+}
+
+/** The lines that the elements of an array begin on, in a text that is valid JSON. */
+function elementLines(text: string): number[] {
+  const lines = new LineMap(text)
+  const found: number[] = []
+  let depth = 0
+  let expects = false
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]|[^\s"[\]{},:]+/g)) {
+    const closes = token === "]" || token === "}"
+    if (depth === 1 && expects && !closes && token !== ",") {
+      found.push(lines.position(index).line)
+      expects = false
+    }
+    if (token === "[" || token === "{") depth++
+    else if (closes) depth--
+    if (depth === 1 && (token === "," || (token === "[" && found.length === 0))) expects = true
+  }
+  return found
+}

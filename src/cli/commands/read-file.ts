@@ -1,0 +1,56 @@
+import { Buffer } from "node:buffer"
+import { closeSync, openSync, readSync } from "node:fs"
+import { fileBytes } from "../../base/limits.ts"
+import { readRegularFile } from "../../compiler/read-regular-file.ts"
+import { whyUnreadable } from "./file-errors.ts"
+
+export type TextRead =
+  | { readonly text: string; readonly problem: null }
+  | { readonly text: null; readonly problem: string }
+
+const mostMebibytes = fileBytes / 1024 / 1024
+/** A clause. */
+export const tooLarge = `is too large: \`wire\` reads at most ${mostMebibytes} MiB of a file`
+
+/** Reads a file that the user named. It may be a pipe. What is wrong with the file is the `problem`: a clause. */
+export function readNamedFile(path: string): TextRead {
+  return read(() => {
+    const file = openSync(path, "r")
+    try {
+      const bytes = readUpTo(file, fileBytes + 1)
+      return bytes.length > fileBytes ? tooLarge : bytes
+    } finally {
+      closeSync(file)
+    }
+  })
+}
+
+/** Reads a file that another file names, or that belongs to one. It may come from elsewhere: devices and pipes are not read. */
+export function readFoundFile(path: string): TextRead {
+  return read(
+    () => readRegularFile(path, fileBytes) ?? `is not a regular file of at most ${mostMebibytes} MiB: it is not read`,
+  )
+}
+
+function read(bytes: () => Buffer | string): TextRead {
+  try {
+    const found = bytes()
+    return typeof found === "string" ? { text: null, problem: found } : { text: found.toString("utf8"), problem: null }
+  } catch (error) {
+    return { text: null, problem: whyUnreadable(error) }
+  }
+}
+
+/** The first bytes of an open file, until there are no more. */
+export function readUpTo(file: number, limit: number): Buffer {
+  const chunks: Buffer[] = []
+  let length = 0
+  while (length < limit) {
+    const chunk = Buffer.allocUnsafe(Math.min(64 * 1024, limit - length))
+    const read = readSync(file, chunk)
+    if (read === 0) break
+    chunks.push(chunk.subarray(0, read))
+    length += read
+  }
+  return Buffer.concat(chunks)
+}

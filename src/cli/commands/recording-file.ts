@@ -1,0 +1,46 @@
+import { existsSync, renameSync, rmSync } from "node:fs"
+import type { Exchanges, RecordingMode } from "../compose/compose-runs.ts"
+import { whyUnwritable } from "./file-errors.ts"
+import { readFoundFile } from "./read-file.ts"
+import { writeScratch } from "./write-scratch.ts"
+
+/** A recording file that cannot be used: a sentence. */
+export class WrongRecording extends Error {}
+
+/** `triage.test.wire` → `triage.test.recording.json` */
+export function recordingPath(testFile: string): string {
+  return testFile.replace(/\.wire$/, ".recording.json")
+}
+
+/** What a recording file holds; nothing where there is none. `read` is `readRecording` of the adapter. */
+export function readRecordingFile(
+  path: string,
+  mode: RecordingMode,
+  read: (text: string) => Exchanges | null,
+): Exchanges {
+  if (mode === "live" || !existsSync(path)) return {}
+  const file = readFoundFile(path)
+  if (file.text === null) throw new WrongRecording(`${path} ${file.problem}.`)
+  const found = read(file.text)
+  if (found === null) throw new WrongRecording(`${path} is not a recording: delete it, and record anew.`)
+  return found
+}
+
+/** Replaces the file in one step; an empty recording has no file. */
+export function writeRecordingFile(path: string, text: string | null): void {
+  let scratch: string | null = null
+  try {
+    const isThere = existsSync(path)
+    if (text === null ? !isThere : isThere && readFoundFile(path).text === text) return
+    if (text === null) rmSync(path, { force: true })
+    else {
+      scratch = writeScratch(path, text)
+      renameSync(scratch, path)
+      scratch = null
+    }
+  } catch (error) {
+    throw new WrongRecording(`${path} ${whyUnwritable(error)}.`)
+  } finally {
+    if (scratch !== null) rmSync(scratch, { force: true })
+  }
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { compile } from "../../compile.ts"
+import type { ValueFlags, Values } from "./run-values.ts"
+import { readValues, WrongValue } from "./run-values.ts"
+
+const { plan } = compile(`
+schema tag { label: string  weight: number }
+input { name: string  size: enum { s, l }  more: maybe { n: integer  tags: [schema.tag] }  raw: object }
+secrets { token: string  pin: integer }
+output { a: input.name }
+`)
+
+const folder = mkdtempSync(join(tmpdir(), "wire-values-"))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+function read(flags: ValueFlags, environment: Record<string, string> = {}, stdin = ""): Promise<Values> {
+  if (plan === undefined) throw new Error("the source is wrong")
+  return readValues(plan, flags, environment, () => Promise.resolve(stdin))
+}
+
+test("input from a file, from JSON, from standard input; fields one by one on top of it", async () => {
+  const path = file("input.json", '\uFEFF{ "name": "Ada" }')
+  assert.deepEqual((await read({ input: path })).input, { name: "Ada" })
+  assert.deepEqual((await read({ input: ' {"name":"Bo"}' })).input, { name: "Bo" })
+  assert.deepEqual((await read({ input: "-" }, {}, '{"name":"Cy"}')).input, { name: "Cy" })
+  assert.deepEqual((await read({ input: path, set: ["name=Di"] })).input, { name: "Di" })
+  assert.deepEqual(await read({}), { input: {}, secrets: {} })
+})
+
+test("a value of a text type is taken as it stands, any other as JSON", async () => {
+  const set = [
+    "name=42",
+    "size=s",
+    "more.n=7",
+    "more.tags[0].label=a=b",
+    "more.tags[0].weight=1.5",
+    'more.tags[1]={"label":"c","weight":2}',
+    "raw.x=true",
+    "raw.y=plain words",
+    "raw.z[0][0]=null",
+  ]
+  assert.deepEqual((await read({ set })).input, {
+    name: "42",
+    size: "s",
+    more: {
+      n: 7,
+      tags: [
+        { label: "a=b", weight: 1.5 },
+        { label: "c", weight: 2 },
+      ],
+    },
+    raw: { x: true, y: "plain words", z: [[null]] },
+  })
+  assert.deepEqual((await read({ set: ["more=null", "name=null"] })).input, { more: null, name: "null" })
+})
+
+test("secrets from variables and files, never from the command line itself", async () => {
+  const token = file("token.txt", "sk-1\n")
+  const secretsFile = file("secrets.json", '{ "token": "sk-0", "pin": 1 }')
+  assert.deepEqual((await read({ secretsFile })).secrets, { token: "sk-0", pin: 1 })
+  const secret = [`token=file:${token}`, "pin=env:PIN"]
+  assert.deepEqual((await read({ secretsFile, secret }, { PIN: "7" })).secrets, { token: "sk-1", pin: 7 })
+})
+
+test("mistakes are sentences, and quote no value", async () => {
+  const broken = file("broken.json", '{ "token": sk-oops }')
+  const cases: [ValueFlags, RegExp][] = [
+    [{ set: ["nam=x"] }, /no input nam; did you mean name\?$/],
+    [{ set: ["name"] }, /field=value/],
+    [{ set: ["=x"] }, /field=value/],
+    [{ set: ["a..b=x"] }, /field=value/],
+    [{ set: ["__proto__.x=1"] }, /no input __proto__/],
+    [{ set: ["more.tags[3].label=x"] }, /element 3 comes before 0 is set/],
+    [{ set: ["name=a", "name.b=c"] }, /name is a value already/],
+    [{ set: ["more.tags[0].label=a", "more.tags.x=b"] }, /x does not fit there/],
+    [{ input: join(folder, "nowhere.json") }, /nowhere\.json cannot be read \(no such file\)/],
+    [{ input: broken }, /broken\.json is not JSON/],
+    [{ input: "[1]" }, /cannot be read/],
+    [{ input: "-" }, /standard input is not JSON/],
+    [{ secretsFile: broken }, /broken\.json is not JSON/],
+    [{ secret: ["token=sk-plain"] }, /name=env:VARIABLE/],
+    [{ secret: ["token=env:NOT_SET"] }, /the variable NOT_SET is not set/],
+  ]
+  for (const [flags, message] of cases) {
+    await assert.rejects(read(flags), (error) => {
+      assert.ok(error instanceof WrongValue, JSON.stringify(flags))
+      assert.match(error.message, message)
+      assert.ok(!error.message.includes("sk-"), error.message)
+      return true
+    })
+  }
+  assert.equal(Object.hasOwn(Object.prototype, "x"), false)
+})

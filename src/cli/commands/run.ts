@@ -1,0 +1,361 @@
+import { existsSync } from "node:fs"
+import type { Command } from "commander"
+import { parseDuration } from "../../base/parse-duration.ts"
+import { compile } from "../../compile.ts"
+import { placeholderSecrets } from "../../testing/placeholder-secrets.ts"
+import { remedies, showMiss } from "../../testing/show-miss.ts"
+import { mayWait } from "../../plan/may-wait.ts"
+import { limitKeys } from "../../syntax/property-table.ts"
+import type { Limits, Plan } from "../../plan/plan-shape.ts"
+import type { EventData, LogEvent, WireError } from "../../log/events.ts"
+import { validateRequest } from "../../run/validate-request.ts"
+import type { RunOptions } from "../../ports/store.ts"
+import { StoreFailure } from "../../ports/store.ts"
+import type { RunState } from "../../log/run-state.ts"
+import { reduce } from "../../log/reduce.ts"
+import { initialState } from "../../log/run-state.ts"
+import { count } from "../terminal/count.ts"
+import { Answering } from "./answer-questions.ts"
+import { diagnosisOf } from "./diagnose.ts"
+import type { AnswerFlags } from "./given-answers.ts"
+import { GivenAnswers } from "./given-answers.ts"
+import { TerminalLines } from "../terminal/terminal-lines.ts"
+import { readSource } from "./read-source.ts"
+import { readStdin, stdinName } from "./read-stdin.ts"
+import { eventLine, LiveLines, progressLines, seconds, tokensText } from "../terminal/run-progress.ts"
+import type { ValueFlags, Values } from "./run-values.ts"
+import { readValues, WrongValue, readInputStream } from "./run-values.ts"
+import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
+import { readSettings } from "../compose/settings.ts"
+import { showIssue, showProblem } from "../terminal/show-issue.ts"
+import { stopSignal } from "../terminal/stop-signal.ts"
+import { paletteFor } from "../terminal/terminal.ts"
+import { visibleJson, visibleLines, visibleText } from "../../base/visible-text.ts"
+import { complain, reportBug } from "../terminal/complain.ts"
+
+interface RunFlags extends ValueFlags, AnswerFlags {
+  readonly events?: true
+  readonly deltas?: true
+  readonly quiet?: true
+  readonly record?: string
+  readonly replay?: string
+  readonly maxConcurrency?: string
+  readonly timeout?: string
+  readonly limit?: readonly string[]
+}
+
+const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+export function addRun(program: Command): void {
+  program
+    .command("run")
+    .summary("run a workflow here and print its result")
+    .description(
+      "Runs one workflow in this process, without a service, and prints its result as JSON.\n" +
+        "Progress is shown on standard error. Ctrl+C cancels the run, a second one quits at once.\n" +
+        "Questions to people (ask, approval) are asked in the terminal, unless --answer, --answers or --approve answers them.",
+    )
+    .argument("<file>", "the workflow; - reads it from standard input")
+    .option("-i, --input <file>", "input as a JSON file, as JSON itself, or - for standard input")
+    .option("-s, --set <field=value>", "one field of the input (a.b=1, files[0].path=x); may be repeated", several)
+    .option("--secrets-file <file>", "secrets as a JSON file")
+    .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
+    .option("--answer <field=value>", "one field of an answer (review.publish=true); may be repeated", several)
+    .option("--answers <file>", "answers as a JSON file, by the names of the questions")
+    .option("--approve <tool>", "approve every call of this tool; may be repeated", several)
+    .option("--events", "print every event as a line of JSON instead of the result")
+    .option("--deltas", "with --events: also the pieces of answers as they come")
+    .option("--max-concurrency <n>", "most model and tool calls at a time")
+    .option("--timeout <duration>", "most time for the run, such as 90s or 1h")
+    .option("--limit <key=number>", `one limit of the run (${limitKeys.join(", ")}); may be repeated`, several)
+    .option(
+      "--record <file>",
+      "record all calls in a file: calls that are missing there are made, unused ones are dropped",
+    )
+    .option("--replay <file>", "play all calls from a recording: no connection is opened, no secret needed")
+    .option("-q, --quiet", "do not show progress")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire run hello.wire --set name=Ada
+  wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
+  wire run review.wire -i pr.json --events | jq -c .event
+  wire run publish.wire --answer review.publish=true --approve send_mail
+  wire run review.wire -i pr.json --limit cost=0.50 --limit model_calls=40
+
+Exit code: 0 when the run completes, 1 when it fails or the workflow is wrong, 2 for a wrong command line or values that do
+not fit, 3 for a bug of ours, 4 when a person would have to answer and there is no terminal, 130 when it was cancelled.`,
+    )
+    .action(async (file: string, flags: RunFlags) => {
+      process.exitCode = await runFile(file, flags)
+    })
+}
+
+async function runFile(file: string, flags: RunFlags): Promise<number> {
+  const source = file === "-" ? await readStdin() : readSource(file)
+  const name = file === "-" ? stdinName : file
+  const palette = paletteFor(process.stderr)
+  if (source.text === null) {
+    complain(showProblem(name, source.problem, palette))
+    return 1
+  }
+  const { plan, diagnostics } = compile(source.text)
+  if (plan === undefined) {
+    const { lines, issues, errors } = diagnosisOf(source.text, diagnostics)
+    const shown = issues.filter(({ severity }) => severity === "error")
+    for (const issue of shown) complain(`${showIssue(name, source.text, lines, issue, palette)}\n`)
+    complain(`Not run: ${count(errors, "error")}.`)
+    return 1
+  }
+  let values: Values
+  let options: RunOptions
+  let answers: GivenAnswers
+  try {
+    if (file === "-" && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
+    values = await readValues(plan, flags, process.env, () => readInputStream(process.stdin))
+    if (flags.record !== undefined && flags.replay !== undefined) {
+      throw new WrongValue("Give --record or --replay, not both.")
+    }
+    if (flags.replay !== undefined) {
+      values = { ...values, secrets: { ...placeholderSecrets(plan.secrets, plan.types), ...values.secrets } }
+    }
+    options = readOptions(flags)
+    answers = new GivenAnswers(plan, flags)
+  } catch (error) {
+    if (!(error instanceof WrongValue)) throw error
+    complain(visibleText(error.message))
+    return 2
+  }
+  const misfit = validateRequest(plan, values.input, values.secrets, options.limits)
+  if (misfit !== null) {
+    complain(showError(misfit))
+    complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
+    return 2
+  }
+  return execute(source.text, plan, values, options, answers, flags)
+}
+
+function readOptions(flags: RunFlags): RunOptions {
+  const { maxConcurrency, timeout } = flags
+  if (maxConcurrency !== undefined && !/^[1-9]\d{0,5}$/.test(maxConcurrency)) {
+    throw new WrongValue(`--max-concurrency is "${maxConcurrency}": it must be a whole number from 1.`)
+  }
+  const timeout_ms = timeout === undefined ? null : parseDuration(timeout)
+  if (timeout_ms === undefined || timeout_ms === 0) {
+    throw new WrongValue(`--timeout is "${timeout}": it must be a duration such as 500ms, 30s, 15m or 1h.`)
+  }
+  const limits = readLimits(flags.limit ?? [])
+  return {
+    cache_key: null,
+    use_cache: false,
+    max_concurrency: maxConcurrency === undefined ? null : Number(maxConcurrency),
+    timeout_ms,
+    deltas: flags.deltas === true,
+    ...(limits === null ? {} : { limits }),
+  }
+}
+
+/** `tokens=20000`, once for each key. */
+function readLimits(texts: readonly string[]): Limits | null {
+  const limits: { -readonly [Key in keyof Limits]: number } = {}
+  for (const text of texts) {
+    const [name = "", value = ""] = text.split(/=(.*)/s)
+    const key = limitKeys.find((known) => known === name)
+    if (key === undefined) throw new WrongValue(`--limit ${text}: it must be one of ${limitKeys.join(", ")}.`)
+    const most = Number(value.replaceAll("_", ""))
+    if (value === "" || !Number.isFinite(most) || most <= 0) {
+      throw new WrongValue(
+        `--limit ${text}: it must be a number above 0, such as ${key}=${key === "cost" ? "0.50" : 100}.`,
+      )
+    }
+    limits[key] = most
+  }
+  return texts.length === 0 ? null : limits
+}
+
+async function execute(
+  source: string,
+  plan: Plan,
+  values: Values,
+  options: RunOptions,
+  answers: GivenAnswers,
+  flags: RunFlags,
+): Promise<number> {
+  const { settings, wrong } = readSettings({ ...process.env, WIRE_STORE: "memory" }, {})
+  if (settings === null) {
+    for (const sentence of wrong) complain(sentence)
+    return 2
+  }
+  // Loaded now: `wire help` and wrong command lines do not need it.
+  const { composeRuns, openRecording, readRecording, writeRecording } = await import("../compose/compose-runs.ts")
+  const mode = flags.record === undefined ? "play" : "record"
+  const file = flags.record ?? flags.replay
+  let recorded: ReturnType<typeof openRecording> | null = null
+  let parts: Awaited<ReturnType<typeof composeRuns>>
+  try {
+    if (file !== undefined) {
+      if (mode === "play" && !existsSync(file)) throw new WrongRecording(`${file}: no such file.`)
+      recorded = openRecording(mode, readRecordingFile(file, mode, readRecording), values.secrets)
+    }
+    parts = await composeRuns(settings, [plan], reportBug, 1, recorded)
+  } catch (error) {
+    if (!(error instanceof StoreFailure || error instanceof WrongRecording)) throw error
+    complain(visibleLines(error.message))
+    return 2
+  }
+  const { runs, store, close } = parts
+  const stop = stopSignal()
+  try {
+    // A run that waits leaves memory; this listens for the answers that wake it.
+    if (mayWait(plan)) await runs.recover()
+    const request = { source, ...values, options }
+    const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
+    if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
+    const { run_id } = admission
+    const watch = new Watch(flags)
+    void stop.asked.then(() => {
+      watch.note("Cancelling; press Ctrl+C again to quit at once")
+      return runs.cancel(run_id)
+    })
+    const cancel = (): void => void runs.cancel(run_id).catch(reportBug)
+    // The reader of the events may stop early (`wire run --events | head`): then no more models are called.
+    process.stdout.once("error", cancel)
+    const answering = new Answering(answers, {
+      answer: (id, answer) => store.questions.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),
+      giveUp: cancel,
+      pause: () => watch.pause(),
+      goOn: () => watch.goOn(),
+      write: (line) => complain(line),
+      lines: isTerminal ? () => new TerminalLines(process.stdin, process.stderr, interrupt) : null,
+      bug: reportBug,
+      palette: paletteFor(process.stderr),
+      // A terminal that does not know its size says 0.
+      columns: process.stderr.columns || 80,
+    })
+    for await (const event of store.follow(run_id, 0, new AbortController().signal)) {
+      watch.event(event)
+      answering.event(event)
+    }
+    // The error of the last events' writing is reported later, when the store is closed.
+    process.stdout.off("error", cancel)
+    const missing = await answering.end()
+    const code = watch.end(missing.length > 0)
+    for (const sentence of missing) complain(sentence)
+    for (const miss of recorded?.misses ?? []) {
+      complain(
+        [`${miss.path} asks what is not recorded in ${file}`, ...showMiss(miss, remedies.run)]
+          .map(visibleText)
+          .join("\n  "),
+      )
+    }
+    if (recorded !== null && mode === "record" && file !== undefined) {
+      // A run that failed may not have come to everything that is recorded.
+      writeRecordingFile(file, writeRecording(recorded.recording.exchanges(code === 0 ? "used" : "all")))
+    }
+    return missing.length > 0 ? 4 : code
+  } finally {
+    stop.ignore()
+    await close()
+  }
+}
+
+/** A person can read and type here. */
+const isTerminal = process.stdin.isTTY && process.stderr.isTTY
+
+/** A terminal that reads lines itself gives Ctrl+C to us instead of making a signal of it. */
+function interrupt(): void {
+  process.kill(process.pid, "SIGINT")
+}
+
+/** Follows a run for the person at the terminal. */
+class Watch {
+  readonly #flags: RunFlags
+  readonly #state: RunState = initialState()
+  readonly #live: LiveLines | null
+  readonly #palette = paletteFor(process.stderr)
+  readonly #timer: NodeJS.Timeout | null
+  #last: LogEvent | null = null
+  #paused = false
+
+  constructor(flags: RunFlags) {
+    this.#flags = flags
+    // Live lines on standard error and events on the same terminal would overwrite each other.
+    const alone = flags.events !== true || process.stdout.isTTY !== true
+    const live = process.stderr.isTTY && alone && process.env["TERM"] !== "dumb" && flags.quiet !== true
+    this.#live = live ? new LiveLines(process.stderr) : null
+    this.#timer = live ? setInterval(() => this.#draw(), 100) : null
+  }
+
+  event(event: LogEvent): void {
+    reduce(this.#state, event)
+    this.#last = event
+    const { id, type, data } = event
+    if (this.#flags.events === true) process.stdout.write(`${visibleJson({ id, event: type, data })}\n`)
+    if (this.#live !== null || this.#flags.quiet === true) return
+    const line = eventLine(event, this.#state)
+    if (line !== null) complain(visibleText(line))
+  }
+
+  note(sentence: string): void {
+    this.#live?.clear()
+    complain(sentence)
+  }
+
+  /** Leaves the terminal to a question. */
+  pause(): void {
+    this.#live?.clear()
+    this.#paused = true
+  }
+
+  goOn(): void {
+    this.#paused = false
+  }
+
+  /** `gaveUp`: the run was cancelled because nobody can answer, which is said elsewhere. */
+  end(gaveUp: boolean): number {
+    this.#paused = false
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#draw()
+    this.#live?.keep()
+    const last = this.#last
+    switch (last?.type) {
+      case "workflow_completed":
+        return this.#completed(last.data)
+      case "workflow_failed":
+        complain(showError(last.data.error))
+        return last.data.error.kind === "internal_error" ? 3 : 1
+      case "workflow_cancelled":
+        if (!gaveUp) complain("Cancelled.")
+        return 130
+      default:
+        throw new Error(`The run's events end with ${last?.type ?? "nothing"}`)
+    }
+  }
+
+  #completed({ output, usage, duration_ms }: EventData["workflow_completed"]): number {
+    if (this.#flags.quiet !== true) {
+      complain(this.#palette.faint(`Done in ${seconds(duration_ms)}, ${tokensText(usage)}.`))
+    }
+    if (this.#flags.events !== true) process.stdout.write(`${visibleJson(output.result, 2)}\n`)
+    return 0
+  }
+
+  #draw(): void {
+    const live = this.#live
+    if (live !== null && !this.#paused) live.draw(progressLines(this.#state, Date.now(), live.size, this.#palette))
+  }
+}
+
+/** The kind, then every issue with its place. */
+function showError({ kind, message, issues }: WireError): string {
+  const palette = paletteFor(process.stderr)
+  const lines = issues.map(({ path, message: said, hint }) => {
+    // Many sentences name their place already.
+    const place = path === "" || said.includes(path) ? "" : `${path}: `
+    return `  ${visibleText(`${place}${said}${hint === undefined ? "" : ` (${hint})`}`)}`
+  })
+  const [only] = lines
+  const one = lines.length === 1 && only !== undefined ? only.trim() : null
+  return `${palette.error(`${kind}:`)} ${one ?? [visibleText(message), ...lines].join("\n")}`
+}

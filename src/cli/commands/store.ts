@@ -1,0 +1,148 @@
+import { visibleJson, visibleLines } from "../../base/visible-text.ts"
+import type { Command } from "commander"
+import type { StoreReport } from "../compose/open-store.ts"
+import { count } from "../terminal/count.ts"
+import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
+import { Output } from "../terminal/terminal.ts"
+
+export function addStore(program: Command): void {
+  const store = program
+    .command("store")
+    .summary("check or back up the store of runs")
+    .description("Checks and copies the database that the service keeps its runs in.")
+  store
+    .command("check")
+    .summary("report whether the store is whole")
+    .description(
+      "Checks every page of the database and opens every run, question and notification in it. Changes nothing; the service may run meanwhile.\n" +
+        "Of a cluster, only whether something still needs the old encryption key: a broker checks what it keeps by itself.",
+    )
+    .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
+    .option(
+      `${flagOf(settingTable.encryptionKey.env)} <value>`,
+      `${settingTable.encryptionKey.description} (WIRE_ENCRYPTION_KEY)`,
+    )
+    .option(
+      `${flagOf(settingTable.encryptionKeyOld.env)} <value>`,
+      `${settingTable.encryptionKeyOld.description} (WIRE_ENCRYPTION_KEY_OLD)`,
+    )
+    .option("--json", "print one JSON document")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire store check
+  wire store check --data-dir /var/lib/wireworks --json | jq .problems
+
+Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a wrong command line or setting.`,
+    )
+    .action(async ({ json, ...flags }: { json?: true } & Record<string, string | true | undefined>) => {
+      const output = new Output()
+      const { settings, wrong } = readSettings(process.env, flags as Record<string, string | undefined>)
+      if (settings === null) {
+        for (const sentence of wrong) output.err(sentence)
+        process.exitCode = 2
+        return
+      }
+      if (settings.store === "memory") {
+        output.err("A store in memory cannot be checked.")
+        process.exitCode = 2
+        return
+      }
+      const { checkCluster, checkSqlite } = await import("../compose/open-store.ts")
+      const checked = settings.store === "sqlite" ? checkSqlite(settings) : await checkCluster(settings)
+      if ("refused" in checked) {
+        if (json === true) output.out(visibleJson({ problems: [checked.refused] }, 2))
+        else output.err(visibleLines(checked.refused))
+        process.exitCode = 1
+        return
+      }
+      if (!("report" in checked)) {
+        const report = { ...checked, problems: [] }
+        output.out(json === true ? visibleJson(report, 2) : `${"old key".padEnd(12)}${oldKey(checked.under_old_key)}`)
+        return
+      }
+      output.out(json === true ? visibleJson(checked.report, 2) : visibleLines(forPeople(checked.report)))
+      process.exitCode = checked.report.problems.length > 0 ? 1 : 0
+    })
+  addBackup(store)
+}
+
+function addBackup(store: Command): void {
+  store
+    .command("backup")
+    .summary("copy the store into a file")
+    .description(
+      "Copies the database as it is at one moment into a new file. The service may run meanwhile.\n" +
+        "The copy is as encrypted as the database: keep the key apart from it. Only for WIRE_STORE=sqlite.",
+    )
+    .argument("<file>", "the copy; it must not exist yet")
+    .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire store backup /backups/wireworks-$(date +%F).db
+  wire store backup --data-dir /var/lib/wireworks copy.db
+
+Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong command line or setting.`,
+    )
+    .action(async (file: string, flags: Record<string, string | undefined>) => {
+      const output = new Output()
+      const { settings, wrong } = readSettings(process.env, flags)
+      if (settings === null || settings.store !== "sqlite") {
+        const problems = settings === null ? wrong : ["Only a store with WIRE_STORE=sqlite can be copied."]
+        for (const sentence of problems) output.err(sentence)
+        process.exitCode = 2
+        return
+      }
+      const { backUpSqlite } = await import("../compose/open-store.ts")
+      const problem = backUpSqlite(settings, file)
+      if (problem !== null) output.err(visibleLines(problem))
+      process.exitCode = problem === null ? 0 : 1
+    })
+}
+
+function oldKey(under: number | null): string {
+  if (under === null) return "unknown"
+  return under === 0 ? "not needed" : `still needed for ${count(under, "stored thing")}`
+}
+
+/** What the runs of each caller take. */
+function storedBy({ stored }: StoreReport): string {
+  if (stored === null) return "not counted"
+  const parts = stored.slice(0, 3).map(({ caller, bytes }) => {
+    const size = `${Math.ceil(bytes / 1024)} KiB`
+    return caller === "" ? size : `${caller} ${size}`
+  })
+  return parts.length === 0 ? "nothing" : parts.join(", ")
+}
+
+function forPeople(report: StoreReport): string {
+  const { runs, problems } = report
+  const rows: [string, string][] = [
+    ["database", `${report.path} (${Math.ceil(report.bytes / 1024)} KiB, format ${report.format})`],
+    ["open in", report.open_by === 0 ? "no process" : `${report.open_by} process${report.open_by === 1 ? "" : "es"}`],
+    ["runs", `${runs.unfinished} unfinished, ${runs.ended} ended`],
+    ["events", String(report.events)],
+    ["oldest run", report.oldest_run ?? "none"],
+    ["newest run", report.newest_run ?? "none"],
+    [
+      "questions",
+      report.questions === null ? "not counted" : `${report.questions.open} open, ${report.questions.settled} settled`,
+    ],
+    [
+      "notices",
+      report.notifications === null
+        ? "not counted"
+        : `${report.notifications.pending} pending, ${report.notifications.settled} settled`,
+    ],
+    ["cached", count(report.cached_answers, "answer")],
+    ["stored", storedBy(report)],
+    ["old key", oldKey(report.under_old_key)],
+  ]
+  const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`)
+  for (const id of report.damaged_run_ids) lines.push(`damaged run ${id}`)
+  const end = problems.length === 0 ? ["All is well."] : problems
+  return [...lines, "", ...end].join("\n")
+}

@@ -1,0 +1,402 @@
+import { existsSync, watch } from "node:fs"
+import { dirname, resolve } from "node:path"
+import type { Command } from "commander"
+import type { JsonObject } from "../../base/json-value.ts"
+import { isTestFile } from "../../compile-tests.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import { showComparison } from "../../testing/compare-models.ts"
+import type { BrokenFile, Report } from "../../testing/report.ts"
+import { reportJson } from "../../testing/report-json.ts"
+import { reportJunit } from "../../testing/report-junit.ts"
+import type { Suite, TestResult } from "../../testing/run-suites.ts"
+import { casesOf, runCases } from "../../testing/run-suites.ts"
+import { complain, reportBug } from "../terminal/complain.ts"
+import type { RecordedTestEngines, Recording, RecordingMode } from "../compose/compose-runs.ts"
+import { findSources } from "./find-sources.ts"
+import type { LoadedTests } from "./load-tests.ts"
+import { CannotTest, loadTests } from "./load-tests.ts"
+import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } from "./recording-file.ts"
+import { readSecret, WrongValue } from "./run-values.ts"
+import { readSettings } from "../compose/settings.ts"
+import { stopSignal } from "../terminal/stop-signal.ts"
+import { paletteFor, plain } from "../terminal/terminal.ts"
+import { reportPretty, TestProgress } from "../terminal/test-output.ts"
+import { visibleText } from "../../base/visible-text.ts"
+
+interface TestFlags {
+  readonly title?: string
+  readonly watch?: true
+  readonly record?: true
+  readonly live?: true
+  readonly reporter?: string
+  readonly secret?: readonly string[]
+  readonly model?: readonly string[]
+}
+
+const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+export function addTest(program: Command): void {
+  program
+    .command("test")
+    .summary("run the tests of workflows")
+    .description(
+      "Runs the tests in *.test.wire files, side by side, each with a store of its own. A step with a `given` gets that result,\n" +
+        "the demo model is asked, and everything else is played from the recording beside the test file.",
+    )
+    .argument("[path...]", "test files, folders (every .test.wire file under them) or quoted patterns")
+    .option("-t, --title <text>", "only tests whose title contains the text")
+    .option("--watch", "run again whenever a file changes")
+    .option("--record", "make the calls that are not recorded, and drop recorded ones that no test used")
+    .option("--live", "make every call, whatever is recorded")
+    .option("--reporter <name>", "pretty, json or junit", "pretty")
+    .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
+    .option("--model <name=id>", "run with another model id; several are compared in a table", several)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire test
+  wire test triage.test.wire -t outage
+  wire test --record --secret api_key=env:OPENAI_API_KEY
+  wire test --live --model fast=gpt-5-mini --model fast=gpt-5-nano
+  wire test --reporter junit > results.xml
+
+Exit code: 0 when all tests pass, 1 when one fails, 2 when something could not run: a broken file, a missing data file, -t that
+matches nothing. Playing needs no secrets and opens no connection.`,
+    )
+    .action(async (paths: string[], flags: TestFlags) => {
+      try {
+        const asked = readFlags(paths, flags)
+        process.exitCode = await (flags.watch === true ? testAgainAndAgain(asked) : testOnce(asked)).then(
+          ({ code }) => code,
+        )
+      } catch (error) {
+        if (!(error instanceof WrongValue)) throw error
+        complain(visibleText(error.message))
+        process.exitCode = 2
+      }
+    })
+}
+
+const reporters = ["pretty", "json", "junit"] as const
+
+interface Asked {
+  readonly paths: readonly string[]
+  readonly title: string | null
+  readonly mode: RecordingMode
+  readonly reporter: (typeof reporters)[number]
+  readonly secrets: readonly string[]
+  readonly models: readonly ModelChoice[]
+}
+
+interface ModelChoice {
+  readonly name: string
+  readonly id: string
+}
+
+function readFlags(paths: readonly string[], flags: TestFlags): Asked {
+  const { record, live, title = null, secret = [], model = [] } = flags
+  const reporter = reporters.find((each) => each === flags.reporter)
+  if (reporter === undefined)
+    throw new WrongValue(`--reporter is "${flags.reporter}": it must be pretty, json or junit.`)
+  if (record === true && live === true) throw new WrongValue("Give --record or --live, not both.")
+  const mode = record === true ? "record" : live === true ? "live" : "play"
+  if (model.length > 0 && mode === "play")
+    throw new WrongValue("--model needs --record or --live: nothing is recorded of it.")
+  const models = model.map((assignment) => {
+    const [, name, id] = /^([A-Za-z_]\w*)=(.+)$/s.exec(assignment) ?? []
+    if (name === undefined || id === undefined) throw new WrongValue(`--model ${assignment}: write it as name=id.`)
+    return { name, id }
+  })
+  return { paths: paths.length === 0 ? ["."] : paths, title, mode, reporter, secrets: secret, models }
+}
+
+interface Outcome {
+  readonly code: number
+  /** What the tests are made of. */
+  readonly files: readonly string[]
+}
+
+async function testOnce(asked: Asked): Promise<Outcome> {
+  const startedAt = performance.now()
+  const palette = asked.reporter === "pretty" ? paletteFor(process.stdout) : plain
+  const { files, misses } = testFiles(asked.paths)
+  const broken: BrokenFile[] = misses.map((problem) => ({ file: "", problem: visibleText(problem) }))
+  const loaded: LoadedTests[] = []
+  const secrets = new SecretValues(asked.secrets)
+  for (const file of files) {
+    try {
+      loaded.push(loadTests(file, (plan) => secrets.of(plan), palette))
+    } catch (error) {
+      if (!(error instanceof CannotTest)) throw error
+      broken.push({ file, problem: error.message })
+    }
+  }
+  secrets.refuseUnknown(loaded.length > 0)
+  const watched = [...files, ...loaded.flatMap((one) => one.files)]
+  const variants = variantsOf(loaded, asked)
+  const matches = (title: string): boolean => asked.title === null || title.includes(asked.title)
+  const [first] = variants
+  const count = first === undefined ? 0 : casesOf(first.suites, matches).length
+  if (count === 0 && loaded.length > 0) {
+    broken.push({
+      file: "",
+      problem: asked.title === null ? "There are no tests." : visibleText(`No test has "${asked.title}" in its title.`),
+    })
+  }
+  if (asked.mode !== "play") secrets.remindOfMissing(loaded)
+  const code = await runVariants(asked, variants, matches, broken, startedAt)
+  return { code, files: watched }
+}
+
+/** The test files that paths mean; a workflow means its tests. */
+function testFiles(paths: readonly string[]): { readonly files: string[]; readonly misses: string[] } {
+  const found = findSources(paths)
+  const misses = [...found.misses, ...found.unreadable.map(({ folder, problem }) => `${folder} ${problem}.`)]
+  const named = new Set(paths.map((path) => resolve(path)))
+  const files = new Map<string, string>()
+  for (const file of found.files) {
+    if (isTestFile(file)) files.set(resolve(file), file)
+    else if (named.has(resolve(file))) {
+      const beside = file.replace(/(?:\.wire)?$/, ".test.wire")
+      if (existsSync(beside)) files.set(resolve(beside), beside)
+      else misses.push(`${file} has no tests: there is no ${beside}.`)
+    }
+  }
+  if (files.size === 0 && misses.length === 0) misses.push(`${paths.join(", ")}: no .test.wire files.`)
+  return { files: [...files.values()], misses }
+}
+
+/** Secrets of the command line, for whichever workflow has them. */
+class SecretValues {
+  readonly #assignments: readonly string[]
+  readonly #known = new Set<string>()
+
+  constructor(assignments: readonly string[]) {
+    this.#assignments = assignments
+  }
+
+  of(plan: Plan): JsonObject {
+    const own = new Set(plan.secrets.fields.map(({ name }) => name))
+    return Object.fromEntries(
+      this.#assignments.flatMap((assignment) => {
+        const [name, value] = readSecret(assignment, plan, process.env)
+        if (!own.has(name)) return []
+        this.#known.add(name)
+        return [[name, value]]
+      }),
+    )
+  }
+
+  refuseUnknown(anyLoaded: boolean): void {
+    if (!anyLoaded) return
+    for (const assignment of this.#assignments) {
+      const name = assignment.slice(0, assignment.indexOf("="))
+      if (!this.#known.has(name)) throw new WrongValue(`--secret ${name}: no workflow here has a secret of that name.`)
+    }
+  }
+
+  /** A call with a placeholder would fail far from its cause. */
+  remindOfMissing(loaded: readonly LoadedTests[]): void {
+    const all = loaded.flatMap(({ suite: { tested } }) => [tested.plan, tested.judges])
+    const names = new Set(all.flatMap(({ secrets }) => secrets.fields.map(({ name }) => name)))
+    const missing = [...names].filter((name) => !this.#known.has(name))
+    if (missing.length === 0) return
+    complain(
+      `Without a value: ${missing.map((name) => `secrets.${name}`).join(", ")} (give it with --secret ${missing[0]}=env:VARIABLE).`,
+    )
+  }
+}
+
+/** The same tests, with one model id replaced or none. */
+interface Variant {
+  readonly model: ModelChoice | null
+  readonly suites: readonly Suite[]
+}
+
+function variantsOf(loaded: readonly LoadedTests[], { models }: Asked): Variant[] {
+  const suites = loaded.map(({ suite }) => suite)
+  if (models.length === 0) return [{ model: null, suites }]
+  return models.map((model) => {
+    const known = suites.flatMap(({ tested }) => [tested.plan, tested.judges])
+    if (suites.length > 0 && !known.some((plan) => Object.hasOwn(plan.models, model.name))) {
+      throw new WrongValue(`--model ${model.name}: no workflow here has a model of that name.`)
+    }
+    return {
+      model,
+      suites: suites.map((suite) => {
+        const { tested } = suite
+        return {
+          ...suite,
+          tested: { ...tested, plan: withModel(tested.plan, model), judges: withModel(tested.judges, model) },
+        }
+      }),
+    }
+  })
+}
+
+function withModel(plan: Plan, { name, id }: ModelChoice): Plan {
+  const model = plan.models[name]
+  if (model === undefined) return plan
+  return { ...plan, models: { ...plan.models, [name]: { ...model, id: { op: "literal", value: id } } } }
+}
+
+async function runVariants(
+  asked: Asked,
+  variants: readonly Variant[],
+  matches: (title: string) => boolean,
+  broken: BrokenFile[],
+  startedAt: number,
+): Promise<number> {
+  const { settings, wrong } = readSettings({ ...process.env, WIRE_STORE: "memory" }, {})
+  if (settings === null) throw new WrongValue(wrong.join("\n"))
+  const plans = variants.flatMap(({ suites }) => suites.flatMap(({ tested }) => [tested.plan, tested.judges]))
+  // Loaded now: `wire help` and wrong command lines do not need it.
+  const { composeTests } = await import("../compose/compose-runs.ts")
+  const engines = await composeTests(settings, plans, reportBug)
+  const stop = stopSignal()
+  const stopped = new AbortController()
+  void stop.asked.then(() => stopped.abort(new Error("The tests were stopped")))
+  const outcomes: { readonly variant: Variant; readonly results: readonly TestResult[] }[] = []
+  try {
+    const recordings = openRecordings(asked, engines, variants, broken)
+    const total = variants.reduce((sum, { suites }) => sum + casesOf(suites, matches).length, 0)
+    const progress = new TestProgress(total)
+    try {
+      for (const variant of variants) {
+        const cases = casesOf(variant.suites, matches).filter(({ suite }) => recordings.has(suite.file))
+        const results = await runCases(
+          cases,
+          ({ file }, sample) => engines.engine(recordings.get(file) ?? engines.recording("play", {}), sample),
+          (result) => progress.done(result),
+          stopped.signal,
+        )
+        outcomes.push({ variant, results })
+      }
+    } finally {
+      progress.clear()
+    }
+    if (stopped.signal.aborted) {
+      complain("Stopped.")
+      return 130
+    }
+    if (asked.mode === "record") {
+      keepRecordings(
+        asked,
+        engines,
+        recordings,
+        outcomes.flatMap(({ results }) => results),
+      )
+    }
+  } catch (error) {
+    if (!(error instanceof WrongRecording)) throw error
+    complain(visibleText(error.message))
+    return 2
+  } finally {
+    stop.ignore()
+    await engines.close()
+  }
+  const results = outcomes.flatMap((outcome) => outcome.results)
+  const linesOf = new Map(variants.flatMap(({ suites }) => suites.map(({ file, lines }) => [file, lines])))
+  const report: Report = { results, broken, lineOf: (file, offset) => linesOf.get(file)?.position(offset).line ?? 1 }
+  write(asked, report, outcomes, performance.now() - startedAt)
+  if (broken.length > 0) return 2
+  return results.every(({ passed }) => passed) ? 0 : 1
+}
+
+function openRecordings(
+  { mode }: Asked,
+  engines: RecordedTestEngines,
+  variants: readonly Variant[],
+  broken: BrokenFile[],
+): Map<string, Recording> {
+  const recordings = new Map<string, Recording>()
+  for (const { file } of variants[0]?.suites ?? []) {
+    try {
+      const exchanges = readRecordingFile(recordingPath(file), mode, (text) => engines.read(text))
+      recordings.set(file, engines.recording(mode, exchanges))
+    } catch (error) {
+      if (!(error instanceof WrongRecording)) throw error
+      broken.push({ file, problem: visibleText(error.message) })
+    }
+  }
+  return recordings
+}
+
+/** What no test used is dropped, where all tests ran as they are written, and to their ends. */
+function keepRecordings(
+  asked: Asked,
+  engines: RecordedTestEngines,
+  recordings: ReadonlyMap<string, Recording>,
+  results: readonly TestResult[],
+): void {
+  const all = asked.title === null && asked.models.length === 0
+  for (const [file, recording] of recordings) {
+    const own = results.filter((result) => result.file === file)
+    const whole = all && own.every(({ runs }) => runs.every(({ cutShort }) => !cutShort))
+    const exchanges = recording.exchanges(whole ? "used" : "all")
+    const text = Object.keys(exchanges).length === 0 ? null : engines.write(exchanges)
+    writeRecordingFile(recordingPath(file), text)
+  }
+}
+
+function write(
+  { reporter, models }: Asked,
+  report: Report,
+  outcomes: readonly { readonly variant: Variant; readonly results: readonly TestResult[] }[],
+  elapsed_ms: number,
+): void {
+  const columns = outcomes.map(({ variant: { model }, results }) => ({
+    name: model === null ? "" : `${model.name}=${model.id}`,
+    results,
+  }))
+  switch (reporter) {
+    case "json":
+      process.stdout.write(`${reportJson(report, models.length === 0 ? [] : columns)}\n`)
+      return
+    case "junit":
+      process.stdout.write(`${reportJunit(report)}\n`)
+      return
+    case "pretty":
+      if (models.length > 1) process.stdout.write(`${showComparison(columns)}\n\n`)
+      process.stdout.write(`${reportPretty(report, elapsed_ms, paletteFor(process.stdout))}\n`)
+  }
+}
+
+/** Until Ctrl+C: again whenever one of the files changes. */
+async function testAgainAndAgain(asked: Asked): Promise<Outcome> {
+  const stop = new AbortController()
+  process.once("SIGINT", () => stop.abort())
+  for (;;) {
+    const outcome = await testOnce(asked)
+    if (outcome.code === 130 || stop.signal.aborted) return outcome
+    complain("Waiting for a change; press Ctrl+C to stop.")
+    await changeOf(outcome.files.length === 0 ? asked.paths : outcome.files, stop.signal)
+    if (stop.signal.aborted) return outcome
+  }
+}
+
+/** Editors save in several steps: a change counts once nothing more has happened for a moment. */
+const settleMs = 100
+
+function changeOf(files: readonly string[], signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    let timer: NodeJS.Timeout | undefined
+    // Folders, for many editors replace a file instead of writing it.
+    const watchers = [...new Set(files.map((file) => dirname(resolve(file))))].map((folder) =>
+      watch(folder, (_, name) => {
+        if (name !== null && !/\.(?:wire|jsonl?)$/.test(name)) return
+        if (name !== null && name.endsWith(".recording.json")) return
+        clearTimeout(timer)
+        timer = setTimeout(end, settleMs)
+      }),
+    )
+    const end = (): void => {
+      clearTimeout(timer)
+      for (const watcher of watchers) watcher.close()
+      signal.removeEventListener("abort", end)
+      done()
+    }
+    signal.addEventListener("abort", end, { once: true })
+  })
+}

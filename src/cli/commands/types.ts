@@ -1,0 +1,155 @@
+import { readFileSync, writeFileSync } from "node:fs"
+import type { Command } from "commander"
+import { Option } from "commander"
+import { compile } from "../../compile.ts"
+import { openingComment } from "../../source/opening-comment.ts"
+import { toJsonSchema } from "../../types/json-schema.ts"
+import type { WorkflowTypes } from "../../workflows/types/declared-names.ts"
+import { printPython } from "../../workflows/types/print-python.ts"
+import { printTypeScript } from "../../workflows/types/print-typescript.ts"
+import { scanFolder } from "../../workflows/scan-folder.ts"
+import { complain } from "../terminal/complain.ts"
+import { count } from "../terminal/count.ts"
+import { diagnosisOf } from "./diagnose.ts"
+import { errorCode, whyUnreadable, whyUnwritable } from "./file-errors.ts"
+import { readSource } from "./read-source.ts"
+import { showIssue, showProblem } from "../terminal/show-issue.ts"
+import { paletteFor } from "../terminal/terminal.ts"
+import { visibleJson, visibleText } from "../../base/visible-text.ts"
+
+type Language = "typescript" | "python" | "json-schema"
+
+interface TypesFlags {
+  readonly out?: string
+  readonly lang?: Language
+  readonly check?: true
+}
+
+export function addTypes(program: Command): void {
+  program
+    .command("types")
+    .summary("write the types of a folder of workflows")
+    .description(
+      "Writes the types of the inputs and outputs of all workflows of a folder, so that calls of a service that serves it are\n" +
+        "checked by the compiler. Nothing is run.",
+    )
+    .argument("<folder>", "the folder that `wire serve` serves")
+    .option("--out <file>", "file to write; else standard output")
+    .addOption(
+      new Option("--lang <language>", "what to write; else as the file ends: .py, .json, or TypeScript").choices([
+        "typescript",
+        "python",
+        "json-schema",
+      ]),
+    )
+    .option("--check", "write nothing; exit with 1 when the file is out of date")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire types workflows --out wire.d.ts
+  wire types workflows --out wire.d.ts --check
+  wire types workflows --out workflows.py
+  wire types workflows --lang json-schema
+
+Exit code: 0 when all is well, 1 when a workflow is wrong or the file is out of date, 2 for a wrong command line.`,
+    )
+    .action(async (folder: string, flags: TypesFlags, command: Command) => {
+      if (flags.check === true && flags.out === undefined) command.error("error: --check needs --out")
+      process.exitCode = await writeTypes(folder, flags)
+    })
+}
+
+async function writeTypes(folder: string, { out, lang = languageOf(out), check }: TypesFlags): Promise<number> {
+  const workflows = await typesOf(folder)
+  if (workflows === null) return 1
+  const text = print(workflows, lang)
+  if (out === undefined) {
+    process.stdout.write(text)
+    return 0
+  }
+  if (check === true) return checkFile(out, text)
+  try {
+    writeFileSync(out, text)
+  } catch (error) {
+    complain(visibleText(`${out} ${whyUnwritable(error)}`))
+    return 1
+  }
+  complain(visibleText(`Wrote the types of ${count(workflows.length, "workflow")} to ${out}.`))
+  return 0
+}
+
+function languageOf(out: string | undefined): Language {
+  if (out?.endsWith(".py") === true) return "python"
+  return out?.endsWith(".json") === true ? "json-schema" : "typescript"
+}
+
+function print(workflows: readonly WorkflowTypes[], lang: Language): string {
+  switch (lang) {
+    case "typescript":
+      return printTypeScript(workflows)
+    case "python":
+      return printPython(workflows)
+    case "json-schema": {
+      const schemas = workflows.map(({ name, input, output, types }) => {
+        return [name, { input: toJsonSchema(input, types), output: toJsonSchema(output, types) }]
+      })
+      return `${visibleJson(Object.fromEntries(schemas), 2)}\n`
+    }
+  }
+}
+
+function checkFile(out: string, text: string): number {
+  try {
+    if (readFileSync(out, "utf8") === text) return 0
+    complain(visibleText(`${out} is out of date: write it again with \`wire types\`.`))
+  } catch (error) {
+    complain(
+      visibleText(
+        errorCode(error) === "ENOENT"
+          ? `${out} is not there: write it with \`wire types\`.`
+          : `${out} ${whyUnreadable(error)}`,
+      ),
+    )
+  }
+  return 1
+}
+
+/** Null when something is wrong; it has been reported. */
+async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
+  let scan: Awaited<ReturnType<typeof scanFolder>>
+  try {
+    scan = await scanFolder(folder)
+  } catch (error) {
+    complain(visibleText(`${folder} ${whyUnreadable(error)}`))
+    return null
+  }
+  const palette = paletteFor(process.stderr)
+  for (const { name, issue } of scan.refused) complain(visibleText(`${name}: ${issue.message}`))
+  const found: WorkflowTypes[] = []
+  let fine = true
+  for (const { name, path } of scan.files) {
+    const source = readSource(path)
+    if (source.text === null) {
+      complain(showProblem(path, source.problem, palette))
+      fine = false
+      continue
+    }
+    const { text } = source
+    const { plan, program, diagnostics } = compile(text)
+    if (plan !== undefined) {
+      const { input, output, types } = plan
+      const steps = plan.nodes.length
+      if (steps > 0) found.push({ name, description: openingComment(text), input, output, types })
+      continue
+    }
+    const declares = program.agents.size + program.dynamics.size + (program.output === undefined ? 0 : 1)
+    if (declares === 0 && !diagnostics.some(({ code }) => code === "syntax-error")) continue
+    const { lines, issues } = diagnosisOf(text, diagnostics)
+    for (const issue of issues.filter(({ severity }) => severity === "error")) {
+      complain(`${showIssue(path, text, lines, issue, palette)}\n`)
+    }
+    fine = false
+  }
+  return fine ? found : null
+}

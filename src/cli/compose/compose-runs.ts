@@ -1,0 +1,172 @@
+import about from "../../../package.json" with { type: "json" }
+import { randomUUID } from "node:crypto"
+import { createEgress } from "../../adapters/egress/egress.ts"
+import type { ListedTool, ServerContents } from "../../adapters/mcp/inspect-server.ts"
+import { MemoryStore, openMemoryStore } from "../../adapters/memory/memory-store.ts"
+import { recordedModel } from "../../adapters/recording/recorded-model.ts"
+import { RecordedRun } from "../../adapters/recording/recorded-run.ts"
+import type { ReviveTool } from "../../adapters/recording/recorded-tools.ts"
+import { RecordedTools } from "../../adapters/recording/recorded-tools.ts"
+import type { Exchanges, RecordingMode } from "../../adapters/recording/recording.ts"
+import { readRecording, Recording, writeRecording } from "../../adapters/recording/recording.ts"
+import { systemChance } from "../../adapters/system/system-chance.ts"
+import { systemClock } from "../../adapters/system/system-clock.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+import { planSource } from "../../compiler/source-jobs.ts"
+import { startDemoServer } from "../../demo/demo-server.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import type { LogEvent } from "../../log/events.ts"
+import type { RunStore } from "../../ports/store.ts"
+import type { ToolServer } from "../../ports/tools.ts"
+import { Deadlines } from "../../run/deadlines.ts"
+import type { RunPorts } from "../../run/run-context.ts"
+import { usualLimits } from "../../run/run-context.ts"
+import { Runs } from "../../run/runs.ts"
+import { redactor } from "../../run/secrets/redact.ts"
+import type { TestEngine } from "../../testing/run-once.ts"
+import { egressPolicy, joinPorts } from "./join-ports.ts"
+import { leaseMs } from "./open-store.ts"
+import type { Settings } from "./settings.ts"
+
+// What commands run without a service: workflows, tests, a look at what an MCP server offers.
+
+export { readRecording, writeRecording }
+export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
+
+/**
+ * What runs workflows without a service; the demo model is started where one of them may call it. Throws a `StoreFailure`
+ * with a sentence.
+ */
+export async function composeRuns(
+  settings: Settings,
+  plans: readonly Plan[],
+  bug: (error: unknown) => void,
+  maxRuns = 1,
+  recorded: RecordedRun | null = null,
+): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
+  const policy = egressPolicy(settings)
+  const store = openMemoryStore(systemClock)
+  const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
+  const ports = joinPorts(policy, store, demo, null, bug)
+  const runs = new Runs(
+    recorded === null ? ports : withRecording(ports, recorded),
+    async (source) => planSource(source),
+    {
+      owner: randomUUID(),
+      leaseMs,
+      max_runs: maxRuns,
+      max_queued: 0,
+      limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },
+    },
+  )
+  return {
+    runs,
+    store,
+    async close() {
+      await runs.drain(0)
+      await store.close()
+      await ports.close()
+      await demo?.close()
+    },
+  }
+}
+
+/** What tests run on, and the recordings that they are played from. */
+export interface RecordedTestEngines {
+  /** For one sample of a test. */
+  engine(recording: Recording, sample: number): TestEngine
+  recording(mode: RecordingMode, exchanges: Exchanges): Recording
+  /** Null for a text that is no recording. */
+  read(text: string): Exchanges | null
+  write(exchanges: Exchanges): string
+  close(): Promise<void>
+}
+
+/** What runs tests; the demo model is started where one of them may call it. */
+export async function composeTests(
+  settings: Settings,
+  plans: readonly Plan[],
+  bug: (error: unknown) => void,
+): Promise<RecordedTestEngines> {
+  const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
+  const ports = joinPorts(egressPolicy(settings), openMemoryStore(systemClock), demo, null, bug)
+  const deadlines = new Deadlines(systemClock)
+  const limits = { ...usualLimits, max_iterations: settings.maxIterations }
+  return {
+    engine: (recording, sample) => ({
+      clock: systemClock,
+      chance: systemChance,
+      limits,
+      deadlines,
+      bug,
+      open(secrets) {
+        const store = new WatchedMemoryStore(systemClock)
+        const run = new RecordedRun(recording, sample, redactor(secrets))
+        const { model, tools } = withRecording(ports, run)
+        return {
+          store,
+          events: store.appended,
+          model,
+          tools,
+          misses: run.misses,
+          close: () => store.close(),
+        }
+      },
+    }),
+    recording: (mode, exchanges) => new Recording(mode, exchanges),
+    read: readRecording,
+    write: writeRecording,
+    async close() {
+      deadlines.close()
+      await ports.close()
+      await demo?.close()
+    },
+  }
+}
+
+/** The ports of a run that is recorded, or played from a recording. */
+function withRecording(ports: RunPorts, run: RecordedRun): RunPorts {
+  return {
+    ...ports,
+    model: recordedModel(ports.model, run),
+    tools: new RecordedTools(ports.tools, run, loadReviver),
+  }
+}
+
+/** One run's recording, for `composeRuns`. */
+export function openRecording(mode: RecordingMode, exchanges: Exchanges, secrets: JsonObject): RecordedRun {
+  return new RecordedRun(new Recording(mode, exchanges), 0, redactor(secrets))
+}
+
+async function loadReviver(): Promise<ReviveTool> {
+  const { reviveTool } = await import("../../adapters/mcp/hosted-tool.ts")
+  return reviveTool
+}
+
+/** A store of one run. Its creator can read the events with everything that is kept with them. */
+class WatchedMemoryStore extends MemoryStore {
+  readonly appended: LogEvent[] = []
+
+  override async append(...args: Parameters<MemoryStore["append"]>): Promise<void> {
+    await super.append(...args)
+    this.appended.push(...args[1])
+  }
+}
+
+function mayUseDemo({ providers, servers }: Plan): boolean {
+  return [...Object.values(providers), ...Object.values(servers)].some(
+    ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
+  )
+}
+
+/** What an MCP server offers, asked as a run would ask. Rejects with a `RunFailure`. */
+export async function inspectMcp(settings: Settings, server: ToolServer, signal: AbortSignal): Promise<ServerContents> {
+  const egress = createEgress({ policy: egressPolicy(settings), user_agent: `wireworks/${about.version}` })
+  const { inspectServer } = await import("../../adapters/mcp/inspect-server.ts")
+  const { usualMcpLimits } = await import("../../adapters/mcp/mcp-host.ts")
+  try {
+    return await inspectServer(server, { egress, version: about.version, limits: usualMcpLimits }, signal)
+  } finally {
+    await egress.close()
+  }
+}

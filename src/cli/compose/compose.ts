@@ -1,0 +1,330 @@
+import about from "../../../package.json" with { type: "json" }
+import { randomUUID } from "node:crypto"
+import { getHeapStatistics } from "node:v8"
+import { systemClock } from "../../adapters/system/system-clock.ts"
+import { createMetrics } from "../../adapters/telemetry/metrics.ts"
+import { observeStore } from "../../adapters/telemetry/observe-store.ts"
+import { logRuns } from "../../adapters/telemetry/log-runs.ts"
+import type { RunObserver } from "../../adapters/telemetry/run-observer.ts"
+import { timeFirstToken } from "../../adapters/telemetry/time-first-token.ts"
+import { shareParts } from "../../run/log/shared-parts.ts"
+import { timeStore } from "../../adapters/telemetry/time-store.ts"
+import { errorStatus } from "../../api/error-kinds.ts"
+import { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
+import { startTraces } from "../../adapters/telemetry/traces.ts"
+import { Compiler } from "../../compiler/compiler.ts"
+import type { Planned } from "../../compiler/source-jobs.ts"
+import { startDemoServer } from "../../demo/demo-server.ts"
+import { createDemoModel } from "../../demo/handle-demo.ts"
+import { PlanCache } from "../../run/plan-cache.ts"
+import { isStoreTrouble } from "../../ports/store.ts"
+import type { RunPorts } from "../../run/run-context.ts"
+import { usualLimits } from "../../run/run-context.ts"
+import { Health, type TroubleKind } from "../../run/health.ts"
+import type { MemoryBounds } from "../../run/memory-share.ts"
+import { Notifier } from "../../run/notifications/notifier.ts"
+import { Runs } from "../../run/runs.ts"
+import { watchStore } from "../../run/watch-store.ts"
+import { createServer } from "../../server/create-server.ts"
+import type { ServerLog } from "../../server/route-dependencies.ts"
+import { ServerSecrets } from "../../workflows/server-secrets.ts"
+import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
+import { changeKey } from "./change-key.ts"
+import { createLog } from "./log.ts"
+import { mcpRoute } from "./mcp-route.ts"
+import { countDescriptors } from "../../adapters/system/descriptors.ts"
+import { tooFewDescriptors, watchDescriptors } from "../../adapters/system/watch-descriptors.ts"
+import type { OpenedStore } from "./open-store.ts"
+import { openStore, StartRefusal } from "./open-store.ts"
+import { playgroundFiles } from "./playground-files.ts"
+import type { Settings } from "./settings.ts"
+import { isLoopback } from "./is-loopback.ts"
+import { egressPolicy, joinPorts, traceTargets } from "./join-ports.ts"
+
+/** The service as a whole, with a life: it listens, and it stops. */
+export interface Service {
+  /** The files of the folder: how many there are, and the names of those that are refused. Null without a folder. */
+  readonly workflows: { readonly files: number; readonly refused: readonly string[] } | null
+  /** What workflows may reach. */
+  readonly egress: ReturnType<typeof egressPolicy>["kind"]
+  /** Resolves to an address to call it under, once connections are accepted. */
+  listen(): Promise<string>
+  /** What it listens on: with `0.0.0.0`, all addresses of the machine. Null before it does. */
+  readonly bound: () => string | null
+  /** Takes no more work, waits for what is under way at most this long, then closes everything. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Parts that are not settings and differ only in tests. */
+export interface OnlyInTests {
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs?: number
+  /** Connections at a time. */
+  readonly maxConnections?: number
+  /** Where log lines go instead of standard error. */
+  readonly log?: ServerLog
+}
+
+/** A short retention is kept to more closely. */
+const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
+
+/**
+ * Joins ports to adapters as the settings say. Throws a `StartRefusal` or a `StoreFailure`,
+ * each with a sentence for the operator.
+ */
+export async function compose(
+  settings: Settings,
+  opening: Promise<OpenedStore> = openStore(settings),
+  onlyInTests: OnlyInTests = {},
+): Promise<Service> {
+  const log = onlyInTests.log ?? createLog(settings.logLevel)
+  const policy = egressPolicy(settings)
+  const targets = traceTargets(settings)
+  const serverSecrets = openSecrets(settings, log)
+  const compiler = new Compiler()
+  const folder = await openFolder(settings, compiler, log)
+  const traces = await startTraces(process.env, about.version, (message) => {
+    // The exporter's message may quote what the collector answered.
+    const code = /\b(?:E[A-Z]{4,}|[45]\d\d)\b/.exec(message)?.[0]
+    log.error(code === undefined ? {} : { code }, "traces are not delivered")
+  })
+  const opened = await opening
+  for (const sentence of opened.remarks) log.info({}, sentence)
+  for (const sentence of opened.warnings) log.error({}, sentence)
+  const tooFew = tooFewDescriptors(settings.maxRuns)
+  if (tooFew !== null) log.error({}, tooFew)
+  const metrics = createMetrics(
+    {
+      active: () => runs.active,
+      queued: () => runs.queued,
+      streams: () => streams.size,
+      waiting: () => opened.store.questions.waitingCounts(),
+      broker: opened.broker,
+    },
+    Object.keys(errorStatus),
+  )
+  const contexts = new TraceContexts((run_id) => traces?.context(run_id) ?? null)
+  const passesTraces = targets.kind !== "none"
+  const observers: RunObserver[] = [
+    metrics.observer,
+    ...(traces === null ? [] : [traces.observer]),
+    logRuns(log),
+    ...(passesTraces ? [contexts] : []),
+  ]
+  const health = new Health(systemClock, log)
+  const timed = timeStore(shareParts(opened.store), metrics.service.store, () => systemClock.monotonic())
+  const watched = watchStore(timed, health, systemClock)
+  const descriptors = watchDescriptors(health)
+  const store = observeStore(watched.store, observers)
+  const demo = settings.demo ? await startDemoServer() : null
+  const joined = joinPorts(
+    policy,
+    store,
+    demo,
+    passesTraces ? { targets, contexts } : null,
+    (error) => log.error({ err: error }, "unexpected error"),
+    settings.maxRuns,
+  )
+  const ports = {
+    ...joined,
+    model: timeFirstToken(
+      joined.model,
+      () => systemClock.monotonic(),
+      (api, ms) => metrics.service.firstToken(api, ms),
+    ),
+    taken(run) {
+      for (const observer of observers) observer.taken?.(run)
+    },
+    started(run_id, queuedMs) {
+      for (const observer of observers) observer.started?.(run_id, queuedMs)
+    },
+    serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
+    note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
+    trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
+    shortage: () => (descriptors.isShort() ? troubleForCallers.descriptors : null),
+  } satisfies RunPorts
+  const plans = new PlanCache((source, share) => compiler.plan(source, share))
+  const planOf = (source: string, share: string): Promise<Planned> => plans.get(source, share)
+  const perCaller = settings.maxRunsPerCaller ?? usualShare(settings)
+  const runs = new Runs(ports, planOf, {
+    owner: randomUUID(),
+    leaseMs: opened.leaseMs,
+    max_runs: settings.maxRuns,
+    max_queued: settings.maxQueued,
+    max_runs_per_caller: perCaller,
+    memory: memoryBounds(settings.maxRuns, perCaller),
+    max_waiting: settings.maxWaiting,
+    max_stored_per_caller: storedPerCaller(settings, opened.capacity),
+    limits: {
+      ...usualLimits,
+      max_iterations: settings.maxIterations,
+      cacheTtlMs: settings.cacheTtl,
+      // Where larger bodies are allowed, larger values are too.
+      value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
+      kept_bytes: settings.maxRunMemory,
+      log_bytes: settings.maxRunLog,
+    },
+  })
+  const notifyOrigins = new Set(settings.notifyOrigins)
+  const mcpParts = { serverSecrets, runs, store, planOf, maxBody: settings.maxBody }
+  const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
+  const { app, drain, streams } = createServer({
+    version: about.version,
+    maxBody: settings.maxBody,
+    transit: transitBounds(settings.maxBody, perCaller < settings.maxRuns),
+    keys: settings.apiKeys ?? [],
+    groups: settings.groups,
+    browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
+    loopback: isLoopback(settings.host),
+    rateLimit: settings.rateLimit,
+    demo: settings.demo ? createDemoModel() : null,
+    playground: settings.playground ? playgroundFiles() : null,
+    runs,
+    store,
+    planOf,
+    compiler,
+    folder,
+    serverSecrets,
+    mcp,
+    log,
+    notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
+    readsBaggage: passesTraces,
+    metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
+    trouble: () => health.trouble?.kind ?? null,
+    shortage: ports.shortage,
+    requestTimeoutMs: onlyInTests.requestTimeoutMs,
+    maxConnections: onlyInTests.maxConnections ?? mostConnections(),
+  })
+  await app.ready()
+  const { notifySecret } = settings
+  const notifier =
+    notifySecret === undefined
+      ? null
+      : new Notifier(
+          { ...ports, attempted: (outcome) => metrics.notified(outcome) },
+          { origins: notifyOrigins, secrets: notifySecret },
+        )
+  const stopChangingKey =
+    opened.keyChange === null ? () => {} : changeKey(opened.keyChange, metrics.service.keyChange, log)
+  const sweeper = setInterval(() => {
+    store
+      .sweep(systemClock.now() - settings.retention)
+      // Trouble with the store is logged once for all that it concerns.
+      .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
+  }, sweepEvery(settings.retention)).unref()
+  return {
+    bound() {
+      const found = app.server.address()
+      if (found === null || typeof found === "string") return found
+      return `http://${found.family === "IPv6" ? `[${found.address}]` : found.address}:${found.port}`
+    },
+    workflows: folder?.found ?? null,
+    egress: policy.kind,
+    async listen() {
+      const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
+      await runs.recover()
+      return address
+    },
+    async stop(graceMs) {
+      clearInterval(sweeper)
+      stopChangingKey()
+      drain()
+      await runs.drain(graceMs)
+      await notifier?.stop(Math.min(graceMs, 2_000))
+      watched.stop()
+      descriptors.stop()
+      streams.close()
+      await app.close()
+      await mcp?.close()
+      await folder?.close()
+      await compiler.close()
+      await store.close()
+      await ports.close()
+      await traces?.close()
+      await demo?.close()
+    },
+  }
+}
+
+/** Throws a `StartRefusal` where the file is wrong, or where strangers could use what it holds. */
+function openSecrets(settings: Settings, log: ServerLog): ServerSecrets {
+  let secrets: ServerSecrets
+  try {
+    secrets = new ServerSecrets({
+      file: settings.secretsFile,
+      variables: settings.secretVariables,
+      tell: (sentence) => log.error({}, sentence),
+    })
+  } catch (error) {
+    throw new StartRefusal(error instanceof Error ? error.message : String(error))
+  }
+  if (secrets.present && !isLoopback(settings.host) && (settings.apiKeys ?? []).length === 0) {
+    throw new StartRefusal(
+      `This service has secrets of its own and would listen on ${settings.host} without asking for keys: everyone who ` +
+        "reaches it could run workflows with them. Set WIRE_API_KEYS, or WIRE_HOST to 127.0.0.1.",
+    )
+  }
+  return secrets
+}
+
+async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog): Promise<WorkflowFolder | null> {
+  const { workflows } = settings
+  if (workflows === undefined) return null
+  try {
+    return await WorkflowFolder.open({
+      folder: workflows,
+      compiler,
+      tell: (workflow, sentence, level) => log[level](workflow === "" ? {} : { workflow }, sentence),
+      bug: (error) => log.error({ err: error }, "unexpected error"),
+    })
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error)) throw error
+    throw new StartRefusal(
+      `WIRE_WORKFLOWS is "${workflows}": it must be a folder that can be read (${String(error.code)}).`,
+    )
+  }
+}
+
+const troubleForCallers: Readonly<Record<TroubleKind, string>> = {
+  store: "The store cannot be written to right now: no run can begin. Try again later",
+  descriptors: "The service is out of file descriptors. Try again later",
+}
+
+/** Runs take a few times as much as is counted for them: a quarter of the heap leaves room for the rest. */
+function memoryBounds(maxRuns: number, runsPerCaller: number): MemoryBounds {
+  const all = getHeapStatistics().heap_size_limit / 4
+  return { all, perCaller: runsPerCaller < maxRuns ? all / 2 : all, perRun: all / maxRuns }
+}
+
+/** Bodies that are being received and answers that are not read yet: together they may be a quarter as large as the heap, but there is always room for several. */
+function transitBounds(maxBody: number, hasShares: boolean): MemoryBounds {
+  const all = Math.max(getHeapStatistics().heap_size_limit / 4, 8 * maxBody)
+  return { all, perCaller: hasShares ? all / 2 : all, perRun: 0 }
+}
+
+/** A connection takes up to this much memory while its request arrives, its headers and a small body. */
+const connectionBytes = 64 * 1024
+
+/** Connections at a time. Runs need file descriptors, too. */
+function mostConnections(): number {
+  const byMemory = getHeapStatistics().heap_size_limit / connectionBytes
+  const descriptors = countDescriptors()
+  return Math.floor(Math.min(byMemory, descriptors === null ? Infinity : (descriptors.most * 3) / 4))
+}
+
+/** Where several callers use the service, none of them can take more than half of it. */
+function usualShare({ apiKeys = [], host, maxRuns }: Settings): number {
+  const names = new Set(apiKeys.map(({ name }) => name))
+  const several = names.size > 1 || (names.size === 0 && !isLoopback(host))
+  return several ? Math.ceil(maxRuns / 2) : maxRuns
+}
+
+/** Bytes of the store. The last of it is for the service itself: a full disk stops everything. */
+function storedPerCaller(settings: Settings, capacity: number | null): number {
+  const given = settings.maxStoredPerCaller
+  if (given !== undefined) return given === 0 ? Number.POSITIVE_INFINITY : given
+  if (capacity === null || capacity === 0) return Number.POSITIVE_INFINITY
+  // Without keys all callers are one.
+  const isShared = new Set((settings.apiKeys ?? []).map(({ name }) => name)).size > 1
+  return Math.floor(capacity * (isShared ? 0.5 : 0.9))
+}

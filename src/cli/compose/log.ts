@@ -1,0 +1,41 @@
+import { visibleInJson } from "../../base/visible-text.ts"
+import { pino } from "pino"
+import { aboutError } from "../../base/about-error.ts"
+import { isoTime } from "../../base/iso-time.ts"
+import { StoreFailure } from "../../ports/store.ts"
+import type { ServerLog } from "../../server/route-dependencies.ts"
+
+/** How long a line may wait for others to be written with. */
+const gatherMs = 200
+
+/** JSON lines on standard error. Of an error the type, the code and the stack are logged, without its message. */
+export function createLog(level: string): ServerLog {
+  // Lines are written together: a write of its own for each run costs more than all of its events. At the end pino itself
+  // writes what is left.
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 15 * 1024, periodicFlush: gatherMs })
+  const log = pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${isoTime(Date.now())}"`,
+      // JSON leaves what turns or hides text as it is.
+      hooks: { streamWrite: visibleInJson },
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: {
+        err: (error: unknown) =>
+          // Only a store's message is known to be a sentence of ours.
+          error instanceof StoreFailure ? { message: error.message, ...aboutError(error) } : aboutError(error),
+      },
+    },
+    destination,
+  )
+  return {
+    debug: (about, message) => log.debug(about, message),
+    info: (about, message) => log.info(about, message),
+    warn: (about, message) => log.warn(about, message),
+    error(about, message) {
+      log.error(about, message)
+      destination.flush()
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { getHeapStatistics } from "node:v8"
+import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
+import type { BrokerHealth } from "../../adapters/nats/broker.ts"
+import { backUp } from "../../adapters/sqlite/back-up.ts"
+import { checkRefusal, checkStore, type StoreReport } from "../../adapters/sqlite/check-store.ts"
+import { openSqliteStore } from "../../adapters/sqlite/open-sqlite-store.ts"
+import { systemClock } from "../../adapters/system/system-clock.ts"
+export { tooFewToStart } from "../../adapters/system/watch-descriptors.ts"
+import { loadMasterKey, parseMasterKey, parseOldKey } from "../../adapters/vault/master-key.ts"
+import { createVault } from "../../adapters/vault/vault.ts"
+import { StoreFailure, type RunStore } from "../../ports/store.ts"
+import type { KeyChange } from "../../ports/vault.ts"
+import type { Settings } from "./settings.ts"
+import { withoutLogin } from "./without-login.ts"
+
+export type { StoreReport }
+
+export const leaseMs = 10_000
+/** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
+const clusterLeaseMs = 2_500
+const tombstoneMs = 30 * 24 * 3_600_000
+
+/** A reason not to start, as a sentence for the operator. */
+export class StartRefusal extends Error {}
+
+/** Whether the message of a failed start is a sentence for the operator. */
+export const isRefusal = (error: unknown): error is Error =>
+  error instanceof StartRefusal || error instanceof StoreFailure
+
+export interface OpenedStore {
+  readonly store: RunStore
+  readonly leaseMs: number
+  /** Bytes that it has room for, those that it holds included; null where that is not known. */
+  readonly capacity: number | null
+  /** How the broker is, where there is one. */
+  readonly broker: (() => BrokerHealth) | null
+  /** Under way while the encryption key is being changed. */
+  readonly keyChange: KeyChange | null
+  /** What differs from the settings and still works: sentences for the operator. */
+  readonly remarks: readonly string[]
+  /** The missing or damaged parts. */
+  readonly warnings: readonly string[]
+}
+
+/** Rejects with a `StartRefusal` or a `StoreFailure`. */
+export async function openStore(settings: Settings): Promise<OpenedStore> {
+  const { store, dataDir, encryptionKey } = settings
+  if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
+    throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  }
+  if (store === "memory") {
+    const memory = openMemoryStore(systemClock)
+    // The rest is for runs under way and for what is in transit.
+    const capacity = getHeapStatistics().heap_size_limit / 2
+    return { store: memory, leaseMs, capacity, broker: null, keyChange: null, remarks: [], warnings: [] }
+  }
+  if (/^(nats|tls):/.test(store)) return openCluster(settings)
+  if (store !== "sqlite") {
+    throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
+  }
+  const folder = makeDataDir(dataDir)
+  const path = join(folder, "wireworks.db")
+  const keyFile = join(folder, "wireworks.key")
+  const warnings: string[] = []
+  if (existsSync(keyFile) && !existsSync(path)) {
+    warnings.push(
+      `The key file ${keyFile} is there and the database ${path} is not: this service begins with an empty store. ` +
+        "If there were runs, stop it, put the database back and start again",
+    )
+  }
+  const masterKey = loadMasterKey({ configured: encryptionKey, file: keyFile, database: path })
+  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
+  const vault = createVault(masterKey, old)
+  const warn = (sentence: string): number => warnings.push(sentence)
+  const sqlite = await openSqliteStore({ path, vault, clock: systemClock, warn })
+  const { keyChange } = sqlite
+  const remarks = oldKeyRemarks(old, keyChange)
+  return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, keyChange, remarks, warnings }
+}
+
+/** The free space on the disk, and the space that the database takes. Null where the file system does not say. */
+function capacityOf(folder: string, database: string): number | null {
+  const { bavail, bsize, blocks } = statfsSync(folder)
+  if (blocks === 0) return null
+  const taken = [database, `${database}-wal`].map((path) => (existsSync(path) ? statSync(path).size : 0))
+  return taken.reduce((sum, bytes) => sum + bytes, bavail * bsize)
+}
+
+function oldKeyRemarks(old: Uint8Array | null, keyChange: KeyChange | null): string[] {
+  return old === null || keyChange !== null ? [] : ["WIRE_ENCRYPTION_KEY_OLD is not needed any more: remove it"]
+}
+
+/** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
+export function checkSqlite(settings: Settings): { readonly report: StoreReport } | { readonly refused: string } {
+  const folder = resolve(settings.dataDir)
+  const path = join(folder, "wireworks.db")
+  if (!existsSync(path)) return { refused: `There is no database ${path}.` }
+  try {
+    const found = statSync(path)
+    if (found.isDirectory()) return { refused: `${path} is a directory, not a database.` }
+    if (found.size === 0) return { refused: `${path} is empty.` }
+    const file = join(folder, "wireworks.key")
+    const key = loadMasterKey({ configured: settings.encryptionKey, file, database: path })
+    const old = parseOldKey(settings.encryptionKeyOld, key)
+    return { report: checkStore(path, createVault(key, old)) }
+  } catch (error) {
+    return { refused: error instanceof StoreFailure ? error.message : checkRefusal(path, error) }
+  }
+}
+
+/** Copies the database of these settings while it may be in use; a sentence for the operator when that fails, null when it worked. */
+export function backUpSqlite(settings: Settings, target: string): string | null {
+  const path = join(resolve(settings.dataDir), "wireworks.db")
+  if (!existsSync(path)) return `There is no database ${path}.`
+  try {
+    backUp(path, resolve(target))
+    return null
+  } catch (error) {
+    return error instanceof StoreFailure ? error.message : checkRefusal(path, error)
+  }
+}
+
+/** Not `recursive`: Node never returns from that where a file system has no folders to make, such as `/proc`. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  const above = dirname(path)
+  if (above !== path) makeFolder(above)
+  mkdirSync(path, { mode: 0o700 })
+}
+
+function makeDataDir(dataDir: string): string {
+  const folder = resolve(dataDir)
+  try {
+    makeFolder(folder)
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartRefusal(`WIRE_DATA_DIR is "${dataDir}": it must be a folder that can be written to (${reason}).`)
+  }
+  return folder
+}
+
+async function openCluster(settings: Settings): Promise<OpenedStore> {
+  const { openNatsStore } = await import("../../adapters/nats/open-nats-store.ts")
+  const { vault, old, ...options } = await clusterOptions(settings)
+  const remarks: string[] = []
+  const store = await openNatsStore({
+    ...options,
+    vault,
+    clock: systemClock,
+    remark: (sentence) => remarks.push(sentence),
+  })
+  remarks.push(...oldKeyRemarks(old, store.keyChange))
+  return {
+    store,
+    leaseMs: clusterLeaseMs,
+    capacity: settings.natsMaxBytes ?? null,
+    broker: () => store.health,
+    keyChange: store.keyChange,
+    remarks,
+    warnings: [],
+  }
+}
+
+/** How many things in the broker need the old key, or why that cannot be known: a sentence for the operator. */
+export async function checkCluster(
+  settings: Settings,
+): Promise<{ readonly under_old_key: number } | { readonly refused: string }> {
+  try {
+    const { countUnderOldKey } = await import("../../adapters/nats/open-nats-store.ts")
+    return { under_old_key: await countUnderOldKey(await clusterOptions(settings)) }
+  } catch (error) {
+    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
+    throw error
+  }
+}
+
+async function clusterOptions(settings: Settings) {
+  const { readAddress, readProofs } = await import("../../adapters/nats/address.ts")
+  const read = readAddress(settings.store)
+  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
+  if (settings.encryptionKey === undefined) {
+    throw new StartRefusal(
+      "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
+        "Without it this replica cannot read the runs of the other replicas.",
+    )
+  }
+  const masterKey = parseMasterKey(settings.encryptionKey)
+  if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
+  const proofs = readProofs({ creds, ca, cert, key })
+  if (typeof proofs === "string") throw new StartRefusal(proofs)
+  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
+  return {
+    address: read.address,
+    proofs,
+    prefix: settings.natsPrefix,
+    sizes: {
+      replicas: settings.natsReplicas ?? null,
+      max_bytes: settings.natsMaxBytes ?? 0,
+      cache_bytes: 0,
+      cacheAgeMs: settings.cacheTtl,
+      tombstoneMs,
+    },
+    vault: createVault(masterKey, old),
+    old,
+  }
+}

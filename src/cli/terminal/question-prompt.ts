@@ -1,0 +1,177 @@
+import { childPath } from "../../base/child-path.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { AskedQuestion } from "../../log/events.ts"
+import { fromJsonSchema } from "../../types/from-json-schema.ts"
+import { nullable, resolve, withoutNull } from "../../types/relations.ts"
+import { showType } from "../../types/show-type.ts"
+import type { Field, Type, TypeTable } from "../../types/types.ts"
+import { validateValue } from "../../types/validate-value.ts"
+import type { Palette } from "./terminal.ts"
+import { exactJson, visibleJson, visibleLines, visibleText } from "../../base/visible-text.ts"
+import { cellWidth } from "./cell-width.ts"
+
+/** How a question reaches a person. */
+export interface Person {
+  write(line: string): void
+  /** The next line that is typed. */
+  read(prompt: string): Promise<string>
+  /** Of the terminal. */
+  readonly columns: number
+}
+
+/**
+ * The question with all that belongs to it, as lines for a terminal of so many columns. What the run shows stands behind a bar, also where a
+ * long line goes on: nothing in it can be taken for a line of ours.
+ */
+export function questionLines(question: AskedQuestion, palette: Palette, columns = Infinity): string[] {
+  const { kind, name, iteration, to, show } = question
+  const index = iteration === undefined ? "" : `[${iteration}]`
+  const head = kind === "ask" ? `ask.${name}${index}` : `tool.${name}${index} wants to be called`
+  const lines = [
+    `${palette.warning("?")} ${palette.bold(visibleText(head))}${to === null ? "" : visibleText(`, for ${to}`)}`,
+    ...barred(visibleLines(question.question), columns),
+  ]
+  if (kind === "approval") lines.push(...barred(callText(question), columns))
+  else if (show !== null)
+    lines.push(...barred(typeof show === "string" ? visibleLines(show) : visibleJson(show, 2), columns))
+  return lines
+}
+
+/** The call to approve, character by character. */
+function callText({ tool, name, server, endpoint, digest, arguments: sent }: AskedQuestion): string {
+  const facts = { tool: tool ?? name, server: server ?? "", endpoint: endpoint ?? "", digest: digest ?? "" }
+  const rows = Object.entries(facts).map(([key, value]) => `${key.padEnd(11)}${exactJson(value)}`)
+  return [...rows, `arguments  ${exactJson(sent ?? {}, 2)}`].join("\n")
+}
+
+function barred(text: string, columns: number): string[] {
+  const room = Math.max(20, columns - 5)
+  return text.split("\n").flatMap((line) => wrapped(line, room).map((piece) => `  │ ${piece}`.trimEnd()))
+}
+
+/** The line in pieces of at most so many cells. */
+function wrapped(line: string, room: number): string[] {
+  if (line.length * 2 <= room) return [line]
+  const pieces: string[] = []
+  let piece = ""
+  let width = 0
+  for (const character of line) {
+    const cells = cellWidth(character)
+    if (width + cells > room) {
+      pieces.push(piece)
+      piece = ""
+      width = 0
+    }
+    piece += character
+    width += cells
+  }
+  return [...pieces, piece]
+}
+
+/** Asks for each field that is not known yet, again where what was typed does not fit. */
+export async function promptForAnswer(
+  question: AskedQuestion,
+  known: JsonObject,
+  person: Person,
+  palette: Palette,
+): Promise<JsonValue> {
+  for (const line of questionLines(question, palette, person.columns)) person.write(line)
+  if (question.kind === "approval") {
+    const approve = await promptForApproval(person)
+    const note = approve ? "" : (await person.read("  Why not (may be left empty): ")).trim()
+    return { approve, note: note === "" ? null : note }
+  }
+  const { type, types } = fromJsonSchema(question.schema)
+  const record = resolve(type, types)
+  if (record.kind !== "record") return promptForValue("answer", type, types, person)
+  return { ...known, ...(await promptForFields(record.fields, known, "", types, person)) }
+}
+
+async function promptForApproval(person: Person): Promise<boolean> {
+  for (;;) {
+    const approve = booleanOf(await person.read("  Approve this call? [y/n] "))
+    if (approve !== undefined) return approve
+    person.write("  Type y to approve it, n to decline it.")
+  }
+}
+
+async function promptForFields(
+  fields: readonly Field[],
+  known: JsonObject,
+  path: string,
+  types: TypeTable,
+  person: Person,
+): Promise<JsonObject> {
+  const answer: JsonObject = {}
+  for (const { name, type, doc } of fields) {
+    if (Object.hasOwn(known, name)) continue
+    const fieldPath = path === "" ? name : childPath(path, name)
+    if (doc !== undefined) for (const line of visibleLines(doc).split("\n")) person.write(`  ${line}`.trimEnd())
+    const plain = resolve(type, types)
+    answer[name] =
+      plain.kind === "record"
+        ? await promptForFields(plain.fields, {}, fieldPath, types, person)
+        : await promptForValue(fieldPath, type, types, person)
+  }
+  return answer
+}
+
+async function promptForValue(path: string, type: Type, types: TypeTable, person: Person): Promise<JsonValue> {
+  for (;;) {
+    const text = await person.read(`  ${visibleText(path)} (${visibleText(noteOf(type, types))}): `)
+    const value = valueOf(text, type, types)
+    if (value === undefined) {
+      person.write(`  ${visibleText(`This is not JSON: ${text}`)}`)
+      continue
+    }
+    const [misfit] = validateValue(value, type, types, path)
+    if (misfit === undefined) return value
+    person.write(`  ${visibleText(misfit.message)}`)
+  }
+}
+
+/** The type, and how it is typed where that does not go without saying. */
+function noteOf(type: Type, types: TypeTable): string {
+  const shown = showType(type, 60)
+  const empty = nullable(type, types) ? ", empty for null" : ""
+  const { kind } = resolve(withoutNull(type, types), types)
+  const how = kind === "boolean" ? ", y or n" : isPlain(kind) ? "" : ", as JSON"
+  return `${shown}${how}${empty}`
+}
+
+function isPlain(kind: Type["kind"]): boolean {
+  return ["string", "number", "integer", "boolean", "enum", "literal", "null"].includes(kind)
+}
+
+/** What was typed as a value of the type; undefined for what should be JSON and is not. */
+function valueOf(text: string, type: Type, types: TypeTable): JsonValue | undefined {
+  const written = text.trim()
+  if (written === "" && nullable(type, types)) return null
+  const plain = resolve(withoutNull(type, types), types)
+  switch (plain.kind) {
+    case "string":
+      return text
+    case "literal":
+    case "enum":
+      return written
+    case "boolean":
+      return booleanOf(text) ?? text
+    case "number":
+    case "integer": {
+      const number = Number(written.replaceAll("_", ""))
+      return written === "" || Number.isNaN(number) ? text : number
+    }
+    default:
+      try {
+        return JSON.parse(written) as JsonValue
+      } catch {
+        return undefined
+      }
+  }
+}
+
+function booleanOf(text: string): boolean | undefined {
+  const written = text.trim().toLowerCase()
+  if (["y", "yes", "true"].includes(written)) return true
+  return ["n", "no", "false"].includes(written) ? false : undefined
+}

@@ -1,0 +1,167 @@
+import { stripVTControlCharacters } from "node:util"
+import type { LogEvent, Usage } from "../../log/events.ts"
+import type { NodeState, RunState } from "../../log/run-state.ts"
+import { answerProgress } from "../../log/reduce/answer-progress.ts"
+import type { Palette } from "./terminal.ts"
+import { cellWidth } from "./cell-width.ts"
+import { visibleText } from "../../base/visible-text.ts"
+
+const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+
+/** A line for each agent that has begun, for a screen of that size; those that are done give way to those under way. */
+export function progressLines(
+  state: RunState,
+  now: number,
+  screen: { readonly columns: number; readonly rows: number },
+  palette: Palette,
+): string[] {
+  const begun = state.nodes.filter((node) => node.kind === "agent" && node.state !== "waiting")
+  const most = Math.max(1, screen.rows - 2)
+  const under = begun.filter((node) => node.state === "running")
+  const shown =
+    begun.length <= most
+      ? begun
+      : [...begun.filter((node) => node.state !== "running").slice(-2), ...under].slice(0, most)
+  const width = Math.max(...shown.map((node) => cellWidth(node.name)), 0)
+  return shown.map((node) => cut(agentLine(node, now, width, palette), screen.columns))
+}
+
+function agentLine(node: NodeState, now: number, width: number, palette: Palette): string {
+  const { name, loop } = node
+  const padded = visibleText(name) + " ".repeat(Math.max(0, width - cellWidth(name)))
+  const elapsed = node.duration_ms ?? now - (node.started_at ?? now)
+  const facts = [seconds(elapsed)]
+  if (node.state === "skipped") facts.push("skipped")
+  if (loop !== null) facts.push(`${loop.completed} of ${loop.total}`)
+  if (loop !== null && loop.skipped > 0) facts.push(`${loop.skipped} skipped`)
+  if (tokens(node.usage) > 0) facts.push(tokensText(node.usage))
+  const retries = node.attempts - Math.max(1, loop?.started ?? 1)
+  if (node.fallbacks > 0) facts.push(`${node.fallbacks} ${node.fallbacks === 1 ? "fallback" : "fallbacks"}`)
+  if (retries > 0) facts.push(`${retries} ${retries === 1 ? "retry" : "retries"}`)
+  if (node.cached) facts.push("cached")
+  return `${mark(node, now, palette)} ${padded}  ${palette.faint(facts.join(", "))}`
+}
+
+function mark(node: NodeState, now: number, palette: Palette): string {
+  switch (node.state) {
+    case "completed":
+      return palette.hint("✓")
+    case "failed":
+      return palette.error("✗")
+    case "cancelled":
+      return palette.warning("–")
+    case "skipped":
+      return palette.faint("–")
+    case "running":
+      return frames[Math.floor(now / 80) % frames.length] ?? ""
+    case "asking":
+      return palette.warning("?")
+    case "waiting":
+      return " "
+  }
+}
+
+/** What an event is worth saying where lines are only ever added; null for most. */
+export function eventLine(event: LogEvent, state: RunState): string | null {
+  const { type, data } = event
+  switch (type) {
+    case "agent_started":
+      return data.iteration === undefined ? `${data.agent}: started (${data.model})` : null
+    case "agent_loop_started":
+      return `${data.agent}: started, ${data.iterations} items`
+    case "agent_completed": {
+      if (data.iteration === undefined) {
+        return `${data.agent}: ${data.cached ? "from the cache" : "done"} in ${seconds(data.duration_ms)}, ${tokensText(data.usage)}`
+      }
+      const loop = state.nodes.find((node) => node.id === `agent.${data.agent}`)?.loop
+      const step = Math.max(1, Math.ceil((loop?.total ?? 1) / 10))
+      const done = loop?.completed ?? 0
+      return done % step === 0 && done !== loop?.total ? `${data.agent}: ${done} of ${loop?.total ?? 0}` : null
+    }
+    case "agent_loop_completed":
+      return `${data.agent}: ${data.iterations} items done in ${seconds(data.duration_ms)}`
+    case "agent_retried":
+      return `${data.agent}: trying again (${data.reason})`
+    case "agent_fallback":
+      return `${data.agent}: model.${data.from} failed, model.${data.to} goes on (${data.error.message})`
+    case "agent_failed":
+      return `${data.agent}: failed after ${seconds(data.duration_ms)}`
+    case "question_answered":
+    case "question_expired": {
+      const loop = answerProgress(state.questions).find(({ name }) => name === data.name)
+      return loop === undefined ? null : `${loop.name}: ${loop.settled} of ${loop.total} answered`
+    }
+    case "step_skipped":
+      return data.iteration === undefined ? `${data.step.replace(/^agent\./, "")}: skipped` : null
+    case "tool_call_failed":
+      return `${data.agent ?? data.dynamic ?? ""}: ${data.tool} failed (${data.error.message})`
+    default:
+      return null
+  }
+}
+
+export function seconds(ms: number): string {
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+}
+
+/** `812 tokens, cost 0.0012` */
+export function tokensText(usage: Usage): string {
+  const sum = tokens(usage)
+  const cost = usage.cost === null || usage.cost === 0 ? "" : `, cost ${Number(usage.cost.toFixed(6))}`
+  return `${sum < 10_000 ? sum : `${(sum / 1000).toFixed(1)}k`} tokens${cost}`
+}
+
+function tokens(usage: Usage): number {
+  return usage.input_tokens + usage.output_tokens
+}
+
+/** Colours take no room: what is cut is the text, up to the first style that would be cut through. */
+function cut(line: string, columns: number): string {
+  const plain = stripVTControlCharacters(line)
+  if (cellWidth(plain) < columns) return line
+  let short = plain
+  while (short !== "" && cellWidth(short) >= columns - 1) short = short.slice(0, -1)
+  return `${short}…`
+}
+
+interface Screen {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  write(text: string): boolean
+}
+
+/** Lines at the end of a terminal that are drawn over themselves. */
+export class LiveLines {
+  readonly #screen: Screen
+  #drawn = 0
+
+  constructor(screen: Screen) {
+    this.#screen = screen
+  }
+
+  get size(): { readonly columns: number; readonly rows: number } {
+    // A terminal that does not know its size says 0.
+    return { columns: this.#screen.columns || 80, rows: this.#screen.rows || 24 }
+  }
+
+  draw(lines: readonly string[]): void {
+    this.#screen.write(this.#back() + lines.map((line) => `${line}\u001b[K\n`).join("") + "\u001b[J")
+    this.#drawn = lines.length
+  }
+
+  clear(): void {
+    if (this.#drawn > 0) this.#screen.write(`${this.#back()}\u001b[J`)
+    this.#drawn = 0
+  }
+
+  /** Keeps the lines that are drawn now. */
+  keep(): void {
+    this.#drawn = 0
+  }
+
+  #back(): string {
+    return this.#drawn > 0 ? `\u001b[${this.#drawn}A\r` : ""
+  }
+}
