@@ -16,15 +16,29 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   return result + text.slice(from)
 }
 
-/** Where an offset of the text before the edits is after them; one inside a replaced piece moves to its start. */
-export function offsetAfter(edits: readonly Edit[], offset: number): number {
-  let moved = offset
-  for (const { span, text } of inOrder(edits)) {
-    if (span.end <= offset && (span.start < offset || span.end > span.start))
-      moved += text.length - (span.end - span.start)
-    else if (span.start < offset) moved += span.start - offset
+/**
+ * Where offsets of the text before the edits are after them; one inside a replaced piece moves to its start. The edits are sorted once, and
+ * searched for each offset: a text may have thousands of both.
+ */
+export function offsetsAfter(edits: readonly Edit[]): (offset: number) => number {
+  const sorted = inOrder(edits)
+  /** How far what comes after the first so many edits has moved. */
+  const moved = [0]
+  for (const { span, text } of sorted) moved.push((moved.at(-1) ?? 0) + text.length - (span.end - span.start))
+  return (offset) => {
+    // What is inserted at the offset itself comes after it.
+    const isBefore = ({ span }: Edit): boolean => span.end <= offset && (span.start < offset || span.end > span.start)
+    let [low, high] = [0, sorted.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const edit = sorted[middle]
+      if (edit !== undefined && isBefore(edit)) low = middle + 1
+      else high = middle
+    }
+    const next = sorted[low]
+    const within = next !== undefined && next.span.start < offset ? next.span.start : offset
+    return within + (moved[low] ?? 0)
   }
-  return moved
 }
 
 /** Where the text of each edit begins after all of them. */

@@ -6,7 +6,7 @@ import { isError } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { parseWithTests } from "../syntax/test-parser.ts"
 import type { Edit } from "./edit.ts"
-import { applyEdits, offsetAfter, startsAfter } from "./edit.ts"
+import { applyEdits, offsetsAfter, startsAfter } from "./edit.ts"
 import { lookUp, rootTexts } from "./explanations.ts"
 import type { NameUse } from "./name-use.ts"
 import type { Occurrence } from "./references.ts"
@@ -124,7 +124,8 @@ function changedMeaning(
 ): string | undefined {
   const after = parseWithTests(applyEdits(program.tree.text, edits))
   const checked = check(after.tree)
-  const known = new Set(diagnosticsOf(program).map(({ code, span }) => `${code} ${offsetAfter(edits, span.start)}`))
+  const offsetAfter = offsetsAfter(edits)
+  const known = new Set(diagnosticsOf(program).map(({ code, span }) => `${code} ${offsetAfter(span.start)}`))
   for (const found of [...after.diagnostics, ...checked.diagnostics]) {
     const { code, span, message } = found
     if (isError(found) && !known.has(`${code} ${span.start}`)) return `With the name \`${newName}\`: ${message}.`
