@@ -7,7 +7,6 @@ import { isAssignable, isLenient, nullable, plainType, resolve, union, withoutNu
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
-import { wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { firstOf, mostListed, nearAnd } from "./known-list.ts"
@@ -20,43 +19,25 @@ import type { Infer, Scope } from "./scope.ts"
 export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, scope: Scope, infer: Infer): Type {
   const { left, right, operator } = node
   if (operator === "&&" || operator === "||") {
-    const leftType = inferOperand(checking, left, scope, infer)
+    inferBoolean(checking, left, scope, infer, operator)
     const guarded = narrowed(scope, pathsPresent(left, operator === "&&"))
-    const rightType = inferOperand(checking, right, guarded, infer)
-    return mustBoth(checking, node, leftType, rightType, booleanType, scope) ? booleanType : errorType
+    inferBoolean(checking, right, guarded, infer, operator)
+    return booleanType
   }
   if (isComparison(left)) {
     inferChain(checking, node, scope, infer)
-    return errorType
+    return booleanType
   }
   const leftType = inferOperand(checking, left, scope, infer)
-  if (isBareText(checking, node, leftType, scope)) return errorType
   const rightType = inferOperand(checking, right, scope, infer)
-  if (leftType === undefined || rightType === undefined) return errorType
+  if (leftType === undefined || rightType === undefined) return booleanType
   const comparesNumbers = operator.startsWith("<") || operator.startsWith(">")
   takeNumbers(checking, left, comparesNumbers ? numberType : rightType)
   takeNumbers(checking, right, comparesNumbers ? numberType : leftType)
-  if (!checkComparison(checking, node, leftType, rightType, scope)) return errorType
-  if (areConstant(node)) {
+  if (checkComparison(checking, node, leftType, rightType, scope) && areConstant(node)) {
     constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
   }
   return booleanType
-}
-
-/** `input.tier == high`: one of the texts that the left side may be, without its quotes. */
-function isBareText(
-  checking: CheckContext,
-  { right }: Syntax.BinaryNode,
-  left: Type | undefined,
-  { path, agent }: Scope,
-): boolean {
-  const word = wordOrString(right)
-  if (left === undefined || right.kind !== "chain" || word === undefined || agent?.variables.has(word) === true)
-    return false
-  const elements = elementType(left, checking.types) ?? left
-  if (![...stringsOf(elements, checking)].includes(word)) return false
-  checking.report("unknown-reference", path, right, `Unknown reference: ${word}`, `Did you mean "${word}"?`)
-  return true
 }
 
 /** False when an operand is wrong, which is reported. */
@@ -67,42 +48,19 @@ function checkComparison(
   rightType: Type,
   scope: Scope,
 ): boolean {
-  switch (node.operator) {
+  const { left, right, operator } = node
+  switch (operator) {
     case "==":
     case "!=":
       return checkEquality(checking, node, leftType, rightType, scope)
     case "contains":
       return checkContains(checking, node, leftType, rightType, scope)
-    default:
-      return mustBoth(checking, node, leftType, rightType, numberType, scope)
+    default: {
+      const needs = `\`${operator}\` compares numbers`
+      const leftFits = mustBe(checking, left, leftType, numberType, needs, "0", scope)
+      return mustBe(checking, right, rightType, numberType, needs, "0", scope) && leftFits
+    }
   }
-}
-
-/** Reports operands that are not of the type that the operator takes: both at once where both are wrong. */
-function mustBoth(
-  checking: CheckContext,
-  node: Syntax.BinaryNode,
-  leftType: Type | undefined,
-  rightType: Type | undefined,
-  wanted: Type,
-  scope: Scope,
-): boolean {
-  if (leftType === undefined || rightType === undefined) return false
-  const { left, right, operator } = node
-  const { types } = checking
-  const isBoolean = wanted.kind === "boolean"
-  const needs = `\`${operator}\` ${isBoolean ? "takes booleans" : "compares numbers"}`
-  const misfits = [leftType, rightType].filter((type) => !isAssignable(withoutNull(type, types), wanted, types))
-  const isDefault = operator === "||" && misfits[0] === leftType && nullable(leftType, types)
-  if (misfits.length === 2 || isDefault) {
-    const hint = isDefault ? `Write \`${checking.quote(left)} ?? ${checking.quote(right)}\`.` : undefined
-    const found = misfits.map((type) => showType(type)).join(" and ")
-    checking.report("type-mismatch", scope.path, node, `${needs}, found ${found}`, hint)
-    return false
-  }
-  const fallback = isBoolean ? "false" : "0"
-  const leftFits = mustBe(checking, left, leftType, wanted, needs, fallback, scope)
-  return mustBe(checking, right, rightType, wanted, needs, fallback, scope) && leftFits
 }
 
 function isComparison(node: Syntax.Expression): node is Syntax.BinaryNode {
@@ -123,7 +81,8 @@ export function inferNot(
   scope: Scope,
   infer: Infer,
 ): Type {
-  return inferBoolean(checking, node.operand, scope, infer, "!") ? booleanType : errorType
+  inferBoolean(checking, node.operand, scope, infer, "!")
+  return booleanType
 }
 
 /** The condition of a declaration. */
@@ -141,11 +100,11 @@ function inferBoolean(
   scope: Scope,
   infer: Infer,
   operator: string,
-): boolean {
+): void {
   const type = inferOperand(checking, node, scope, infer)
-  if (type === undefined) return false
+  if (type === undefined) return
   const needs = operator === "when" ? "A condition is a boolean" : `\`${operator}\` takes booleans`
-  return mustBe(checking, node, type, booleanType, needs, "false", scope)
+  mustBe(checking, node, type, booleanType, needs, "false", scope)
 }
 
 /** The type of an operand; undefined for what cannot be one, which is reported. */

@@ -44,7 +44,7 @@ function isDash(reader: TokenReader, token: Token): boolean {
   return token.kind === "-" || (token.kind === "number" && reader.text.charCodeAt(token.start) === 45)
 }
 
-function isDashOrWord(token: Token): boolean {
+export function isDashOrWord(token: Token): boolean {
   return token.kind === "name" || token.kind === "-" || token.kind === "number"
 }
 

@@ -13,6 +13,7 @@ export function numberNode(reader: TokenReader, token: Token): NumberNode {
   } else if (!Number.isFinite(value)) {
     reader.report(token, "This number is too large")
   }
-  const known = value !== undefined && Number.isFinite(value) ? value : 0
-  return { kind: "number", value: known, start: token.start, end: token.end }
+  // Of `30s` the number, so that the checker does not refuse it once more.
+  const known = value ?? Number.parseFloat(written)
+  return { kind: "number", value: Number.isFinite(known) ? known : 0, start: token.start, end: token.end }
 }

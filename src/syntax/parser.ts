@@ -11,7 +11,7 @@ import { lex } from "./lexer.ts"
 import { parseString } from "./string-parser.ts"
 import { TokenReader } from "./token-reader.ts"
 import type { Declaration, Name, Tree } from "./tree.ts"
-import { parseWordKey } from "./key-parser.ts"
+import { isDashOrWord, joinedName, parseWordKey } from "./key-parser.ts"
 import { parseSchemaBody, parseTypeFields } from "./type-parser.ts"
 import { parseExpression, parseProperties, parseValueFields } from "./value-parser.ts"
 
@@ -216,7 +216,8 @@ function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name
     reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
     return undefined
   }
-  const origin = parseWordKey(reader)
+  // A kind with dashes is unknown, which the checker reports.
+  const origin = kind === "provider" ? joinedName(reader, reader.take(), isDashOrWord) : parseWordKey(reader)
   if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return origin
   // `model x from provider.llm`: reported, and read as `from llm`.
   reader.take()
