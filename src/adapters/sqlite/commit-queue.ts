@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads"
 import { StoreFailure } from "../../ports/store.ts"
-import type { Operation, Outcome, ResultOf } from "./operations.ts"
+import type { Operation, Outcome, ResultOf } from "./writer.ts"
 import { packBatch, unpackOutcomes } from "./packed-batch.ts"
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./writer-thread.ts"
 

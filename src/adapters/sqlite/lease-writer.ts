@@ -1,5 +1,6 @@
+import type { ClaimedLease } from "../../ports/store.ts"
 import { isAlive } from "./holder.ts"
-import type { ClaimOperation, ReleaseOperation, RenewOperation, ResultOf } from "./operations.ts"
+import type { ClaimOperation, ReleaseOperation, RenewOperation } from "./operations.ts"
 import type { Sql } from "./sql.ts"
 
 /** No lease lasts longer: one that seems to was taken before the machine, and with it the monotonic clock, started again. */
@@ -15,7 +16,7 @@ export function claim(
   sql: Sql,
   { path, holder }: LeaseHolder,
   { owner, limit, now, lease_until }: ClaimOperation,
-): ResultOf<ClaimOperation> {
+): Omit<ClaimedLease, "owner">[] {
   if (limit <= 0) return []
   freeLeasesOfTheDead(sql, path, holder, now)
   const woken = sql.all(

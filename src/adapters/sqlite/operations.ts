@@ -1,7 +1,7 @@
 import type { CausedNotice, Notice, ReceiverLimit } from "../../ports/notices.ts"
 import type { UsageChange } from "../../log/usage-after.ts"
 
-// What the store asks of its writer thread. Everything that a run is made of is sealed by then: the thread never sees it.
+// What the store asks of its writer thread; `Writer.handlers` says what it answers. Everything that a run is made of is sealed by then: the thread never sees it.
 
 /** `blobs` apart from the rest, for they travel apart. */
 interface Blobs<T extends readonly (Uint8Array | null)[]> {
@@ -169,7 +169,7 @@ export interface SweepOperation extends Blobs<readonly []> {
   readonly tombstone_until: number
 }
 
-interface ProbeOperation extends Blobs<readonly []> {
+export interface ProbeOperation extends Blobs<readonly []> {
   readonly kind: "probe"
   /** How much to write beside the usual page; it is deleted by the next sweep. */
   readonly bytes: number
@@ -191,65 +191,6 @@ export interface RewrapOperation extends Blobs<readonly [before: Uint8Array, aft
   readonly event_id: number
 }
 
-interface ForgetCacheOperation extends Blobs<readonly []> {
+export interface ForgetCacheOperation extends Blobs<readonly []> {
   readonly kind: "forget cache"
 }
-
-interface Results {
-  create: CreateResult
-  append: AppendResult
-  answer: AnswerResult
-  /** The ids of their runs. */
-  expire: readonly string[]
-  claim: readonly {
-    readonly run_id: string
-    readonly fence: number
-    readonly given_back: boolean
-    readonly woken: boolean
-  }[]
-  /** Whether the lease still held. */
-  condemn: boolean
-  renew: boolean
-  release: null
-  cancel: "requested" | "woken" | "too late"
-  "cache put": null
-  "cache purge": number
-  /** Which were taken; the rest of them is read. */
-  "take notices": readonly { readonly run_id: string; readonly event_id: number }[]
-  "settle notice": null
-  /** How many runs, or rows, were deleted. */
-  "sweep runs": number
-  "sweep leftovers": number
-  "sweep ages": number
-  probe: null
-  /** Why not, as a sentence; null when it is done. */
-  keys: string | null
-  rewrap: null
-  /** How many entries were deleted. */
-  "forget cache": number
-}
-
-export type Operation =
-  | CreateOperation
-  | AppendOperation
-  | AnswerOperation
-  | ExpireOperation
-  | ClaimOperation
-  | CondemnOperation
-  | RenewOperation
-  | ReleaseOperation
-  | CancelOperation
-  | CachePutOperation
-  | CachePurgeOperation
-  | TakeNoticesOperation
-  | SettleNoticeOperation
-  | SweepOperation
-  | ProbeOperation
-  | KeysOperation
-  | RewrapOperation
-  | ForgetCacheOperation
-
-export type ResultOf<O extends Operation> = Results[O["kind"]]
-
-/** How one operation of a batch went. `failure` is the sentence for the operator. */
-export type Outcome = { readonly value: Results[Operation["kind"]] } | { readonly failure: string }

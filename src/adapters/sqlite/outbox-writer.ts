@@ -1,5 +1,5 @@
-import { DeliveryTurns, type CausedNotice, type Delivery, type DueNotice } from "../../ports/notices.ts"
-import type { ResultOf, SettleNoticeOperation, TakeNoticesOperation } from "./operations.ts"
+import { DeliveryTurns, type CausedNotice, type Delivery, type DueNotice, type Notice } from "../../ports/notices.ts"
+import type { SettleNoticeOperation, TakeNoticesOperation } from "./operations.ts"
 import type { Sql } from "./sql.ts"
 
 /** An undelivered notice is deleted this long after its run was. */
@@ -18,7 +18,7 @@ export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }:
   )
 }
 
-export function takeNotices(sql: Sql, operation: TakeNoticesOperation): ResultOf<TakeNoticesOperation> {
+export function takeNotices(sql: Sql, operation: TakeNoticesOperation): Pick<Notice, "run_id" | "event_id">[] {
   const { limit, now, due_at, receivers } = operation
   const due = deliveriesDue(sql).flatMap(({ receiver, caller }) => {
     const rows = sql.all(

@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, describe, test } from "node:test"
 import { openForWriting } from "./open-database.ts"
-import type { AppendOperation, CreateOperation, Operation, Outcome } from "./operations.ts"
+import type { AppendOperation, CreateOperation } from "./operations.ts"
 import { packBatch, packOutcomes, unpackBatch, unpackOutcomes } from "./packed-batch.ts"
-import { Writer } from "./writer.ts"
+import { Writer, type Operation, type Outcome } from "./writer.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-writer-"))
 after(() => rmSync(scratch, { recursive: true }))

@@ -6,19 +6,26 @@ import { firstFence } from "../../ports/store.ts"
 import { countHolders } from "./holder.ts"
 import { claim, release, renew } from "./lease-writer.ts"
 import type {
+  AnswerOperation,
   AppendOperation,
   AppendResult,
-  CancelOperation,
   CachePurgeOperation,
   CachePutOperation,
+  CancelOperation,
+  ClaimOperation,
   CondemnOperation,
   CreateOperation,
   CreateResult,
+  ExpireOperation,
+  ForgetCacheOperation,
   KeysOperation,
-  Operation,
-  Outcome,
-  ResultOf,
+  ProbeOperation,
+  ReleaseOperation,
+  RenewOperation,
+  RewrapOperation,
+  SettleNoticeOperation,
   SweepOperation,
+  TakeNoticesOperation,
 } from "./operations.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
 import { QuestionWriter } from "./question-writer.ts"
@@ -52,6 +59,16 @@ interface RunEnd {
   readonly bytes: number | null
 }
 
+type Handlers = Writer["handlers"]
+
+/** What the writer can be asked for. */
+export type Operation = NonNullable<Parameters<Handlers[keyof Handlers]>[0]> | ForgetCacheOperation
+
+export type ResultOf<O extends Operation> = ReturnType<Handlers[O["kind"]]>
+
+/** How one operation of a batch went. `failure` is the sentence for the operator. */
+export type Outcome = { readonly value: ResultOf<Operation> } | { readonly failure: string }
+
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
   readonly #database: DatabaseSync
@@ -69,6 +86,36 @@ export class Writer {
     run: (sql, ...values) => this.#run(sql, ...values),
     get: (sql, ...values) => this.#get(sql, ...values),
     all: (sql, ...values) => this.#all(sql, ...values),
+  }
+
+  /** By kind of operation. What the store may send, and what it gets, follows from their types. */
+  readonly handlers = {
+    create: (operation: CreateOperation) => this.#create(operation),
+    append: (operation: AppendOperation) => this.#append(operation),
+    answer: (operation: AnswerOperation) => this.#questions.answer(operation),
+    /** The ids of their runs. */
+    expire: (operation: ExpireOperation) => this.#questions.expire(operation),
+    claim: (operation: ClaimOperation) => claim(this.#sql, { path: this.#path, holder: this.#holder }, operation),
+    /** Whether the lease still held. */
+    condemn: (operation: CondemnOperation) => this.#condemn(operation),
+    renew: (operation: RenewOperation) => renew(this.#sql, operation),
+    release: (operation: ReleaseOperation) => release(this.#sql, operation),
+    cancel: (operation: CancelOperation) => this.#cancel(operation),
+    "cache put": (operation: CachePutOperation) => this.#cachePut(operation),
+    "cache purge": (operation: CachePurgeOperation) => this.#cachePurge(operation),
+    /** Which were taken; the rest of them is read. */
+    "take notices": (operation: TakeNoticesOperation) => takeNotices(this.#sql, operation),
+    "settle notice": (operation: SettleNoticeOperation) => settleNotice(this.#sql, operation),
+    /** How many runs, or rows, were deleted. */
+    "sweep runs": (operation: SweepOperation) => this.#sweepRuns(operation),
+    "sweep leftovers": () => sweepLeftovers(this.#sql, this.#database),
+    "sweep ages": (operation: SweepOperation) => sweepAges(this.#sql, operation),
+    probe: ({ bytes }: ProbeOperation) => this.#probe(bytes),
+    /** Why not, as a sentence; null when it is done. */
+    keys: (operation: KeysOperation) => this.#keys(operation),
+    rewrap: (operation: RewrapOperation) => rewrap(this.#sql, operation),
+    /** How many entries were deleted. */
+    "forget cache": () => this.#forgetCache(),
   }
 
   constructor(database: DatabaseSync, path: string, holder: string) {
@@ -134,48 +181,8 @@ export class Writer {
   }
 
   #apply(operation: Operation): ResultOf<Operation> {
-    switch (operation.kind) {
-      case "create":
-        return this.#create(operation)
-      case "append":
-        return this.#append(operation)
-      case "answer":
-        return this.#questions.answer(operation)
-      case "expire":
-        return this.#questions.expire(operation)
-      case "claim":
-        return claim(this.#sql, { path: this.#path, holder: this.#holder }, operation)
-      case "condemn":
-        return this.#condemn(operation)
-      case "renew":
-        return renew(this.#sql, operation)
-      case "release":
-        return release(this.#sql, operation)
-      case "cancel":
-        return this.#cancel(operation)
-      case "cache put":
-        return this.#cachePut(operation)
-      case "cache purge":
-        return this.#cachePurge(operation)
-      case "take notices":
-        return takeNotices(this.#sql, operation)
-      case "settle notice":
-        return settleNotice(this.#sql, operation)
-      case "sweep runs":
-        return this.#sweepRuns(operation)
-      case "sweep leftovers":
-        return sweepLeftovers(this.#sql, this.#database)
-      case "sweep ages":
-        return sweepAges(this.#sql, operation)
-      case "probe":
-        return this.#probe(operation.bytes)
-      case "keys":
-        return this.#keys(operation)
-      case "rewrap":
-        return rewrap(this.#sql, operation)
-      case "forget cache":
-        return this.#forgetCache()
-    }
+    const handle = this.handlers[operation.kind] as (operation: Operation) => ResultOf<Operation>
+    return handle(operation)
   }
 
   #create(operation: CreateOperation): CreateResult {
@@ -340,7 +347,7 @@ export class Writer {
     this.#run("DELETE FROM secrets WHERE run = ?", run)
   }
 
-  #cancel({ run_id, now }: CancelOperation): ResultOf<CancelOperation> {
+  #cancel({ run_id, now }: CancelOperation): "requested" | "woken" | "too late" {
     const { changes } = this.#run(
       "UPDATE runs SET cancel_requested = 1 WHERE run_id = ? AND finished_at IS NULL",
       run_id,
