@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os"
 import { checks } from "./checks.ts"
 import { runCheck } from "./run-check.ts"
 
-// Runs all checks side by side, or those of the parts that are named: types, lint, format, layers, docs.
+// Runs all checks side by side, or those of the parts that are named: types, lint, format, layers, docs, prose.
 
 const parts = process.argv.slice(2)
 const unknown = parts.filter((part) => !checks.some((check) => check.part === part))

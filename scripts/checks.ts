@@ -29,4 +29,5 @@ export const checks: readonly Check[] = [
   { part: "format", name: "format", command: bin("oxfmt"), args: ["--check"] },
   { part: "layers", name: "layers", command: process.execPath, args: [join(root, "scripts", "check-layers.ts")] },
   { part: "docs", name: "docs", command: process.execPath, args: [join(root, "scripts", "docs.ts"), "--check"] },
+  { part: "prose", name: "prose", command: process.execPath, args: [join(root, "scripts", "check-prose.ts")] },
 ]

@@ -26,7 +26,7 @@ export function offsetsAfter(edits: readonly Edit[]): (offset: number) => number
   const moved = [0]
   for (const { span, text } of sorted) moved.push((moved.at(-1) ?? 0) + text.length - (span.end - span.start))
   return (offset) => {
-    // What is inserted at the offset itself comes after it.
+    // An insertion at the offset itself comes after it.
     const isBefore = ({ span }: Edit): boolean => span.end <= offset && (span.start < offset || span.end > span.start)
     let [low, high] = [0, sorted.length]
     while (low < high) {

@@ -232,9 +232,12 @@ export class Runs {
     }
     switch (this.#memory.whyFull(share, bytes)) {
       case "all":
-        return refusal("overloaded", "The runs under way take all the memory that they may")
+        return refusal("overloaded", "Running workflows use all of the memory that is allowed: try again later")
       case "caller":
-        return refusal("rate_limited", "Your runs under way take your share of the memory: wait until some have ended")
+        return refusal(
+          "rate_limited",
+          "Your running workflows use your share of the memory: wait until some have ended",
+        )
       case null:
         return null
     }

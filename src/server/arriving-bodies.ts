@@ -44,6 +44,6 @@ export class ArrivingBodies {
           "rate_limited",
           "Your requests that are being received take your share of the memory: send fewer at a time",
         )
-      : refuse("overloaded", "The requests that are being received take all the memory that they may")
+      : refuse("overloaded", "Incoming requests use all of the memory that is allowed: try again later")
   }
 }

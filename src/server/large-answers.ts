@@ -57,7 +57,7 @@ export class LargeAnswers {
           "Your answers that have not been read take your share of the memory: read them, or ask for fewer at a time. The result of a run stays in its record",
         )
       case "all":
-        return refuse("overloaded", "The answers that have not been read take all the memory that they may")
+        return refuse("overloaded", "Unread answers use all of the memory that is allowed: try again later")
       case null:
         return null
     }
