@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { isArithmetic } from "../syntax/arithmetic.ts"
 import { booleanType, errorType, numberType, stringType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { membersOf } from "../types/members-of.ts"
@@ -11,6 +12,7 @@ import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { firstOf, mostListed, nearAnd } from "./known-list.ts"
 import { isAsset } from "./misplaced-asset.ts"
+import { outcomesOf } from "./outcomes-of.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
@@ -19,22 +21,23 @@ import type { Infer, Scope } from "./scope.ts"
 export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, scope: Scope, infer: Infer): Type {
   const { left, right, operator } = node
   if (operator === "&&" || operator === "||") {
-    inferBoolean(checking, left, scope, infer, operator)
+    const leftType = inferOperand(checking, left, scope, infer)
     const guarded = narrowed(scope, pathsPresent(left, operator === "&&"))
-    inferBoolean(checking, right, guarded, infer, operator)
-    return booleanType
+    const rightType = inferOperand(checking, right, guarded, infer)
+    return mustBoth(checking, node, leftType, rightType, booleanType, scope) ? booleanType : errorType
   }
   if (isComparison(left)) {
     inferChain(checking, node, scope, infer)
-    return booleanType
+    return errorType
   }
   const leftType = inferOperand(checking, left, scope, infer)
   const rightType = inferOperand(checking, right, scope, infer)
-  if (leftType === undefined || rightType === undefined) return booleanType
+  if (leftType.kind === "error" || rightType.kind === "error") return errorType
   const comparesNumbers = operator.startsWith("<") || operator.startsWith(">")
   takeNumbers(checking, left, comparesNumbers ? numberType : rightType)
   takeNumbers(checking, right, comparesNumbers ? numberType : leftType)
-  if (checkComparison(checking, node, leftType, rightType, scope) && areConstant(node)) {
+  if (!checkComparison(checking, node, leftType, rightType, scope)) return errorType
+  if (areConstant(node)) {
     constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
   }
   return booleanType
@@ -48,23 +51,44 @@ function checkComparison(
   rightType: Type,
   scope: Scope,
 ): boolean {
-  const { left, right, operator } = node
-  switch (operator) {
+  switch (node.operator) {
     case "==":
     case "!=":
       return checkEquality(checking, node, leftType, rightType, scope)
     case "contains":
       return checkContains(checking, node, leftType, rightType, scope)
-    default: {
-      const needs = `\`${operator}\` compares numbers`
-      const leftFits = mustBe(checking, left, leftType, numberType, needs, "0", scope)
-      return mustBe(checking, right, rightType, numberType, needs, "0", scope) && leftFits
-    }
+    default:
+      return mustBoth(checking, node, leftType, rightType, numberType, scope)
   }
 }
 
+/** Reports operands that are not of the type that the operator takes: both at once where both are wrong. */
+export function mustBoth(
+  checking: CheckContext,
+  node: Syntax.BinaryNode,
+  leftType: Type,
+  rightType: Type,
+  wanted: Type,
+  scope: Scope,
+  instead?: string,
+): boolean {
+  const { left, right, operator } = node
+  const { types } = checking
+  const isBoolean = wanted.kind === "boolean"
+  const needs = `\`${operator}\` ${isBoolean ? "takes booleans" : isArithmetic(operator) ? "takes numbers" : "compares numbers"}`
+  const misfits = [leftType, rightType].filter((type) => !isAssignable(withoutNull(type, types), wanted, types))
+  if (misfits.length === 2) {
+    const found = misfits.map((type) => showType(type)).join(" and ")
+    checking.report("type-mismatch", scope.path, node, `${needs}, found ${found}`, instead)
+    return false
+  }
+  const fallback = isBoolean ? "false" : "0"
+  const leftFits = mustBe(checking, left, leftType, wanted, needs, fallback, scope, instead)
+  return mustBe(checking, right, rightType, wanted, needs, fallback, scope, instead) && leftFits
+}
+
 function isComparison(node: Syntax.Expression): node is Syntax.BinaryNode {
-  return node.kind === "binary" && node.operator !== "&&" && node.operator !== "||"
+  return node.kind === "binary" && node.operator !== "&&" && node.operator !== "||" && !isArithmetic(node.operator)
 }
 
 /** `a < b < c` is a syntax error: the operands are checked, the comparisons are not. */
@@ -81,8 +105,7 @@ export function inferNot(
   scope: Scope,
   infer: Infer,
 ): Type {
-  inferBoolean(checking, node.operand, scope, infer, "!")
-  return booleanType
+  return inferBoolean(checking, node.operand, scope, infer, "!") ? booleanType : errorType
 }
 
 /** The condition of a declaration. */
@@ -100,25 +123,31 @@ function inferBoolean(
   scope: Scope,
   infer: Infer,
   operator: string,
-): void {
+): boolean {
   const type = inferOperand(checking, node, scope, infer)
-  if (type === undefined) return
+  if (type.kind === "error") return false
   const needs = operator === "when" ? "A condition is a boolean" : `\`${operator}\` takes booleans`
-  mustBe(checking, node, type, booleanType, needs, "false", scope)
+  return mustBe(checking, node, type, booleanType, needs, "false", scope)
 }
 
-/** The type of an operand; undefined for what cannot be one, which is reported. */
-function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type | undefined {
+/** The type of an operand; an asset cannot be one, which is reported. */
+export function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type {
   // An asset is not allowed either, but the check of its type reports it, once.
   const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
+  if (isSecret(checking, node)) return errorType
   if (!isAsset(checking, type)) return type
   const hint = "Decide by something else, such as the text that it is made from."
   checking.report("type-mismatch", scope.path, node, "An asset cannot be compared", hint)
-  return undefined
+  return errorType
+}
+
+/** A secret cannot be an operand, which is reported where it is read. */
+function isSecret(checking: CheckContext, node: Syntax.Expression): boolean {
+  return outcomesOf(node).some((one) => one.kind === "chain" && checking.roots.get(one)?.kind === "secrets")
 }
 
 /** Reports an operand that is not of the type that its operator takes, or may be null. True when it is right. */
-function mustBe(
+export function mustBe(
   checking: CheckContext,
   node: Syntax.Expression,
   type: Type,
@@ -126,11 +155,12 @@ function mustBe(
   needs: string,
   fallback: string,
   scope: Scope,
+  instead?: string,
 ): boolean {
   const { types } = checking
   const plain = withoutNull(type, types)
   if (!isAssignable(plain, wanted, types)) {
-    const hint = wanted.kind === "boolean" ? testFor(checking, node, type) : undefined
+    const hint = instead ?? (wanted.kind === "boolean" ? testFor(checking, node, type) : undefined)
     checking.report("type-mismatch", scope.path, node, `${needs}, found ${showType(type)}`, hint)
     return false
   }

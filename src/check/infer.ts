@@ -1,3 +1,4 @@
+import { isArithmetic } from "../syntax/arithmetic.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inAlternative, inText, inValue } from "./allowance.ts"
@@ -5,6 +6,7 @@ import type { CheckContext } from "./check-context.ts"
 import { inferAsset } from "./infer-asset.ts"
 import { inferInvoke } from "./infer-invoke.ts"
 import { inferMatch } from "./infer-match.ts"
+import { inferArithmetic, inferNegation } from "./infer-arithmetic.ts"
 import { inferBinary, inferNot } from "./infer-operators.ts"
 import { inferSteps } from "./infer-steps.ts"
 import { readableNull } from "./infer-text.ts"
@@ -48,9 +50,14 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
     case "default":
       return inferDefault(checking, expression, scope)
     case "binary":
+      if (isArithmetic(expression.operator)) {
+        return inferArithmetic(checking, expression, expression.operator, scope, infer)
+      }
       return inferBinary(checking, expression, scope, infer)
     case "not":
       return inferNot(checking, expression, scope, infer)
+    case "negate":
+      return inferNegation(checking, expression, scope, infer)
     case "match":
       return inferMatch(checking, expression, scope, infer)
     case "call":

@@ -263,6 +263,7 @@ export class NameWalk {
         break
       }
       case "not":
+      case "negate":
         this.expression(node.operand, { ...inOperand(setting), expects: "value" })
         break
       case "match":

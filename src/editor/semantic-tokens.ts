@@ -104,6 +104,10 @@ function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void
     case ">":
     case ">=":
     case "!":
+    case "+":
+    case "-":
+    case "/":
+    case "%":
       add(found, "operator", start, end)
       break
     default:

@@ -50,8 +50,10 @@ export function children(expression: Expression): readonly Expression[] {
       return [expression.base]
     case "default":
     case "binary":
+    case "arithmetic":
       return [expression.left, expression.right]
     case "not":
+    case "negate":
       return [expression.value]
     case "match":
       return [expression.value, ...expression.branches.map((branch) => branch.value)]

@@ -15,6 +15,8 @@ export type Expression =
   | { readonly op: "default"; readonly left: Expression; readonly right: Expression }
   | BinaryExpression
   | { readonly op: "not"; readonly value: Expression; readonly text: string }
+  | ArithmeticExpression
+  | { readonly op: "negate"; readonly value: Expression; readonly text: string }
   | MatchExpression
   | CallExpression
   | ReadExpression
@@ -66,6 +68,16 @@ export interface BinaryExpression {
   readonly operator: "||" | "&&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains"
   readonly left: Expression
   readonly right: Expression
+  readonly text: string
+}
+
+export interface ArithmeticExpression {
+  readonly op: "arithmetic"
+  readonly operator: "+" | "-" | "*" | "/" | "%"
+  readonly left: Expression
+  readonly right: Expression
+  /** The result is of type `integer`, and must be an exact one. */
+  readonly integer: boolean
   readonly text: string
 }
 

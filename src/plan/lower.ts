@@ -2,6 +2,7 @@ import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
 import { assetKindsIn } from "../check/asset-kind.ts"
 import type { Program } from "../check/program.ts"
+import { isArithmetic } from "../syntax/arithmetic.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import { isWordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -50,10 +51,16 @@ export class Lowering {
       case "binary": {
         const left = this.expression(node.left, place)
         const right = this.expression(node.right, place)
-        return { op: "binary", operator: node.operator, left, right, text: this.#text(node) }
+        const { operator } = node
+        const text = this.#text(node)
+        if (!isArithmetic(operator)) return { op: "binary", operator, left, right, text }
+        const integer = this.#program.expressionTypes.get(node)?.kind === "integer"
+        return { op: "arithmetic", operator, left, right, integer, text }
       }
       case "not":
         return { op: "not", value: this.expression(node.operand, place), text: this.#text(node) }
+      case "negate":
+        return { op: "negate", value: this.expression(node.operand, place), text: this.#text(node) }
       case "match":
         return this.#match(node, place)
       case "call":

@@ -4,9 +4,11 @@ import type { Scope } from "./evaluate.ts"
 import {
   ArrayBuilder,
   chosenBranch,
+  computed,
   evaluate,
   followChain,
   negated,
+  negative,
   ObjectBuilder,
   operated,
   shortcut,
@@ -115,6 +117,13 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
     }
     case "not":
       return negated(expression, await evaluateEffects(expression.value, scope, effects), scope)
+    case "arithmetic": {
+      const { left, right } = expression
+      const [one, other] = await Promise.all([begin(left, scope, effects), begin(right, scope, effects)])
+      return computed(expression, one, other, scope)
+    }
+    case "negate":
+      return negative(expression, await evaluateEffects(expression.value, scope, effects), scope)
     case "match": {
       const matched = await evaluateEffects(expression.value, scope, effects)
       return evaluateEffects(chosenBranch(expression, matched, scope), { ...scope, matched }, effects)

@@ -1,12 +1,20 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AssetExpression, BinaryExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
+import type {
+  ArithmeticExpression,
+  AssetExpression,
+  BinaryExpression,
+  Expression,
+  MatchExpression,
+  Root,
+  Step,
+} from "../plan/expression.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { asset, assetLabel, assetList, assetUrl, guessedKind, isAsset, isAssetList } from "./agent/asset.ts"
 import type { Asset, AssetOptions } from "./agent/asset.ts"
 import { assetParts } from "../plan/expression-traits.ts"
 import { failure } from "../ports/run-failure.ts"
-import { decidedByLeft, operate } from "./operate.ts"
+import { compute, decidedByLeft, operate } from "./operate.ts"
 import type { WrongOperand } from "./operate.ts"
 import type { RunFailure } from "../ports/run-failure.ts"
 
@@ -73,6 +81,10 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
     }
     case "not":
       return negated(expression, valueOf(expression.value, scope), scope)
+    case "arithmetic":
+      return computed(expression, valueOf(expression.left, scope), valueOf(expression.right, scope), scope)
+    case "negate":
+      return negative(expression, valueOf(expression.value, scope), scope)
     case "match": {
       const matched = valueOf(expression.value, scope)
       return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })
@@ -338,6 +350,18 @@ export function negated(expression: { readonly text: string }, value: JsonValue,
 function resultOf(expression: { readonly text: string }, result: boolean | WrongOperand, scope: Scope): boolean {
   if (typeof result === "boolean") return result
   throw lacking(expression, result.need, result.found, scope)
+}
+
+export function computed(expression: ArithmeticExpression, left: JsonValue, right: JsonValue, scope: Scope): number {
+  const result = compute(expression.operator, left, right, expression.integer)
+  if (typeof result === "number") return result
+  if (typeof result === "string") throw problem(expression.text, result, scope)
+  throw lacking(expression, result.need, result.found, scope)
+}
+
+export function negative(expression: { readonly text: string }, value: JsonValue, scope: Scope): number {
+  if (typeof value === "number") return value === 0 ? 0 : -value
+  throw lacking(expression, "- takes a number", value, scope)
 }
 
 /** One asset, or one for each string of an array. `parts` are the values of `assetParts`. */

@@ -1,7 +1,7 @@
 import { containsText } from "../base/contains-text.ts"
 import { elementWork, jsonEqual } from "../base/json-equal.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import type { BinaryExpression } from "../plan/expression.ts"
+import type { ArithmeticExpression, BinaryExpression } from "../plan/expression.ts"
 
 /** An operand that its operator does not take: only an untyped value can be one. */
 export interface WrongOperand {
@@ -41,6 +41,44 @@ export function operate(
       if (typeof right !== "number") return { need: `${operator} compares numbers`, found: right }
       return isInOrder(operator, left, right)
   }
+}
+
+/** The result of arithmetic, or in words what is wrong with it. */
+export function compute(
+  operator: ArithmeticExpression["operator"],
+  left: JsonValue,
+  right: JsonValue,
+  integer: boolean,
+): number | string | WrongOperand {
+  if (typeof left !== "number") return { need: `${operator} takes numbers`, found: left }
+  if (typeof right !== "number") return { need: `${operator} takes numbers`, found: right }
+  if (right === 0 && (operator === "/" || operator === "%")) return "division by zero"
+  return exact(calculated(operator, left, right), integer)
+}
+
+function calculated(operator: ArithmeticExpression["operator"], left: number, right: number): number {
+  switch (operator) {
+    case "+":
+      return left + right
+    case "-":
+      return left - right
+    case "*":
+      return left * right
+    case "/":
+      return left / right
+    case "%":
+      return left % right
+  }
+}
+
+/** A number that a value may be, or in words why it cannot be. */
+export function exact(result: number, integer: boolean): number | string {
+  if (!Number.isFinite(result)) return "the result is too large for a number"
+  if (integer && !Number.isSafeInteger(result)) {
+    return `the result is not an exact integer: they go from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
+  }
+  // Never -0.
+  return result === 0 ? 0 : result
 }
 
 function contains(holder: JsonValue, wanted: JsonValue, spend: (work: number) => void): boolean | WrongOperand {

@@ -82,6 +82,7 @@ export const codes = {
     "An expression of this form is not allowed here.",
     "Move it to a `dynamic` value and refer to that.",
   ),
+  "division-by-zero": error("A number is divided by a written zero.", "Divide by another number."),
   "invalid-value": error("A value is out of its range.", "Give a value that the message allows."),
   "invalid-header": error(
     "A header frames the message, or its name or value is not one.",

@@ -19,7 +19,7 @@ const foreignString =
 const nonText = /[\0\p{Cs}]*/uy
 
 /** What no token begins with, but for foreign quotes: those may begin a string. */
-const bad = /(?:[!$%&+<=>@\\^~\x7f]|\?(?![.?])|[^\0-\x7f\u201C-\u201E\p{Cs}])*/uy
+const bad = /(?:[!$&<=>@\\^~\x7f]|\?(?![.?])|[^\0-\x7f\u201C-\u201E\p{Cs}])*/uy
 
 /** Explains a `bad` token by its text; undefined where the lexer has reported it already. */
 export function explainBad(written: string): { message: string; hint?: string } | undefined {
@@ -66,15 +66,12 @@ function hintFor(written: string): string | undefined {
       return "A type that may be null is `maybe …`; a value that may be null is read with `?.` and `??`."
     case "<":
       return "An array type is written `[string]`."
-    case "+":
-      return 'Texts are joined by interpolation: `"{{ a }}{{ b }}"`.'
     case "&":
       return "Both of two conditions is written `&&`."
     case "!":
       return "A comparison is written `!=`."
-    case "%":
     case "^":
-      return "There is no arithmetic."
+      return "There is no sign for powers: multiply."
     case "@":
       return "A description is written above: `/// text`."
     case "$":

@@ -1,20 +1,20 @@
 import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Chain, ChainStep, Expression, Name } from "./tree.ts"
-import { parseSegment, parseWordKey } from "./key-parser.ts"
+import { parseOperandName, parseSegment, parseWordKey } from "./key-parser.ts"
 import { closeBracket, endsBracket } from "./close-bracket.ts"
 import { numberNode } from "./number-parser.ts"
 import { sourceNesting } from "../base/limits.ts"
 
 /** A name and its steps, where nothing else may stand. */
-export function parseReference(reader: TokenReader): Chain {
+export function parseReference(reader: TokenReader, isOperand = false): Chain {
   if (!reader.is("name")) {
     reader.expected("a reference")
     const nothing = missing(reader)
     return { kind: "chain", base: nothing, steps: [], start: nothing.start, end: nothing.end }
   }
-  const base = parseWordKey(reader)
-  const steps = parseSteps(reader)
+  const base = isOperand ? parseOperandName(reader) : parseWordKey(reader)
+  const steps = parseSteps(reader, isOperand)
   return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
@@ -28,10 +28,10 @@ export function missing(reader: TokenReader): Expression {
 }
 
 /** Step = "." key | "?." key | ("." | "?.") ("*" | "**" | "***") "." key | "?."? "[" number "]" | "#" key */
-export function parseSteps(reader: TokenReader): readonly ChainStep[] {
+export function parseSteps(reader: TokenReader, isOperand = false): readonly ChainStep[] {
   const steps: ChainStep[] = []
   let tooMany: ChainStep | undefined
-  for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
+  for (let step = parseStep(reader, isOperand); step !== undefined; step = parseStep(reader, isOperand)) {
     if (steps.length < sourceNesting) steps.push(step)
     else tooMany ??= step
   }
@@ -45,7 +45,7 @@ export function startsStep({ kind }: Token): boolean {
   return kind === "." || kind === "?." || kind === "[" || kind === "#"
 }
 
-function parseStep(reader: TokenReader): ChainStep | undefined {
+function parseStep(reader: TokenReader, isOperand: boolean): ChainStep | undefined {
   const first = reader.token
   const { start } = first
   switch (first.kind) {
@@ -54,9 +54,9 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
       reader.take()
       const optional = first.kind === "?."
       if (optional && reader.is("[")) return parseIndex(reader, first, true)
-      if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional)
+      if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional, isOperand)
       const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
-      const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint)
+      const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint, isOperand)
       if (name !== undefined && isCalled(reader)) refuseCall(reader, name)
       return name && { kind: "field", name, optional, start, end: name.end }
     }
@@ -64,7 +64,7 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
       return parseIndex(reader, first, false)
     case "#": {
       reader.take()
-      const name = parseSegment(reader, "the name of a case after `#`")
+      const name = parseSegment(reader, "the name of a case after `#`", undefined, isOperand)
       return name && { kind: "case", name, optional: false, start, end: name.end }
     }
     default:
@@ -95,13 +95,13 @@ const pluckedName: Partial<Record<TokenKind, string>> = {
   "***": "a field name after `.***.`",
 }
 
-function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {
+function parsePluck(reader: TokenReader, first: Token, optional: boolean, isOperand: boolean): ChainStep | undefined {
   const stars = reader.take()
   if (reader.accept(".") === undefined) {
     reader.expected(`\`.\` and a field name after \`.${stars.kind}\``)
     return undefined
   }
-  const name = parseSegment(reader, pluckedName[stars.kind] ?? "a field name")
+  const name = parseSegment(reader, pluckedName[stars.kind] ?? "a field name", undefined, isOperand)
   if (name === undefined) return undefined
   const count = stars.kind === "*" ? 1 : stars.kind === "**" ? 2 : 3
   return { kind: "pluck", stars: count, name, optional, start: first.start, end: name.end }

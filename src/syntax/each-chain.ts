@@ -35,6 +35,7 @@ function walk(expression: Expression, visit: (chain: Chain) => void, observe: (s
       inner(expression.right)
       break
     case "not":
+    case "negate":
       inner(expression.operand)
       break
     case "match":

@@ -100,6 +100,7 @@ function startsValue(token: Token): boolean {
     case "[":
     case "(":
     case "!":
+    case "-":
       return true
     default:
       return false

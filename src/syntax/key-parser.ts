@@ -26,6 +26,40 @@ export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): 
   return isForeign || isDash(reader, token) ? refuseName(reader, first, isForeign, hint) : reader.identifier(first)
 }
 
+/** The same in an expression, where `a-1` and `a-input.b` are differences. */
+export function parseOperandName(reader: TokenReader, hint?: string): Name {
+  const dash = reader.peek()
+  if (dash.kind !== "-" || dash.start !== reader.token.end || !isDifference(reader)) return parseWordKey(reader, hint)
+  return reader.identifier(reader.take())
+}
+
+/** Whether what follows a name and a `-` that touches it is another value, and not the rest of a name such as `first-name`. */
+function isDifference(reader: TokenReader): boolean {
+  const next = reader.peek(2)
+  if (next.start !== reader.peek().end) return true
+  const { start } = reader.token
+  const joined = /^\w+(?:-\w+)+/.exec(reader.text.slice(start, start + 200))?.[0]
+  if (joined !== undefined && reader.wasReported(joined)) return false
+  if (next.kind !== "name") return true
+  const after = reader.peek(3)
+  const word = reader.textOf(next)
+  if ((after.kind === "(" && after.start === next.end) || roots.has(word)) return true
+  return reader.isVariable(word)
+}
+
+/** What a value may begin with besides a variable of a loop. */
+const roots: ReadonlySet<string> = new Set([
+  "input",
+  "secrets",
+  "agent",
+  "ask",
+  "dynamic",
+  "run",
+  "true",
+  "false",
+  "null",
+])
+
 /** `first-name`, `größe`: a function of its own, so that reading a plain name makes no closure. */
 function refuseName(reader: TokenReader, first: Token, isForeign: boolean, hint: string): Name {
   const name = joinedName(reader, first, (token) => isDashOrWord(token) || isForeignLetters(reader, token))
@@ -56,11 +90,14 @@ export function joinedName(reader: TokenReader, first: Token, joins: (token: Tok
 }
 
 /** Segment = identifier | string, after a `.` or `#`; reports when there is none. */
-export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
+export function parseSegment(reader: TokenReader, what: string, hint?: string, isOperand = false): Name | undefined {
   const { token } = reader
   // `a: input.` and on the next line `b: 1`: the `b` is not a segment.
   const isNextField = token.afterBreak && ((reader.isCareful && reader.inShortBranch) || isFieldOrDeclaration(reader))
-  if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
+  if (!isNextField && token.kind === "name") {
+    const parse = isOperand ? parseOperandName : parseWordKey
+    return parse(reader, "Write it with `_`, or in quotes.")
+  }
   if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
   reader.expected(what, hint)
   return undefined

@@ -36,7 +36,24 @@ const BAR = 124
 const CLOSE_BRACE = 125
 const BOM = 0xfeff
 
-const punctuation: readonly TokenKind[] = ["#", "(", ")", ",", "-", ".", "/", ":", ";", "[", "]", "{", "|", "}"]
+const punctuation: readonly TokenKind[] = [
+  "#",
+  "%",
+  "(",
+  ")",
+  "+",
+  ",",
+  "-",
+  ".",
+  "/",
+  ":",
+  ";",
+  "[",
+  "]",
+  "{",
+  "|",
+  "}",
+]
 
 /** The kind of token that an ASCII character is by itself. */
 const singles: readonly (TokenKind | undefined)[] = Array.from({ length: 128 }, (_, unit) =>
@@ -54,7 +71,7 @@ const BLANK = 5
 const OTHER = 6
 
 /** The characters of each class, in the order of their numbers. */
-const characters = [/[A-Za-z_]/, /[0-9]/, /[\r\n]/, /[#(),.:;[\]]/, /[{}]/, /[ \t]/, /[^]/]
+const characters = [/[A-Za-z_]/, /[0-9]/, /[\r\n]/, /[#%()+,.:;[\]]/, /[{}]/, /[ \t]/, /[^]/]
 
 /** What ASCII characters begin. */
 const classes = Uint8Array.from({ length: 128 }, (_, unit) =>
@@ -160,7 +177,9 @@ class Lexer extends StringLexer {
         if (text.charCodeAt(start + 1) === STAR) return this.#blockComment()
         break
       case MINUS:
-        if (isDigit(text.charCodeAt(start + 1))) return this.push("number", start, endOfNumber(text, start))
+        if (isDigit(text.charCodeAt(start + 1)) && !this.#followsValue()) {
+          return this.push("number", start, endOfNumber(text, start))
+        }
         break
       case QUESTION:
         if (text.charCodeAt(start + 1) === DOT) return this.push("?.", start, start + 2)
@@ -187,6 +206,22 @@ class Lexer extends StringLexer {
     if (kind !== undefined) this.push(kind, start, start + 1)
     else if (isDigit(unit)) this.push("number", start, endOfNumber(text, start))
     else this.push("bad", start, endOfBad(text, start))
+  }
+
+  /** Whether what is next follows a value (or a word, which may be one): then a minus is an operator. */
+  #followsValue(): boolean {
+    switch (this.tokens[this.count - 1]?.kind) {
+      case "name":
+      case "number":
+      case "string":
+      case "tail":
+      case ")":
+      case "]":
+      case "}":
+        return true
+      default:
+        return false
+    }
   }
 
   #lineBreak(): void {

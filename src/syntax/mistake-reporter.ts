@@ -34,6 +34,10 @@ export class MistakeReporter extends TokenCursor {
   }
 
   /** Whether this name has been asked about before: a wrong name is reported where it first stands. */
+  wasReported(name: string): boolean {
+    return this.#reported?.has(name) === true
+  }
+
   isReported(name: string): boolean {
     if (this.#reported?.has(name) === true) return true
     this.#reported = (this.#reported ?? new Set()).add(name)

@@ -15,5 +15,11 @@ export function numberNode(reader: TokenReader, token: Token): NumberNode {
   }
   // Of `30s` the number, so that the checker does not refuse it once more.
   const known = value ?? Number.parseFloat(written)
-  return { kind: "number", value: Number.isFinite(known) ? known : 0, start: token.start, end: token.end }
+  // Never -0.
+  return {
+    kind: "number",
+    value: known !== 0 && Number.isFinite(known) ? known : 0,
+    start: token.start,
+    end: token.end,
+  }
 }

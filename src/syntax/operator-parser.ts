@@ -7,8 +7,8 @@ import { valueIsAbsent } from "./field-colon.ts"
 /** `parseDefaults` or `parseExpression` of value-parser.ts, which needs this file. */
 type Parse = (reader: TokenReader) => Expression
 
-/** How strongly an operator binds. `+` and its like do not exist; they are read to be explained. */
-const strengths: Readonly<Record<BinaryOperator | "arithmetic", 1 | 2 | 3 | 4>> = {
+/** How strongly an operator binds. */
+const strengths: Readonly<Record<BinaryOperator, number>> = {
   "||": 1,
   "&&": 2,
   "==": 3,
@@ -18,12 +18,16 @@ const strengths: Readonly<Record<BinaryOperator | "arithmetic", 1 | 2 | 3 | 4>> 
   ">": 3,
   ">=": 3,
   contains: 3,
-  arithmetic: 4,
+  "+": 4,
+  "-": 4,
+  "*": 5,
+  "/": 5,
+  "%": 5,
 }
 
 const comparison = 3
 
-/** Operations = operand (operator operand)*, from the weakest `||` over `&&` to the comparisons, which do not chain */
+/** Operations = operand (operator operand)*, from the weakest `||` to `*`; comparisons do not chain */
 export function parseOperations(reader: TokenReader, first: Expression, parseOperand: Parse): Expression {
   return operatorAt(reader) === undefined ? first : parseFrom(reader, first, 1, parseOperand)
 }
@@ -35,10 +39,7 @@ function parseFrom(reader: TokenReader, left: Expression, least: number, parseOp
     const operator = operatorAt(reader)
     if (operator === undefined || strengths[operator] < least || !reader.enter()) break
     levels++
-    left =
-      operator === "arithmetic"
-        ? parseArithmetic(reader, left, parseOperand)
-        : parseBinary(reader, left, operator, parseOperand)
+    left = parseBinary(reader, left, operator, parseOperand)
   }
   for (; levels > 0; levels--) reader.leave()
   return left
@@ -50,12 +51,20 @@ function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOper
     reader.report(token, `\`${reader.textOf(token)}\` is not an operator`, `Write \`${operator}\`.`)
   }
   const sign = reader.take()
+  refuseForgottenComma(reader, left, sign)
   let right: Expression = missing(reader)
   if (!valueIsAbsent(reader, "a value", true)) {
     right = parseFrom(reader, parseOperand(reader), strengths[operator] + 1, parseOperand)
   }
   if (strengths[operator] === comparison) refuseChain(reader)
   return { kind: "binary", operator, sign, left, right, start: left.start, end: Math.max(sign.end, right.end) }
+}
+
+/** `[a -b]`: a difference, or two elements? */
+function refuseForgottenComma(reader: TokenReader, left: Expression, sign: Token): void {
+  if (sign.kind !== "-" || !reader.inElements || left.end === sign.start || reader.token.start !== sign.end) return
+  const hint = "Write `a - b`, or a comma between the two."
+  reader.report(sign, "This may be a difference or two elements", hint)
 }
 
 /** `a < b < c` */
@@ -70,7 +79,7 @@ export function startsOperation(reader: TokenReader): boolean {
 }
 
 /** The operator that the reader is at, or what people from elsewhere write for it. */
-function operatorAt(reader: TokenReader): BinaryOperator | "arithmetic" | undefined {
+function operatorAt(reader: TokenReader): BinaryOperator | undefined {
   const { token } = reader
   switch (token.kind) {
     case "name":
@@ -86,27 +95,28 @@ function operatorAt(reader: TokenReader): BinaryOperator | "arithmetic" | undefi
       return token.kind
     case "bad":
       return foreignSigns[reader.textOf(token)]
-    case "*":
+    case "+":
+      return token.kind
     case "-":
+      // `-- text` is a comment elsewhere.
+      if (token.afterBreak && reader.peek().kind === "-" && reader.peek().start === token.end) return undefined
+      return operandFollows(reader, 1) ? token.kind : undefined
+    case "*":
     case "/":
-      return !token.afterBreak && operandFollows(reader, 1) ? "arithmetic" : undefined
+    case "%":
+      return operandFollows(reader, 1) ? token.kind : undefined
     default:
       return undefined
   }
 }
 
-const foreignSigns: Readonly<Partial<Record<string, BinaryOperator | "arithmetic">>> = Object.assign(
-  Object.create(null),
-  {
-    "=": "==",
-    "===": "==",
-    "!==": "!=",
-    "<>": "!=",
-    "&": "&&",
-    "+": "arithmetic",
-    "%": "arithmetic",
-  },
-)
+const foreignSigns: Readonly<Partial<Record<string, BinaryOperator>>> = Object.assign(Object.create(null), {
+  "=": "==",
+  "===": "==",
+  "!==": "!=",
+  "<>": "!=",
+  "&": "&&",
+})
 
 /** `contains`; and the words of other languages, where they can be nothing else. */
 function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
@@ -123,7 +133,7 @@ export function isForeignWord(reader: TokenReader, word: string): boolean {
   const next = reader.peek()
   if (next.afterBreak || !operandFollows(reader, 1)) return false
   // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …`.
-  return next.kind !== "[" && !reader.isWord("when", next)
+  return next.kind !== "[" && next.kind !== "-" && !reader.isWord("when", next)
 }
 
 /** Whether the token `ahead` begins a value, and is not the name of the next field. */
@@ -138,34 +148,11 @@ export function operandFollows(reader: TokenReader, ahead: number): boolean {
     case "[":
     case "!":
       return true
+    case "-":
+      return operandFollows(reader, ahead + 1)
     default:
       return false
   }
-}
-
-/** `a + b`: explained, and read over. */
-function parseArithmetic(reader: TokenReader, left: Expression, parseOperand: Parse): Expression {
-  const sign = reader.take()
-  const parts = [left]
-  if (!valueIsAbsent(reader, "a value", true)) parts.push(parseOperand(reader))
-  while (reader.is("bad") && reader.textOf(reader.token) === "+") {
-    reader.take()
-    parts.push(parseOperand(reader))
-  }
-  const written = reader.textOf(sign)
-  const isNumber = !parts.some(({ kind }) => kind === "string") && parts.some(({ kind }) => kind === "number")
-  const isText = written === "+" && !isNumber
-  const hint = isText
-    ? `Texts are joined by interpolation: \`"${parts.map((part) => interpolated(reader, part)).join("")}"\`.`
-    : "There is no arithmetic: let a model or a tool calculate."
-  reader.report({ start: left.start, end: reader.previous.end }, `There is no \`${written}\``, hint)
-  return missing(reader)
-}
-
-/** A part of a text: what is in the quotes of a string, everything else between braces. */
-function interpolated(reader: TokenReader, part: Expression): string {
-  const written = reader.quote(part)
-  return part.kind === "string" && !part.block ? written.slice(1, -1) : `{{ ${written} }}`
 }
 
 /** `condition ? a : b`: explained, and read over. */

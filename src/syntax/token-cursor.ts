@@ -10,6 +10,7 @@ export class TokenCursor {
   readonly tokens: readonly Token[]
   readonly #end: Token
   #token: Token
+  #variables: ReadonlySet<string> | undefined
   /** Of the token that the cursor is at. */
   protected index = 0
 
@@ -48,6 +49,27 @@ export class TokenCursor {
       this.text.charCodeAt(token.start) === word.charCodeAt(0) &&
       this.text.startsWith(word, token.start)
     )
+  }
+
+  /** Whether a minus after the reader's token is not written as that of a negative value, which is ` -a`. */
+  isDifference(minus: Token): boolean {
+    return minus.start === this.#token.end || this.peek(2).start !== minus.end
+  }
+
+  /** Whether a loop somewhere in the file has a variable of this name. */
+  isVariable(name: string): boolean {
+    this.#variables ??= new Set(this.#variablesOfLoops())
+    return this.#variables.has(name)
+  }
+
+  *#variablesOfLoops(): Generator<string> {
+    let inPattern = false
+    for (const [index, token] of this.tokens.entries()) {
+      const before = this.tokens[index - 1]
+      const isAfterFor = before !== undefined && this.isWord("for", before)
+      inPattern = token.kind === "{" ? isAfterFor : inPattern && token.kind !== "}"
+      if (token.kind === "name" && (isAfterFor || inPattern)) yield this.textOf(token)
+    }
   }
 
   textOf(token: Span): string {

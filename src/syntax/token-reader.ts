@@ -28,6 +28,8 @@ export class TokenReader extends MistakeReporter {
   observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null = null
   /** In the condition of a step: a brace at the end of the line begins the step's block. */
   inHead = false
+  /** In an element of an array or an argument of a function, where a comma may have been forgotten: `[a -b]`. */
+  inElements = false
   /** In `case.path`, which ends with its line. */
   inShortBranch = false
   /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
@@ -93,10 +95,13 @@ export class TokenReader extends MistakeReporter {
   }
 
   /** Runs a production between two square or round brackets; the opening one is taken. */
-  bracketed<T>(parse: (reader: this) => T): T {
+  bracketed<T>(parse: (reader: this) => T, holdsElements = false): T {
     this.take()
     this.#brackets++
+    const before = this.inElements
+    this.inElements = holdsElements
     const result = parse(this)
+    this.inElements = before
     this.#brackets--
     return result
   }
@@ -194,9 +199,12 @@ export class TokenReader extends MistakeReporter {
     const open = this.assumesBrace ? this.previous : this.take()
     this.assumesBrace = false
     const items: Item[] = []
+    const { inElements } = this
+    this.inElements = false
     this.#depth++
     const close = this.#readItems(open, items, parseItem, startsOutside, what)
     this.#depth--
+    this.inElements = inElements
     return { open, close, items, start: open.start, end: this.endFrom(open) }
   }
 
@@ -331,13 +339,14 @@ export class TokenReader extends MistakeReporter {
 const unexpectedHints: Partial<Record<TokenKind, string>> = {
   "#": "A comment begins with `//`.",
   "-": "Fields are written without `-`; a comment begins with `//`.",
+  "**": "There is no sign for powers: multiply.",
   "|": "A default for a value that may be null is written `??`.",
   "<": "An array type is written `[string]`.",
 }
 
 /** What goes on with the line before when it stands at the start of one. */
 const continues: ReadonlySet<TokenKind> = new Set<TokenKind>([
-  ...([":", ";", ".", "?.", "??", "*", "**", "***", "|", "/", "]", ")"] as const),
+  ...([":", ";", ".", "?.", "??", "*", "**", "***", "|", "+", "/", "%", "]", ")"] as const),
   ...(["||", "&&", "==", "!=", "<", "<=", ">", ">="] as const),
 ])
 

@@ -37,7 +37,9 @@ export type TokenKind =
   | ">"
   | ">="
   | "!"
+  | "+"
   | "-"
+  | "%"
   | "/"
   /** Characters that begin nothing: `explainBad` says what is wrong. Only NULs and the like are reported already. */
   | "bad"

@@ -377,6 +377,8 @@ export type Expression =
   | BinaryNode
   /** `!operand` */
   | (Span & { readonly kind: "not"; readonly operand: Expression })
+  /** `-operand` */
+  | (Span & { readonly kind: "negate"; readonly operand: Expression })
   | MatchNode
   | InvokeNode
   | AssetNode
@@ -411,7 +413,8 @@ export type ChainStep =
   | (Span & { readonly kind: "case"; readonly name: Name; readonly optional: boolean })
 
 export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains"
-export type BinaryOperator = "||" | "&&" | Comparison
+export type Arithmetic = "+" | "-" | "*" | "/" | "%"
+export type BinaryOperator = "||" | "&&" | Comparison | Arithmetic
 
 export interface BinaryNode extends Span {
   readonly kind: "binary"

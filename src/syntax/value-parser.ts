@@ -18,7 +18,7 @@ import { parseKey } from "./key-parser.ts"
 import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
 import { refuseHistory, startsHistory } from "./history-value.ts"
 import { numberNode } from "./number-parser.ts"
-import { isForeignWord, parseOperations, parseTernary } from "./operator-parser.ts"
+import { isForeignWord, operandFollows, parseOperations, parseTernary } from "./operator-parser.ts"
 import * as blocks from "./property-parser.ts"
 import type { PropertyPlace } from "./property-table.ts"
 import { parseString } from "./string-parser.ts"
@@ -73,7 +73,7 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
   return { kind: "default", left, right, start: left.start, end: right.end }
 }
 
-/** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* | "!" defaults */
+/** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* | ("!" | "-") defaults */
 function parseOperand(reader: TokenReader): Expression {
   if (reader.is("name")) refusePrefix(reader)
   const { token } = reader
@@ -81,12 +81,12 @@ function parseOperand(reader: TokenReader): Expression {
   if (base === undefined) {
     const text = refuseUnquoted(reader)
     if (text !== undefined) return text
-    const reference = parseReference(reader)
+    const reference = parseReference(reader, true)
     if (reader.is("{")) return parseVerbless(reader, reference)
     return reader.is("(") ? (refuseFunction(reader, reference) ?? reference) : reference
   }
   if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
-  const steps = parseSteps(reader)
+  const steps = parseSteps(reader, true)
   return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
@@ -112,6 +112,8 @@ function parseBase(reader: TokenReader, first: Token): Expression {
     }
     case "!":
       return parseNot(reader)
+    case "-":
+      return parseNegation(reader)
     case "bad":
       if (refuseShellVariable(reader, first)) return missing(reader)
       reader.expected("a value")
@@ -133,6 +135,22 @@ function parseNot(reader: TokenReader): Expression {
     reader.leave()
   }
   return { kind: "not", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
+}
+
+/** `-operand`, which binds like `!`; before a number it belongs to it. */
+function parseNegation(reader: TokenReader): Expression {
+  const sign = reader.take()
+  const number = reader.is("number") ? reader.take() : undefined
+  if (number !== undefined) {
+    const { value, end } = numberNode(reader, number)
+    return { kind: "number", value: value === 0 ? 0 : -value, start: sign.start, end }
+  }
+  let operand = missing(reader)
+  if (reader.enter()) {
+    if (!valueIsAbsent(reader, "a value", true)) operand = parseDefaults(reader)
+    reader.leave()
+  }
+  return { kind: "negate", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
 }
 
 /** A value that begins with a word that is not a reference; undefined for a reference. */
@@ -178,6 +196,7 @@ function spanOf({ start, end }: Token): Span {
 function keywordOperandFollows(reader: TokenReader): boolean {
   const next = reader.peek()
   if (next.kind === "head" || next.kind === "(" || next.kind === "!" || next.kind === "number") return true
+  if (next.kind === "-") return !reader.isDifference(next) && operandFollows(reader, 2)
   return (next.kind === "name" || next.kind === "string") && reader.peek(2).kind !== ":"
 }
 
@@ -202,7 +221,7 @@ function parseArray(reader: TokenReader): Expression {
       items.push(item)
       if (reader.accept(",") === undefined) break
     }
-  })
+  }, true)
   closeList(reader, first, "an element of the array")
   return { kind: "array", items, start: first.start, end: reader.endFrom(first) }
 }

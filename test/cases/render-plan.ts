@@ -136,7 +136,10 @@ function show(expression: Expression): string {
     case "default":
       return `(default ${show(expression.left)} ${show(expression.right)})`
     case "binary":
+    case "arithmetic":
       return `(${expression.operator} ${show(expression.left)} ${show(expression.right)})`
+    case "negate":
+      return `(- ${show(expression.value)})`
     case "not":
       return `(! ${show(expression.value)})`
     case "match": {

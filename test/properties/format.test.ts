@@ -99,11 +99,13 @@ function commentsOf(text: string): string[] {
   return lex(text).tokens.flatMap((token) => token.comments.map((comment) => text.slice(comment.start, comment.end)))
 }
 
+/** The sign of a number may be a token of its own: `- 1` becomes `-1`. */
 function wordsOf({ text, tokens }: Tree): string[] {
   return tokens
     .filter((token) => token.kind === "name" || token.kind === "number" || token.kind === "string")
     .filter((token) => !isBlockString(text, token))
     .map((token) => text.slice(token.start, token.end))
+    .map((word) => word.replace(/^-/, ""))
 }
 
 /** Blanks outside of strings: four spaces a level, no trailing ones, single blank lines, none at the ends of blocks. */

@@ -283,8 +283,8 @@ describe("mistakes", () => {
       if (!valid) continue
       const gaps = lex(source).tokens.filter((token) => token.comments.length === 0)
       for (const { start } of gaps) {
-        const { diagnostics } = parseWithTests(`${source.slice(0, start)} % ${source.slice(start)}`)
-        assert.ok(diagnostics.length > 0, `${file}: a % before ${start} is not reported`)
+        const { diagnostics } = parseWithTests(`${source.slice(0, start)} ^ ${source.slice(start)}`)
+        assert.ok(diagnostics.length > 0, `${file}: a ^ before ${start} is not reported`)
       }
     }
   })

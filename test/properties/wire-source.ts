@@ -180,7 +180,9 @@ const string = (
     return [opening ?? { text: quotes + quotes }, ...(rest.length === 0 ? [] : place(others))]
   })
 
-const operator: Source = fc.constantFrom("||", "&&", "&&", "==", "!=", "<", "<=", ">", ">=", "contains").map(text)
+const operator: Source = fc
+  .constantFrom("||", "&&", "&&", "==", "!=", "<", "<=", ">", ">=", "contains", "+", "*", "%")
+  .map(text)
 
 const expressions = fc.letrec<{
   expression: Pieces
@@ -208,6 +210,7 @@ const expressions = fc.letrec<{
   expression: fc.oneof(
     { weight: 5, arbitrary: tie("operand") },
     { weight: 1, arbitrary: seq("!", tie("operand")) },
+    { weight: 1, arbitrary: seq("(", "-", tie("operand"), "-", tie("operand"), ")") },
     { weight: 1, arbitrary: seq(tie("operand"), "??", tie("operand")) },
     { weight: 1, arbitrary: seq(tie("operand"), "??", tie("operand"), "??", tie("operand")) },
   ),

@@ -101,9 +101,11 @@ function checkExpression(expression: Expression, place: Place): void {
       return checkExpression(expression.right, either)
     }
     case "binary":
+    case "arithmetic":
       checkExpression(expression.left, { ...inner, secrets: false })
       return checkExpression(expression.right, { ...inner, secrets: false })
     case "not":
+    case "negate":
       return checkExpression(expression.value, { ...inner, secrets: false })
     case "match": {
       checkExpression(expression.value, inner)

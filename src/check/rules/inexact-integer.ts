@@ -68,7 +68,7 @@ export function checkConstantIntegers(checking: CheckContext, node: Syntax.Expre
 
 /** A fraction or an exponent says that the number may be rounded. */
 function isInexact(checking: CheckContext, node: Syntax.NumberNode): boolean {
-  return !Number.isSafeInteger(node.value) && /^-?[\d_]+$/.test(checking.textOf(node))
+  return !Number.isSafeInteger(node.value) && /^-?\s*[\d_]+$/.test(checking.textOf(node))
 }
 
 export function inexactInteger(checking: CheckContext, node: Syntax.NumberNode, path: string, hint?: string): void {

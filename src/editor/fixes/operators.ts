@@ -29,8 +29,8 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
   if (other !== undefined) {
     return [{ title: `Write \`${other}\``, edits: [replaceWith(span, other)], preferred: true }]
   }
-  // `a + b` and `a ? b : c`: the whole expression is written anew.
-  const [, instead] = /^(?:Texts are joined by interpolation:|Write) `(.+)`\.$/.exec(hint) ?? []
+  // `a ? b : c`: the whole expression is written anew.
+  const [, instead] = /^Write `(.+)`\.$/.exec(hint) ?? []
   const isWhole = message.startsWith("There is no `") && span.end - span.start > 2
   if (!isWhole || instead === undefined || instead.includes("…")) return []
   return [{ title: `Write \`${instead}\``, edits: [replaceWith(span, instead)], preferred: true }]
@@ -109,6 +109,11 @@ export function fixMismatch(program: Program, { span, message, hint = "" }: Diag
     const added = test.slice(written.length)
     return [{ title: `Write \`${test}\``, edits: [insertAt(span.end, added)], preferred: true }]
   }
+  const [, joined] = /^Texts are joined by interpolation: `(.*)`\.$/s.exec(hint) ?? []
+  if (joined !== undefined && !joined.includes("…")) {
+    const edits = [replaceWith(sumAround(program, span), joined)]
+    return [{ title: `Write \`${joined}\``, edits, preferred: true }]
+  }
   if (message === "Expected a value, found a block") {
     return [{ title: "Add the colon", edits: [insertAt(span.end, ":")], preferred: true }]
   }
@@ -117,6 +122,16 @@ export function fixMismatch(program: Program, { span, message, hint = "" }: Diag
     return [{ title: "Remove the colon", edits: [replaceWith({ start: colon, end: colon + 1 }, "")], preferred: true }]
   }
   return []
+}
+
+/** The whole of `a + b + c` around a part of it. */
+function sumAround(program: Program, span: Span): Span {
+  let around = span
+  for (const node of program.expressionTypes.keys()) {
+    const isSum = node.kind === "binary" && node.operator === "+"
+    if (isSum && node.start <= around.start && node.end >= around.end) around = node
+  }
+  return { start: around.start, end: around.end }
 }
 
 /** An operand that may be null. */

@@ -30,6 +30,9 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       layOutString(builder, expression)
       return
     case "number":
+      // The sign is a token of its own where it follows a word: `_ -1`.
+      while (builder.token.start < expression.end) builder.take()
+      return
     case "word":
       builder.take()
       return
@@ -59,6 +62,7 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       layOutBinary(builder, expression)
       return
     case "not":
+    case "negate":
       builder.take()
       layOutExpression(builder, expression.operand)
       return
