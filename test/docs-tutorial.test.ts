@@ -53,7 +53,7 @@ describe("docs/tutorial.md", () => {
     // As npm would install them.
     const installed = join(folder, "node_modules", "wireworks")
     mkdirSync(installed, { recursive: true })
-    cpSync(join(root, "package.json"), join(installed, "package.json"))
+    cpSync(join(root, "packages", "command", "package.json"), join(installed, "package.json"))
     symlinkSync(dirname(builtWire), join(installed, "dist"))
     symlinkSync(join(root, "node_modules", "standardwebhooks"), join(folder, "node_modules", "standardwebhooks"))
   })

@@ -46,7 +46,7 @@ test("bodies that stall take no more than a caller's share, and all of them no m
   const other = await begin(t, bodies, "bob", 450)
   await come(other.body, 450)
   const third = await begin(t, bodies, "ada", 80)
-  await assert.rejects(come(third.body, 80), /all the memory/)
+  await assert.rejects(come(third.body, 80), /all of the memory/)
   await left(other.socket, other.body)
   const fourth = await begin(t, bodies, "ada", 80)
   await come(fourth.body, 80)
