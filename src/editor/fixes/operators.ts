@@ -106,8 +106,10 @@ export function fixMismatch(program: Program, { span, message, hint = "" }: Diag
   const written = text.slice(span.start, span.end)
   const [, test] = /^(?:Compare it|Ask whether it is there): `(.*)`\.$/.exec(hint) ?? []
   if (test?.startsWith(written) === true && !test.includes("…")) {
-    const added = test.slice(written.length)
-    return [{ title: `Write \`${test}\``, edits: [insertAt(span.end, added)], preferred: true }]
+    // `!` binds more strongly than a comparison.
+    const isNegated = text[blanksBefore(text, span.start) - 1] === "!"
+    const edit = isNegated ? replaceWith(span, `(${test})`) : insertAt(span.end, test.slice(written.length))
+    return [{ title: `Write \`${test}\``, edits: [edit], preferred: true }]
   }
   const [, joined] = /^Texts are joined by interpolation: `(.*)`\.$/s.exec(hint) ?? []
   if (joined !== undefined && !joined.includes("…")) {
