@@ -179,7 +179,7 @@ export async function prepare(files) {
  * @param {Omit<import("node:test").RunOptions, "files" | "concurrency">} [options]
  */
 export function start(files, options = {}) {
-  return runFiles({ files: [...files], concurrency: 3, timeout: 1_200_000, ...options })
+  return runFiles({ files: [...files], concurrency: 4, timeout: 1_200_000, ...options })
 }
 
 /** Suites, and the entry that stands for a file none of whose tests ran, do not count. @param {import("node:test").EventData.TestPass | import("node:test").EventData.TestFail} ended */

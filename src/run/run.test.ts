@@ -14,6 +14,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { failure } from "../ports/run-failure.ts"
 import type { RunOptions } from "../ports/store.ts"
 import { StoreFailure } from "../ports/store.ts"
+import { atStrength } from "../../test/support/strength.ts"
 
 const echo = (): ScriptedModel => new ScriptedModel((request) => answers({ message: lastText(request) }, request))
 
@@ -158,8 +159,8 @@ const numbered = plan([
   output({ all: ref("agent.each.*.n") }),
 ])
 
-test("10,000 iterations: all results in order, so many calls at once and no more", async () => {
-  const items = Array.from({ length: 10_000 }, (_, index) => index)
+test("thousands of iterations: all results in order, so many calls at once and no more", async () => {
+  const items = Array.from({ length: atStrength(2_000, 10_000) }, (_, index) => index)
   const model = new ScriptedModel((request) => {
     model.requests.length = 0
     return answers({ n: Number(lastText(request)) }, request)

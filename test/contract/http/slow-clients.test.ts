@@ -9,6 +9,7 @@ import type { FastifyInstance } from "fastify"
 import { gone, open, readAnswers } from "../../support/raw-http.ts"
 import { within } from "../../support/within.ts"
 import { ada, hello, startService, untilMetric } from "./start-service.ts"
+import { atStrength } from "../../support/strength.ts"
 
 // Clients that send or read slowly, on every route that the service has: a route that is added later is tried, too.
 
@@ -118,7 +119,7 @@ describe("slow clients", async () => {
     const body = JSON.stringify({ workflow_source: hello, input: ada })
     const sockets = await Promise.all(
       routes.flatMap((route) =>
-        Array.from({ length: 3 }, async () => {
+        Array.from({ length: atStrength(2, 3) }, async () => {
           const socket = await open(service.port)
           socket.pause()
           const hasBody = route.method === "POST"
@@ -126,7 +127,7 @@ describe("slow clients", async () => {
             route,
             hasBody ? ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`] : [],
           )
-          socket.write(`${head}\r\n${hasBody ? body : ""}`.repeat(50))
+          socket.write(`${head}\r\n${hasBody ? body : ""}`.repeat(atStrength(10, 50)))
           return socket
         }),
       ),
