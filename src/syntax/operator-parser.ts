@@ -1,3 +1,4 @@
+import { sourceNesting } from "../base/limits.ts"
 import { missing } from "./chain-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -138,10 +139,13 @@ export function isForeignWord(reader: TokenReader, word: string): boolean {
 
 /** Whether the token `ahead` begins a value, and is not the name of the next field. */
 export function operandFollows(reader: TokenReader, ahead: number): boolean {
-  switch (reader.peek(ahead).kind) {
+  let at = ahead
+  // More of them would be nested too deep, which the operand itself reports.
+  while (reader.peek(at).kind === "-" && at < ahead + sourceNesting) at++
+  switch (reader.peek(at).kind) {
     case "name":
     case "string":
-      return reader.peek(ahead + 1).kind !== ":"
+      return reader.peek(at + 1).kind !== ":"
     case "head":
     case "number":
     case "(":
@@ -149,7 +153,7 @@ export function operandFollows(reader: TokenReader, ahead: number): boolean {
     case "!":
       return true
     case "-":
-      return operandFollows(reader, ahead + 1)
+      return true
     default:
       return false
   }

@@ -72,6 +72,10 @@ export const mebibytes = {
     (at) => `v${at + 1}: match input.a { x => dynamic.v${at}, y => 1 }\n`,
     "}\noutput { x: 1 }",
   ),
+  "a long sum": filled("input { a: integer }\noutput { x: input.a", () => " + input.a", " }"),
+  "signs before a number": filled("output { x: ", () => "-", "1 }"),
+  "signs before a number, apart": filled("output { x: 1 ", () => "- ", "1 }"),
+  "names with dashes": filled("input { a: integer }\noutput { x: ", () => "input.a-", "1 }"),
   "one list": filled("input { a: string }\noutput { x: [", () => "input.a, ", "1] }"),
   "a long condition": filled("input { a: boolean }\noutput { x: input.a", () => " && input.a", " }"),
   "agents with the context of the one before": filled(
