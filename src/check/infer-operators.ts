@@ -8,6 +8,7 @@ import { isAssignable, isLenient, nullable, plainType, resolve, union, withoutNu
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
+import { wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { firstOf, mostListed, nearAnd } from "./known-list.ts"
@@ -31,6 +32,7 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
     return errorType
   }
   const leftType = inferOperand(checking, left, scope, infer)
+  if (isBareText(checking, right, leftType, scope)) return errorType
   const rightType = inferOperand(checking, right, scope, infer)
   if (leftType.kind === "error" || rightType.kind === "error") return errorType
   const comparesNumbers = operator.startsWith("<") || operator.startsWith(">")
@@ -41,6 +43,16 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
     constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
   }
   return booleanType
+}
+
+/** `input.tier == high`: one of the texts that the left side may be, without its quotes. */
+function isBareText(checking: CheckContext, right: Syntax.Expression, left: Type, { path, agent }: Scope): boolean {
+  const word = wordOrString(right)
+  if (right.kind !== "chain" || word === undefined || agent?.variables.has(word) === true) return false
+  const elements = elementType(left, checking.types) ?? left
+  if (![...stringsOf(elements, checking)].includes(word)) return false
+  checking.report("unknown-reference", path, right, `Unknown reference: ${word}`, `Did you mean "${word}"?`)
+  return true
 }
 
 /** False when an operand is wrong, which is reported. */
@@ -77,9 +89,11 @@ export function mustBoth(
   const isBoolean = wanted.kind === "boolean"
   const needs = `\`${operator}\` ${isBoolean ? "takes booleans" : isArithmetic(operator) ? "takes numbers" : "compares numbers"}`
   const misfits = [leftType, rightType].filter((type) => !isAssignable(withoutNull(type, types), wanted, types))
-  if (misfits.length === 2) {
+  const isDefault = operator === "||" && misfits[0] === leftType && nullable(leftType, types)
+  if (misfits.length === 2 || isDefault) {
+    const hint = isDefault ? `Write \`${checking.quote(left)} ?? ${checking.quote(right)}\`.` : instead
     const found = misfits.map((type) => showType(type)).join(" and ")
-    checking.report("type-mismatch", scope.path, node, `${needs}, found ${found}`, instead)
+    checking.report("type-mismatch", scope.path, node, `${needs}, found ${found}`, hint)
     return false
   }
   const fallback = isBoolean ? "false" : "0"
