@@ -124,6 +124,7 @@ describe("kill -9 of the service with 50 runs under way", () => {
     const answered = (): string[] => readers.flatMap(({ events }) => answeredOf(events))
     all.resolve()
     let resumed = 0
+    let reconnected = 0
     const deaths: { readonly calls: number; readonly answered: readonly string[] }[] = []
     for (const share of [0.2, 0.5, 0.8]) {
       await until(async () => (answered().length >= runs * callsOfRun * share ? true : null))
@@ -138,7 +139,8 @@ describe("kill -9 of the service with 50 runs under way", () => {
       const what = `run ${n}`
       checkWhole(events, what)
       assert.equal(events.at(-1)?.type, "workflow_completed", what)
-      assert.ok(connections > 1, what)
+      // On a busy machine a run may have ended before the first kill.
+      if (connections > 1) reconnected++
       assert.deepEqual(await allEvents(await fetch(`${service.address}/execute/${run_id}/events`)), events, what)
       checkOrder(what)
       resumed += events.filter(({ type }) => type === "run_resumed").length
@@ -147,7 +149,7 @@ describe("kill -9 of the service with 50 runs under way", () => {
       const again = new Set(asked.slice(death.calls))
       for (const instruction of death.answered) assert.equal(again.has(instruction), false, instruction)
     }
-    assert.ok(resumed > runs / 2, `${resumed} resumptions`)
+    assert.ok(reconnected > runs / 2 && resumed > runs / 2, `${reconnected} reconnected, ${resumed} resumptions`)
     assert.equal(calls.size, runs * callsOfRun)
     assert.equal(service.output().match(/"level":"error"/g), null)
     service.child.kill("SIGTERM")
