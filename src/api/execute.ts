@@ -142,8 +142,6 @@ const rerunBody = nullable(
   }),
 )
 
-export type RunStatusName = Shape<typeof runStatus>
-
 export const runStatus = oneOf(["queued", "running", "waiting", "cancelling", "completed", "failed", "cancelled"])
 
 /** The answer in asynchronous mode. */

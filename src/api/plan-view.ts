@@ -1,6 +1,6 @@
 import type { NodeChange } from "../plan/compare-plans.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
-import { array, named, object, oneOf, optional, string, type Schema, type Shape } from "./schema.ts"
+import { array, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
 
 export const node: Schema<PlannedNode & { readonly rerun?: NodeChange }> = named(
   "Node",
@@ -23,8 +23,6 @@ export const node: Schema<PlannedNode & { readonly rerun?: NodeChange }> = named
     ),
   }),
 )
-
-export type PlanView = Shape<typeof planView>
 
 export const planView = object({
   nodes: array(node),

@@ -238,7 +238,7 @@ export class EvaluationWork {
   share(amount: number, path: string): void {
     if (this.#memory === null || this.#memory.add(amount)) return
     const message =
-      "The runs under way take more memory together than they may: have fewer at a time, or smaller values"
+      "Running workflows use all of the memory that is allowed: run fewer at a time, or use smaller values"
     throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
   }
 
