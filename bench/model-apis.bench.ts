@@ -8,7 +8,7 @@ import { systemClock } from "../src/adapters/system/system-clock.ts"
 import { modelApi } from "../src/cli/compose/model-apis.ts"
 import type { ModelRequest, ModelWatch } from "../src/ports/model.ts"
 import { userText } from "../src/log/messages.ts"
-import { noRedactor } from "../src/run/secrets/redact.ts"
+import { redactor } from "../src/run/secrets/redact.ts"
 import { openGate } from "../src/ports/gate.ts"
 import { voices } from "../test/contract/model-client/voices.ts"
 import { integer, record, string } from "../test/support/build-types.ts"
@@ -37,7 +37,7 @@ const watch: ModelWatch = {
   retried: () => Promise.reject(new Error("A call was made again")),
   delta: () => undefined,
   redact: (value) => value,
-  redactStream: () => noRedactor.stream(),
+  redactStream: () => redactor({}).stream(),
   gate: openGate,
 }
 

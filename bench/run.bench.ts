@@ -12,7 +12,7 @@ import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
 import { Deadlines } from "../src/run/deadlines.ts"
-import { noRedactor } from "../src/run/secrets/redact.ts"
+import { redactor } from "../src/run/secrets/redact.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Lease, NewRun, RunStore } from "../src/ports/store.ts"
 import { assistantText } from "../src/log/messages.ts"
@@ -82,7 +82,7 @@ const watch = {
   retried: () => Promise.resolve(),
   delta: () => undefined,
   redact: <T>(value: T) => value,
-  redactStream: () => noRedactor.stream(),
+  redactStream: () => redactor({}).stream(),
 }
 
 function planOf(source: string): Plan {

@@ -6,6 +6,7 @@ import type { Socket } from "node:net"
 import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { build } from "../scripts/build.mjs"
+import { streamOf } from "../test/support/fake-backend.ts"
 import { startServer } from "../test/support/http-server.ts"
 import type { JobName } from "./serve/jobs.ts"
 import { executeBody, plainBody, source, topic, key } from "./serve/jobs.ts"
@@ -33,6 +34,8 @@ const goals = {
   perSecond: 1800,
   added_ms: 1.5,
   delta_ms: 1,
+  /** CPU of a streamed run with partials, times one with deltas alone. */
+  partials: 1.15,
   stream_bytes: 30_000,
   ready_ms: 400,
   idle_bytes: 100_000_000,
@@ -249,6 +252,46 @@ async function showDeltas(): Promise<void> {
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------- partials
+
+/** The same streamed run, with deltas alone and with partials, in turns. */
+async function showPartials(): Promise<void> {
+  process.stdout.write("\na streamed run, 100 pieces of 5 kB of text\n")
+  const answer = JSON.stringify({ summary: 'The owls were asleep, and "late" is a word. '.repeat(110), score: 7 })
+  const stream = streamOf(answer, 100)
+    .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+    .join("")
+  const backend = await startServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).end(stream)
+  })
+  for (const store of ["memory", "sqlite"] as const) {
+    const service = await startService(store, `partials-${store}`)
+    const ways = { deltas: { deltas: true }, partials: { partials: true } }
+    const cpu = { deltas: [] as number[], partials: [] as number[] }
+    // The first round warms up, and does not count.
+    for (let round = 0; round <= (quick ? 2 : 8); round++) {
+      for (const way of ["deltas", "partials"] as const) {
+        const body = JSON.stringify({
+          workflow_source: source("one", `${backend.origin}/v1`),
+          input: { topic },
+          secrets: { key },
+          options: ways[way],
+        })
+        const headers = { "content-type": "application/json", accept: "text/event-stream" }
+        const load = { url: `${service.address}/execute`, body, headers, connections: 10, pid: service.pid }
+        const result = await measure({ ...load, amount: quick ? 100 : 400 })
+        if (round > 0) cpu[way].push(result.cpu)
+      }
+    }
+    const [without, using] = [least(cpu.deltas), least(cpu.partials)]
+    const mark = goal(`CPU of partials, ${store}, times deltas`, using / without, goals.partials, "x")
+    const shown = `${without.toFixed(2)} ms CPU with deltas  ${using.toFixed(2)} ms with partials`
+    process.stdout.write(`  ${store.padEnd(13)}  ${shown}  ${(using / without).toFixed(3)}x  ${mark}\n`)
+    await service.stop()
+  }
+  await backend.close()
+}
+
 // ----------------------------------------------------------------------------------------------------------- streams
 
 async function showStreams(): Promise<void> {
@@ -419,6 +462,7 @@ try {
     await showStreams()
   }
   if (wants("deltas")) await showDeltas()
+  if (wants("partials")) await showPartials()
   if (wants("peak")) {
     const backend = await BenchProcess.start("load", [node, file("backend.ts")])
     await showPeak(`${backend.address}/v1`)

@@ -9,6 +9,9 @@ import { createVault } from "../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Clock } from "../src/ports/clock.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
+import { findPostgres } from "../scripts/postgres-server.mjs"
+import { startPostgres } from "../test/support/postgres-server.ts"
+import { postgresStores } from "../test/support/postgres-store.ts"
 
 // What each store costs, against a floor in the same run: the same bytes put into bare `node:sqlite` tables, on the main
 // thread, not encrypted, without fences, with as many appends to a transaction as the load makes at once.
@@ -171,32 +174,47 @@ function eventsFrom(first: number, count: number): LogEvent[] {
   return Array.from({ length: count }, (_, index) => event(first + index))
 }
 
-function show(name: string, rows: Record<"floor" | "memory" | "sqlite", Measure>): void {
+function show(name: string, rows: { readonly floor: Measure } & Readonly<Record<string, Measure>>): void {
   for (const [store, { cpu, perSecond }] of Object.entries(rows)) {
     const ratio = `${(cpu / rows.floor.cpu).toFixed(2)}x`
     const cells = [cpu.toFixed(1).padStart(10), perSecond.toFixed(0).padStart(12), ratio.padStart(10)]
-    console.log(`${name.padEnd(30)} ${store.padEnd(6)}${cells.join("")}`)
+    console.log(`${name.padEnd(30)} ${store.padEnd(10)}${cells.join("")}`)
   }
 }
 
 const directory = mkdtempSync(join(tmpdir(), "wireworks-bench-"))
+const server = findPostgres() === null ? null : await startPostgres()
 try {
   const path = join(directory, "wire.db")
-  const sqlite = await openSqliteStore({ path, vault: createVault(randomBytes(32)), clock })
-  const memory = new MemoryStore(clock)
+  const stores: Record<string, RunStore> = {
+    memory: new MemoryStore(clock),
+    sqlite: await openSqliteStore({ path, vault: createVault(randomBytes(32)), clock }),
+    ...(server !== null && { postgres: await postgresStores(server.url(), clock)() }),
+  }
+  const each = async (work: (store: RunStore) => Promise<Measure>): Promise<Record<string, Measure>> => {
+    const measured: Record<string, Measure> = {}
+    for (const [name, store] of Object.entries(stores)) measured[name] = await work(store)
+    return measured
+  }
   // Once for nothing, so that everything is compiled.
-  for (const store of [memory, sqlite]) await measureStore(store, { name: "", runs: 50, appends: 10, events: 2 })
+  await each((store) => measureStore(store, { name: "", runs: 50, appends: 10, events: 2 }))
 
   console.log(`An event has ${Math.round(bytesOf(eventsFrom(1, 2)).length / 2)} bytes of JSON.`)
-  console.log("CPU is that of the whole process, all threads, in microseconds an event; then appends a second.\n")
+  console.log("CPU is that of this process, all threads, in microseconds an event; then appends a second.")
+  console.log(
+    server === null
+      ? "PostgreSQL is left out: there is no server here.\n"
+      : "That of PostgreSQL's own processes is not in it.\n",
+  )
   for (const load of loads) {
     const floor = await measureFloor(directory, load)
-    show(load.name, { floor, memory: await measureStore(memory, load), sqlite: await measureStore(sqlite, load) })
+    show(load.name, { floor, ...(await each((store) => measureStore(store, load))) })
   }
   console.log("\nMicroseconds of CPU a run, from create to end, 20 at a time; then runs a second.\n")
   const floor = await measureShortFloor(directory)
-  show("short runs", { floor, memory: await measureShortRuns(memory), sqlite: await measureShortRuns(sqlite) })
-  await sqlite.close()
+  show("short runs", { floor, ...(await each(measureShortRuns)) })
+  for (const store of Object.values(stores)) await store.close()
 } finally {
+  await server?.close()
   rmSync(directory, { recursive: true })
 }

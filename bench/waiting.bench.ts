@@ -82,7 +82,7 @@ async function fill(address: string, count: number): Promise<string[]> {
   await Promise.all(Array.from({ length: 50 }, work))
   for (;;) {
     const text = await (await fetch(`${address}/metrics`)).text()
-    if (Number(/^wireworks_runs_waiting (\d+)$/m.exec(text)?.[1]) >= count) return ids
+    if (Number(/^wire_runs_waiting (\d+)$/m.exec(text)?.[1]) >= count) return ids
     await pause(250)
   }
 }

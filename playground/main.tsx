@@ -1,15 +1,21 @@
 import { effect } from "@preact/signals"
 import { render } from "preact"
 import { loadHistory } from "./state/history.ts"
-import { findRunAgain, followAddress, keepAddress } from "./run/follow-run.ts"
+import { followAddress, keepAddress } from "./run/address.ts"
+import { findRunAgain } from "./run/open-run.ts"
 import { requestRun } from "./run/request-run.ts"
 import { App } from "./shell/app.tsx"
+import { openHelp } from "./shell/help-dialog.tsx"
+import { openPalette } from "./shell/palette.tsx"
 import { takeDroppedFiles } from "./shell/file-tabs.tsx"
 import { editor } from "./state/editor-port.ts"
-import { keepLayout } from "./state/layout.ts"
+import { keepLayout, resultTab, resultTabs } from "./state/layout.ts"
+import { readAddress } from "./state/link.ts"
 import { watchQuestions } from "./state/questions.ts"
 import { showProblems } from "./state/quick-fixes.ts"
-import { graphOf, shownRun } from "./state/runs.ts"
+import { fileName } from "./state/files.ts"
+import { graphOf, shownRun, watchShown } from "./state/runs.ts"
+import { statusOf } from "./state/status.ts"
 import { keepDraft, openDraft, openLink } from "./run/session.ts"
 import { compilation } from "./state/source.ts"
 import "./style/tokens.css"
@@ -18,12 +24,15 @@ import "./style/shell.css"
 import "./style/editor.css"
 import "./style/form.css"
 import "./style/graph.css"
+import "./style/chat.css"
 import "./style/questions.css"
+import "./style/reading.css"
 import "./style/virtual-rows.css"
 import "./style/timeline.css"
 import "./style/events.css"
 import "./style/json-tree.css"
 import "./style/runs.css"
+import "./style/reach.css"
 import "./style/run-limits.css"
 import "./style/details.css"
 
@@ -37,19 +46,34 @@ performance.mark("wireworks-ready")
 
 // Everywhere, not in the editor alone.
 addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || !(event.ctrlKey || event.metaKey)) return
-  if (document.querySelector("dialog[open]") !== null) return
+  if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return
+  if (event.key === "?" && !isTyping(event)) {
+    openHelp()
+    event.preventDefault()
+    return
+  }
+  if (!(event.ctrlKey || event.metaKey)) return
   if (event.key === "Enter") requestRun()
   else if (event.key === "s") editor()?.format()
+  else if (event.key === "k") openPalette()
   else if (event.shiftKey && event.key.toLowerCase() === "m") showProblems()
   else return
   event.preventDefault()
 })
 
+/** The key goes into a text. */
+function isTyping(event: KeyboardEvent): boolean {
+  // Within the editor, which has a root of its own, too.
+  const [target] = event.composedPath()
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"))
+}
+
 addEventListener("hashchange", () => {
   followAddress()
   void openLink()
 })
+const { tab } = readAddress(location.hash)
+resultTab.value = resultTabs.find((name) => name === tab) ?? resultTab.value
 findRunAgain()
 keepAddress()
 watchQuestions()
@@ -65,4 +89,11 @@ effect(() => {
 })
 effect(() => {
   if (shownRun.value !== null) graphOf.value = "run"
+})
+// The state of the run is seen in the browser's list of tabs.
+effect(() => {
+  const run = watchShown()
+  const words = run === null ? "" : (/^[a-z ]+?(?= in | after | since |$| ·)/.exec(statusOf(run).text)?.[0] ?? "")
+  const title = [words, fileName.value, "wireworks"].filter((part) => part !== "").join(" · ")
+  if (document.title !== title) document.title = title
 })

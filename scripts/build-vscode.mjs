@@ -3,6 +3,7 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, extname, join, relative } from "node:path"
+import { repositoryFields } from "./repository.mjs"
 import { main, root } from "./setup.mjs"
 import { zip } from "./zip.mjs"
 
@@ -32,7 +33,7 @@ export async function buildExtension() {
   await stop()
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8"))
   const version = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version
-  const packed = { ...manifest, version }
+  const packed = { ...manifest, version, ...repositoryFields("editors/vscode") }
   const files = [
     { path: "extension/package.json", content: text(`${JSON.stringify(packed, null, 2)}\n`) },
     { path: "extension/extension.cjs", content: only(extension.outputFiles) },

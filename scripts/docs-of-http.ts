@@ -1,5 +1,6 @@
 import { errorAdvice, errorStatus, type ApiErrorKind } from "../src/api/error-kinds.ts"
-import { events } from "../src/api/events.ts"
+import { events, partial } from "../src/api/events.ts"
+import { partialEvent } from "../src/log/partials/agent-partials.ts"
 import { question } from "../src/api/questions.ts"
 import { groups, type Answer, type Route } from "../src/api/route.ts"
 import { routes } from "../src/api/routes.ts"
@@ -26,7 +27,7 @@ export function errorTable(): string {
 export function eventTable(): string {
   return markdownTable(
     ["event", "data"],
-    Object.entries(events).map(([type, { text }]) => [`\`${type}\``, text]),
+    Object.entries({ ...events, [partialEvent]: partial }).map(([type, { text }]) => [`\`${type}\``, text]),
   )
 }
 

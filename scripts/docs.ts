@@ -1,9 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { folderTable, picture } from "./docs-of-layers.ts"
 import { errorTable, eventTable, questionTable, reference, routeTable } from "./docs-of-http.ts"
 import { limitsOfAll } from "./docs-of-limits.ts"
 import { allSettings, firstSettings } from "./docs-of-settings.ts"
+import { languageGuide } from "../src/editor/guide/language-guide.ts"
+import { vimSyntax } from "./vim-syntax.ts"
 import { root } from "./setup.mjs"
 
 // `npm run docs` fills in the parts of the documentation that say what the code says: what stands between
@@ -23,17 +25,32 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   },
 }
 
+/** Pages that are made as a whole. */
+const whole: Readonly<Record<string, () => string>> = {
+  "docs/llms.txt": languageGuide,
+  "editors/vim/syntax/wire.vim": vimSyntax,
+}
+
 const isCheck = process.argv.includes("--check")
 for (const [page, parts] of Object.entries(pages)) {
-  const path = join(root, page)
-  const before = readFileSync(path, "utf8")
-  const after = Object.entries(parts).reduce((text, [name, make]) => fill(page, text, name, make()), before)
-  if (after === before) continue
+  const before = readFileSync(join(root, page), "utf8")
+  put(
+    page,
+    before,
+    Object.entries(parts).reduce((text, [name, make]) => fill(page, text, name, make()), before),
+  )
+}
+for (const [page, make] of Object.entries(whole)) {
+  put(page, existsSync(join(root, page)) ? readFileSync(join(root, page), "utf8") : "", make())
+}
+
+function put(page: string, before: string, after: string): void {
+  if (after === before) return
   if (isCheck) {
     console.error(`${page} is out of date: npm run docs`)
     process.exitCode = 1
   } else {
-    writeFileSync(path, after)
+    writeFileSync(join(root, page), after)
     console.log(`${page} is written`)
   }
 }

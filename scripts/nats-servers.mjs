@@ -40,11 +40,11 @@ export function findNatsServers() {
   return first.version === last.version ? [first] : [first, last]
 }
 
-/** Gets what is missing. A developer who has one that is new enough needs no others. */
-export async function ensureNatsServers() {
+/** Gets what is missing of the first `count`. A developer who has one that is new enough needs no others. */
+export async function ensureNatsServers(count = wanted.length) {
   const onPath = versionOf("nats-server")
   if (process.env["NATS_SERVERS"] === undefined && !(onPath !== null && isNewEnough(onPath))) {
-    for (const { folder, suites } of wanted) {
+    for (const { folder, suites } of wanted.slice(0, count)) {
       if (versionOf(join(folder, binary)) === null) await unpackFirst(suites, folder)
     }
   }

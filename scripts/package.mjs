@@ -2,9 +2,10 @@
 // wireworks-VERSION.tgz and wireworks-client-VERSION.tgz, in FOLDER or here. A plain `npm pack` would not build: `.npmrc` keeps npm
 // from running scripts, `prepack` included. It builds in a folder of its own, because a service may run from dist/.
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { join, posix, relative, resolve } from "node:path"
+import { repositoryFields } from "./repository.mjs"
 import { ensureInstalled, main, root, run } from "./setup.mjs"
 
 await main(async () => {
@@ -20,6 +21,7 @@ await main(async () => {
     ])) {
       const folder = join(stage, name)
       copyFiles(source, folder)
+      forRegistry(source, folder)
       await buildTo(join(folder, "dist"))
       const { code } = await run("npm", ["pack", "--silent", "--pack-destination", destination], { cwd: folder })
       if (code !== 0) return code
@@ -46,4 +48,32 @@ function copyFiles(source, folder) {
     if (from === undefined) throw new Error(`package.json names ${name}, which is not there`)
     cpSync(from, join(folder, name), { recursive: true })
   }
+}
+
+/**
+ * A registry's page shows the README alone: its links lead to the repository that a release is made from, else to the files of the package `wireworks`. npm
+ * proves where a package comes from only if its manifest names that repository.
+ * @param {string} source
+ * @param {string} folder
+ */
+function forRegistry(source, folder) {
+  const manifestPath = join(folder, "package.json")
+  const manifest = JSON.parse(readFileSync(manifestPath, "utf8"))
+  const directory = relative(root, source).replaceAll("\\", "/")
+  const fields = repositoryFields(directory)
+  const base =
+    fields === undefined
+      ? `https://unpkg.com/wireworks@${manifest.version}`
+      : `${fields.homepage.replace(/#readme$/, "")}/blob/v${manifest.version}`
+  if (fields !== undefined) {
+    Object.assign(manifest, fields)
+    writeFileSync(manifestPath, `${JSON.stringify(manifest, null, 2)}\n`)
+  }
+  const readme = join(folder, "README.md")
+  // The command's README is the project's own, and stands at its root.
+  const from = existsSync(join(source, "README.md")) ? directory : "."
+  const text = readFileSync(readme, "utf8").replaceAll(/\]\((?![a-z]+:|#)([^)]+)\)/g, (_, path) => {
+    return `](${base}/${posix.normalize(posix.join(from, path))})`
+  })
+  writeFileSync(readme, text)
 }

@@ -86,7 +86,7 @@ await main(async () => {
     console.log(files.join("\n"))
     return 0
   }
-  await prepare(files)
+  await prepare(files, { brokers: 2 })
   process.env["TEST_STRENGTH"] = "full"
   const total = { passed: 0, skipped: 0, /** @type {Failure[]} */ failures: [] }
   const random = files.filter(takesSeed)

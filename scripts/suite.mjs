@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path"
 import { run as runFiles } from "node:test"
 import { ensureNatsServers } from "./nats-servers.mjs"
+import { ensurePostgres } from "./postgres-server.mjs"
 import { ensureOlderNodes } from "./older-node.mjs"
 import { root, run, SetupError } from "./setup.mjs"
 
@@ -27,11 +28,12 @@ const lanes = [
   [
     { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150 },
     { name: "browser", path: /^test\/browser\//, seconds: 40, soakSeconds: 30 },
-    { name: "hostile", path: /^test\/hostile\//, seconds: 15, soakSeconds: 80 },
-    { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15 },
+    { name: "hostile", path: /^test\/hostile\//, seconds: 8, soakSeconds: 80 },
+    { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15, together: 7 },
   ],
   [
     { name: "cluster", path: /^test\/cluster\//, seconds: 20, soakSeconds: 60 },
+    { name: "postgres", path: /^test\/postgres\//, seconds: 20, soakSeconds: 60 },
     { name: "crash", path: /^test\/crash\//, seconds: 15, soakSeconds: 40 },
     {
       name: "packages",
@@ -156,15 +158,22 @@ const tools = [
   { path: /^test\/browser\//, commands: ["chromium", "chromium-browser", "google-chrome"], debian: ["chromium"] },
   // Runs the snippets that the playground offers. Where it cannot be had, those tests are skipped.
   { path: /^playground\/share\//, commands: ["php"], debian: ["php-cli", "php-curl"], isOptional: true },
+  { path: /^test\/editors\/neovim/, commands: ["nvim"], debian: ["neovim"], isOptional: true },
 ]
 
-/** Installs and builds what these files need, once, before files that run side by side would each do it. @param {readonly string[]} files */
-export async function prepare(files) {
+/**
+ * Installs and builds what these files need, once, before files that run side by side would each do it.
+ * @param {readonly string[]} files
+ * @param {{ brokers: 1 | 2 }} needs on how many releases of the broker the files run
+ */
+export async function prepare(files, { brokers }) {
   const has = (/** @type {RegExp} */ path) => files.some((file) => path.test(file))
   for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
-  if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers()
+  if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers(brokers)
+  if (has(/^test\/postgres\//)) await ensurePostgres()
   if (has(/^test\/(build|npm-start|package)\./)) await ensureOlderNodes()
-  if (has(/^test\/(browser|cli|crash|cluster|hostile)\//)) await import("../test/support/built-wire.ts")
+  if (has(/^test\/((browser|cli|crash|cluster|hostile|postgres)\/|editors\/neovim|mcp\/inspector)/))
+    await import("../test/support/built-wire.ts")
   if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")
   // A developer's own settings of the service must not reach the tests.
   for (const name of Object.keys(process.env)) if (name.startsWith("WIRE_")) delete process.env[name]

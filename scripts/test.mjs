@@ -14,7 +14,7 @@ await main(async () => {
     return (await run(pinnedNode(), process.argv.slice(1), { shell: false })).code
   }
   const { files, namePattern } = select(process.argv.slice(2))
-  await prepare(files)
+  await prepare(files, { brokers: 1 })
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)
   if (skipped.length > 0) console.error(`\nSkipped:\n${skipped.map((line) => `  ${line}`).join("\n")}`)

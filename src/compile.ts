@@ -1,11 +1,17 @@
 // First, so that a bundle has the parser in one piece: it compresses better.
+import type { Parsed } from "./syntax/parser.ts"
 import { parse } from "./syntax/parser.ts"
+import { didYouMean } from "./base/did-you-mean.ts"
+import { resolveModule, writtenPath } from "./base/module-path.ts"
 import { check, inSourceOrder } from "./check/check.ts"
-import type { Program } from "./check/program.ts"
+import { FileSpace, isForeign } from "./check/file-space.ts"
+import type { FileLookup, FoundFile, Program } from "./check/program.ts"
 import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
 import type { Diagnostic } from "./source/diagnostic.ts"
 import { isError } from "./source/diagnostic.ts"
+import type { SourceFiles } from "./source/source-files.ts"
+import { checkTrust } from "./trust/trust.ts"
 
 export interface Compiled {
   readonly program: Program
@@ -15,10 +21,189 @@ export interface Compiled {
   readonly plan: Plan | undefined
 }
 
-/** The spine up to the run: text → tree → program → plan. */
-export function compile(text: string): Compiled {
-  const { tree, diagnostics: syntax } = parse(text)
-  const { program, diagnostics: found } = check(tree)
-  const diagnostics = inSourceOrder([...syntax, ...found])
-  return { program, diagnostics, plan: diagnostics.some(isError) ? undefined : plan(program) }
+/** The spine up to the run: text → tree → program → plan. `files`: those that it may import, and where it stands among them. */
+export function compile(text: string, files: SourceFiles = alone, digest?: Digest): Compiled {
+  return new Files(new ModuleTexts(files.modules ?? {}), digest).compile(text, files.file)
+}
+
+/** Makes the version of some texts. */
+export type Digest = (texts: readonly string[]) => string
+
+const alone: SourceFiles = {}
+
+/** Where the texts of files come from. */
+export interface FileTexts {
+  /** The text of a file by its path from the root, to the letter; undefined where there is none that may be read. */
+  read(path: string): string | undefined
+  /** Paths that may have been meant by one that is not there. */
+  near(path: string): Iterable<string>
+}
+
+class ModuleTexts implements FileTexts {
+  readonly #modules: Readonly<Record<string, string>>
+
+  constructor(modules: Readonly<Record<string, string>>) {
+    this.#modules = modules
+  }
+
+  read(path: string): string | undefined {
+    return Object.hasOwn(this.#modules, path) ? this.#modules[path] : undefined
+  }
+
+  near(): Iterable<string> {
+    return Object.keys(this.#modules)
+  }
+}
+
+interface CheckedFile {
+  readonly program: Program
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Files that import each other. Each is parsed and checked once. */
+export class Files {
+  readonly #texts: FileTexts
+  readonly #digest: Digest
+  readonly #space = new FileSpace()
+  readonly #parsed = new Map<string, Parsed | undefined>()
+  readonly #checked = new Map<string, CheckedFile>()
+  readonly #reached = new Map<string, ReadonlySet<string>>()
+
+  /** `digest` makes the versions of called files, which only a plan that is run needs. */
+  constructor(texts: FileTexts, digest: Digest = () => "") {
+    this.#texts = texts
+    this.#digest = digest
+  }
+
+  /** A text in place of what the file holds. */
+  compile(text: string, file = "main.wire"): Compiled {
+    if (this.#parsed.get(file)?.tree.text !== text) {
+      this.changed(file)
+      this.#parsed.set(file, parse(text))
+    }
+    const { program, diagnostics } = this.#check(file)
+    return { program, diagnostics, plan: diagnostics.some(isError) ? undefined : plan(program) }
+  }
+
+  /** The files that one needs, and itself, by path; those that are not there are left out. */
+  needed(file: string): ReadonlyMap<string, string> {
+    const found = new Map<string, string>()
+    for (const path of [file, ...this.#reach(file)].sort()) {
+      const parsed = this.#parse(path)
+      if (parsed !== undefined) found.set(path, parsed.tree.text)
+    }
+    return found
+  }
+
+  /** All files that one leads to, there or not. */
+  named(file: string): ReadonlySet<string> {
+    return this.#reach(file)
+  }
+
+  /** What depends on a file is checked again. */
+  changed(file: string): void {
+    const users = [...this.#parsed.keys()].filter((path) => path === file || this.#reach(path).has(file))
+    for (const path of users) {
+      this.#checked.delete(path)
+      this.#reached.delete(path)
+    }
+    this.#parsed.delete(file)
+  }
+
+  #parse(file: string): Parsed | undefined {
+    if (!this.#parsed.has(file)) {
+      const text = this.#texts.read(file)
+      this.#parsed.set(file, text === undefined ? undefined : parse(text))
+    }
+    return this.#parsed.get(file)
+  }
+
+  #check(file: string): CheckedFile {
+    const known = this.#checked.get(file)
+    if (known !== undefined) return known
+    const { tree, diagnostics: syntax } = this.#parse(file) ?? parse("")
+    const { program, diagnostics: found } = check(tree, this.#lookup(file))
+    // Other mistakes come first: labels can be followed in a sound program only.
+    const isSound = ![...syntax, ...found].some(isError)
+    const trust = isSound ? checkTrust(program).map((one) => placedHere(one, program)) : []
+    const checked = { program, diagnostics: inSourceOrder([...syntax, ...found, ...trust]) }
+    this.#checked.set(file, checked)
+    return checked
+  }
+
+  #lookup(file: string): FileLookup {
+    const version = (called: string): string => this.#digest([...this.needed(called).values()])
+    return { file, space: this.#space, find: (written) => this.#find(file, written), version }
+  }
+
+  #find(from: string, written: string): FoundFile {
+    const file = resolveModule(from, written)
+    const parsed = file === null ? undefined : this.#parse(file)
+    if (file === null || parsed === undefined) return { kind: "unknown", near: this.#near(from, written) }
+    if (file === from || this.#reach(file).has(from)) return { kind: "cycle", way: this.#wayBack(from, file) }
+    const { program, diagnostics } = this.#check(file)
+    const errors = diagnostics.filter(isError)
+    const [first] = errors
+    if (first !== undefined) return { kind: "invalid", file, errors: errors.length, first: first.message }
+    return { kind: "found", file, program, base: this.#space.add(file, parsed.tree.text) }
+  }
+
+  #near(from: string, written: string): string | undefined {
+    const plain = written.replaceAll("\\", "/").replace(/^\/+/, "")
+    const wanted = resolveModule(from, /^\.\.?\//.test(plain) ? plain : `./${plain}`) ?? plain
+    const near = didYouMean(
+      wanted,
+      [...this.#texts.near(wanted)].filter((path) => path !== from),
+    )
+    const exact = this.#texts.read(wanted) === undefined ? undefined : wanted
+    const meant = exact ?? near
+    return meant === undefined ? undefined : writtenPath(from, meant)
+  }
+
+  /** The files that a file names, there or not. */
+  #next(file: string): string[] {
+    const declarations = this.#parse(file)?.tree.declarations ?? []
+    return declarations.flatMap((declaration) => {
+      if (declaration.kind !== "file-import" && declaration.kind !== "workflow") return []
+      const path = resolveModule(file, declaration.file.texts[0] ?? "")
+      return path === null ? [] : [path]
+    })
+  }
+
+  /** All files that a file leads to; the file itself where it leads back. */
+  #reach(file: string): ReadonlySet<string> {
+    const known = this.#reached.get(file)
+    if (known !== undefined) return known
+    const reached = new Set(this.#next(file))
+    for (const path of reached) for (const next of this.#next(path)) reached.add(next)
+    this.#reached.set(file, reached)
+    return reached
+  }
+
+  /** The shortest way from a file over another one back to it. */
+  #wayBack(from: string, over: string): string[] {
+    const before = new Map<string, string>([[over, from]])
+    for (const [path] of before) {
+      if (path === from) break
+      for (const next of this.#next(path)) if (!before.has(next)) before.set(next, path)
+    }
+    const way = [from]
+    for (
+      let at = over === from ? undefined : before.get(from);
+      at !== undefined;
+      at = at === over ? undefined : before.get(at)
+    )
+      way.unshift(at)
+    return [from, ...way]
+  }
+}
+
+/** Reports a mistake at a declaration of another file at the import. Places elsewhere that belong to it are left out. */
+function placedHere(found: Diagnostic, { tree }: Program): Diagnostic {
+  const { related, ...rest } = found
+  const own = related?.filter(({ span }) => !isForeign(span)) ?? []
+  const kept: Diagnostic = own.length === 0 ? rest : { ...rest, related: own }
+  if (!isForeign(found.span)) return kept
+  const first = tree.declarations.find(({ kind }) => kind === "file-import")
+  return { ...kept, span: { start: first?.start ?? 0, end: first?.end ?? 0 } }
 }

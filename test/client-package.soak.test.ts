@@ -104,6 +104,11 @@ if (message !== "Hello, Ada.") throw new Error(message)
 client.workflow("greetings/hello").execute({ nam: "Ada" }).catch(() => undefined)
 // @ts-expect-error: there is no such workflow
 client.workflow("nothing")
+for await (const event of client.workflow("greetings/hello").stream({ name: "Ada" })) {
+  if (event.type === "workflow_completed") event.data.output.result.message satisfies string
+  // @ts-expect-error: the output has no such field
+  if (event.type === "workflow_completed") void event.data.output.result.massage
+}
 const { runs } = await client.runs({ workflow: "greetings/hello", limit: 5 })
 if (runs.every((run) => run.run_id !== run_id)) throw new Error("The run is not in the list")
 const untyped = await createClient({ baseUrl: "BASE", apiKey: "a-key" }).workflow("greetings/hello").execute({ name: "Bob" })

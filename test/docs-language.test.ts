@@ -2,12 +2,15 @@ import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
+import { functionNames, functionRow } from "../src/check/function-table.ts"
+import { functionTexts } from "../src/editor/function-texts.ts"
 import { declarationTexts, propertyText } from "../src/editor/explanations.ts"
 import type { DeclarationHead } from "../src/syntax/declaration-start.ts"
 import { declarationWords, headOf, isSingle } from "../src/syntax/declaration-start.ts"
+import { valueOfText } from "./support/evaluate-text.ts"
 import { propertyTable, rowsOf, takesBlock } from "../src/syntax/property-table.ts"
 
-// The tables of declarations and properties in docs/language.md are those of the code. A comment names the table that follows it;
+// The tables of declarations, properties and functions in docs/language.md are those of the code. A comment names the table that follows it;
 // `UPDATE=1 npm test -- docs-language` writes them.
 
 const page = join(dirname(import.meta.dirname), "docs/language.md")
@@ -19,6 +22,8 @@ const heads: Readonly<Record<DeclarationHead, string>> = {
   import: " name from mcp.server…",
   batch: " mcp.server",
   step: " name",
+  workflow: ' name from "./file.wire"',
+  "file-import": ' { kind.name } from "./file.wire"',
 }
 
 function declarations(): string[] {
@@ -37,12 +42,25 @@ function properties(place: keyof typeof propertyTable): string[] {
   return ["| property | |", "|---|---|", ...rows]
 }
 
+/** With the value that each example has. */
+function functions(): string[] {
+  const rows = functionNames.map((name) => {
+    const { forms, takes } = functionRow(name)
+    const { text, example } = functionTexts[name]
+    const taken = takes.map(({ words }) => words).join("; ")
+    const value = JSON.stringify(valueOfText(example))
+    return `| ${forms.map((form) => `\`${form}\``).join(", ")} | ${taken} | ${cell(text)} | \`${example}\` is \`${value}\` |`
+  })
+  return ["| function | takes | | example |", "|---|---|---|---|", ...rows]
+}
+
 function cell(text: string): string {
   return text.replaceAll("|", "\\|")
 }
 
 function tableOf(name: string): string[] {
   if (name === "declarations") return declarations()
+  if (name === "functions") return functions()
   const place = name.replace(/^properties of /, "")
   assert.ok(Object.hasOwn(propertyTable, place), `${name} is not a table`)
   return properties(place as keyof typeof propertyTable)
@@ -51,10 +69,13 @@ function tableOf(name: string): string[] {
 test("the tables of docs/language.md are those of the code", () => {
   const written = readFileSync(page, "utf8")
   let tables = 0
-  const current = written.replace(/<!-- (declarations|properties of [\w-]+) -->\n\n(?:\|.*\n)*/g, (_, name: string) => {
-    tables++
-    return `<!-- ${name} -->\n\n${tableOf(name).join("\n")}\n`
-  })
+  const current = written.replace(
+    /<!-- (declarations|functions|properties of [\w-]+) -->\n\n(?:\|.*\n)*/g,
+    (_, name: string) => {
+      tables++
+      return `<!-- ${name} -->\n\n${tableOf(name).join("\n")}\n`
+    },
+  )
   assert.ok(tables >= 7, `${tables} tables`)
   if (process.env["UPDATE"] === "1") writeFileSync(page, current)
   else assert.equal(written, current, "run `UPDATE=1 npm test -- docs-language`")

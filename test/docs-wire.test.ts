@@ -5,12 +5,13 @@ import { describe, test } from "node:test"
 import { compile } from "../src/compile.ts"
 import { isError } from "../src/source/diagnostic.ts"
 import { formatText } from "../src/syntax/format.ts"
+import { sampleModules } from "./support/sample-modules.ts"
 
 // Every workflow that the documentation shows is right and in canonical form. One that is marked `wire error=CODE` has that
 // error and no other; one that is marked `wire warning=CODE` has no errors and no other warning.
 
 const root = dirname(import.meta.dirname)
-const pages = ["README.md", "CONTRIBUTING.md", ...globSync("{docs,examples}/**/*.md", { cwd: root })].toSorted()
+const pages = ["README.md", "CONTRIBUTING.md", ...globSync("{docs,examples}/**/*.{md,txt}", { cwd: root })].toSorted()
 
 interface Sample {
   readonly line: number
@@ -36,7 +37,7 @@ for (const page of pages) {
   describe(page, () => {
     for (const { line, source, mark } of samples) {
       test(`${page}:${line} ${mark}`.trim(), () => {
-        const { diagnostics } = compile(source)
+        const { diagnostics } = compile(source, { modules: sampleModules })
         const errors = diagnostics.filter(isError)
         const warnings = diagnostics.filter((diagnostic) => !isError(diagnostic))
         const [severity, code] = mark.split("=")

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, before, describe, test } from "node:test"
@@ -62,11 +72,56 @@ describe("the package", () => {
 
   test("is what a project that `wire init` began installs", () => {
     assert.equal(run(node, ["init", "begun"]).status, 0)
-    for (const file of ["README.md", ".github/workflows/workflows.yml"]) {
-      const text = readFileSync(join(project, "begun", file), "utf8")
-      const installed = [...text.matchAll(/npm install (?:--global )?(\S+)/g)].map((found) => found[1])
-      assert.ok(installed.length > 0)
-      assert.deepEqual(new Set(installed), new Set([`./${archive}`]))
+    const begun = join(project, "begun")
+    const text = readFileSync(join(begun, "README.md"), "utf8")
+    assert.ok(text.includes(`npm install --save-dev ./${archive}`))
+    // As the README says, without a network: TypeScript is that of this project.
+    cpSync(join(project, archive), join(begun, archive))
+    const about = JSON.parse(readFileSync(join(begun, "package.json"), "utf8")) as { devDependencies: object }
+    const devDependencies = { wireworks: `file:${archive}` }
+    writeFileSync(join(begun, "package.json"), JSON.stringify({ ...about, devDependencies }))
+    npm(["install", "--offline"], begun)
+    symlinkSync(join(root, "node_modules", "typescript"), join(begun, "node_modules", "typescript"))
+    symlinkSync(join(root, "node_modules", ".bin", "tsc"), join(begun, "node_modules", ".bin", "tsc"))
+    for (const script of ["test", "check"]) npm(["run", script], begun)
+  })
+
+  const archives = () => readdirSync(project).filter((name) => /^wireworks-.*\.tgz$/.test(name))
+
+  test("publint and attw find nothing in the packages, and npm would publish them", () => {
+    assert.equal(archives().length, 2)
+    for (const name of archives()) {
+      const path = join(project, name)
+      const tool = (bin: string, args: readonly string[]) =>
+        spawnSync(join(root, "node_modules", ".bin", bin), args, { cwd: project, encoding: "utf8" })
+      const linted = tool("publint", ["run", path, "--strict"])
+      assert.equal(linted.status, 0, linted.stdout + linted.stderr)
+      assert.match(linted.stdout, /All good!/)
+      // ES modules alone: a `require` of them is what Node 22 has for it.
+      const typed = tool("attw", [path, "--profile", "esm-only", "--format", "ascii", "--no-emoji"])
+      assert.equal(typed.status, 0, typed.stdout + typed.stderr)
+      const published = spawnSync("npm", ["publish", "--dry-run", "--access", "public", path], { encoding: "utf8" })
+      const warnings = published.stderr.split("\n").filter((line) => /^npm (?:warn|error)/.test(line))
+      assert.equal(published.status, 0, published.stderr)
+      // The first is about the machine, the second about a login, which a dry run does without.
+      assert.deepEqual(
+        warnings.filter((line) => !/Unknown (?:user|project|env|global) config|logged in/.test(line)),
+        [],
+      )
+    }
+  })
+
+  test("the links of the READMEs lead to files that the package has", () => {
+    const installed = join(project, "node_modules", "wireworks")
+    for (const name of archives()) {
+      const { stdout } = spawnSync("tar", ["-xzOf", join(project, name), "package/README.md"], { encoding: "utf8" })
+      const links = [...stdout.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map((found) => found[1] ?? "")
+      assert.ok(links.length > 0, name)
+      for (const link of links) {
+        const [, path] = /^https:\/\/unpkg\.com\/wireworks@[\d.]+\/(.+)$/.exec(link) ?? []
+        assert.ok(path !== undefined || /^https?:/.test(link), link)
+        if (path !== undefined) assert.ok(existsSync(join(installed, path)), link)
+      }
     }
   })
 

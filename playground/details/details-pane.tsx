@@ -14,6 +14,8 @@ import { spanLabel } from "../state/spans.ts"
 import { standing } from "../state/standing.ts"
 import { Icon } from "../ui/icon.tsx"
 import { StateMark } from "../ui/state-mark.tsx"
+import { requestRerun } from "../run/request-run.ts"
+import { earlierRun } from "../state/changes.ts"
 import { Answer, AnswerLine } from "./answer.tsx"
 import { Part, Value } from "./part.tsx"
 import { errorAfter } from "./rebuilt-request.ts"
@@ -71,7 +73,10 @@ function Chosen({ run, chosen }: ChosenProps) {
       </header>
       {/* Another step begins at its top. */}
       <div key={spanAt ?? node} class="scrolls padded details-body">
-        <JumpToSource node={node} />
+        <div class="details-tools">
+          <JumpToSource node={node} />
+          <RunFromHere node={node} />
+        </div>
         {run !== null && span !== undefined && spanAt !== undefined ? (
           <SpanDetails run={run} span={span} at={spanAt} node={state} />
         ) : state !== undefined && run !== null ? (
@@ -99,6 +104,17 @@ function JumpToSource({ node }: { readonly node: string }) {
     >
       <Icon name="jump" />
       Source, line {line}
+    </button>
+  )
+}
+
+/** Runs the step and all that follows from it; what comes before is taken over from the last run. */
+function RunFromHere({ node }: { readonly node: string }) {
+  if (earlierRun.value === null || node === "" || node === "output") return null
+  return (
+    <button type="button" class="button outlined" onClick={() => requestRerun([node])}>
+      <Icon name="play" />
+      Run from here
     </button>
   )
 }

@@ -12,7 +12,9 @@ export function Facts({ span, node }: { readonly span: Span; readonly node: Node
   const facts: [string, string][] = []
   if (isStep && node?.model !== undefined && node.model !== null) facts.push(["Model", node.model])
   if (span.from !== undefined) facts.push(["Failed", `model.${span.from}`])
-  if (span.server !== undefined) facts.push(["Server", `mcp.${span.server}`])
+  const { http } = span
+  if (span.server !== undefined) facts.push(["Server", `${http === undefined ? "mcp" : "api"}.${span.server}`])
+  if (http !== undefined) facts.push(["Method", http.method], ["Status", String(http.status)])
   if (span.call !== undefined) {
     if (span.call.model !== undefined) facts.push(["Model", `model.${span.call.model}`])
     if (span.call.id !== undefined) facts.push(["Id", span.call.id])
@@ -23,6 +25,7 @@ export function Facts({ span, node }: { readonly span: Span; readonly node: Node
   if (isStep && node !== undefined && node.tool_calls > 0) facts.push(["Tool calls", showNumber(node.tool_calls)])
   const retries = isStep && node !== undefined ? retriesOf(node) : 0
   if (retries > 0) facts.push(["Retries", showNumber(retries)])
+  if (span.call?.cut_off === true) facts.push(["Usage", "unknown: the end of the run cut the call off"])
   if (usage !== undefined) facts.push(...usageFacts(usage))
   if (facts.length === 0) return null
   return (

@@ -7,7 +7,9 @@ import { Icon } from "../ui/icon.tsx"
 import { counted } from "../ui/show.ts"
 import { Part, Value } from "./part.tsx"
 import type { RebuiltRequest } from "./rebuilt-request.ts"
-import { errorAfter, reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
+import { errorAfter, reasonAfter, rebuildAnswer, rebuildRequest, rejectionsAfter } from "./rebuilt-request.ts"
+import { Rejections } from "./rejections.tsx"
+import { SentRequest } from "./sent-request.tsx"
 
 /** What a model was asked in one call, and what it answered. */
 export function ModelCall({ run, at }: { readonly run: RunView; readonly at: number }) {
@@ -21,16 +23,21 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
   const isFailed = call?.state === "failed"
   const reason = isFailed ? reasonAfter(state, at) : undefined
   const error = errorAfter(state, at)
+  const rejections = rejectionsAfter(state, at)
+  const agent = state.spans[call?.parent ?? -1]?.name ?? ""
   return (
     <>
-      {reason === undefined ? null : (
+      {rejections === undefined ? null : <Rejections run={run} agent={agent} rejections={rejections} />}
+      {reason === undefined || rejections !== undefined ? null : (
         <Part title="Why it was made again" copy={reason}>
           <p class="wraps">{reason}</p>
         </Part>
       )}
       {error === undefined ? null : <Fault error={error} />}
       {answer === undefined ? null : <Value title={isFailed ? "Answer, rejected" : "Answer"} value={answer} />}
-      {request === null ? null : <Request request={request} model={call?.call?.id ?? call?.call?.model} />}
+      <SentRequest run_id={run.run_id} call_id={call?.call?.call_id} lastEvent={state.last_event_id}>
+        {request === null ? null : <Request request={request} model={call?.call?.id ?? call?.call?.model} />}
+      </SentRequest>
     </>
   )
 }
@@ -47,15 +54,16 @@ function Request({ request, model }: RequestProps) {
     <>
       <section class="part">
         <header>
-          <h3>Request, {counted(messages.length, "message")}</h3>
+          <h3>Request, rebuilt: {counted(messages.length, "message")}</h3>
           <button type="button" class="button" onClick={() => void copyText(JSON.stringify(whole, null, 2), "Request")}>
             <Icon name="copy" />
             Copy all
           </button>
         </header>
-        {missing.length === 0 ? null : (
-          <p class="hint-text">Rebuilt from the events, which do not carry {missing.join("; ")}.</p>
-        )}
+        <p class="hint-text">
+          The service does not have the request. This is rebuilt from the events, and may differ from what was sent
+          {missing.length === 0 ? "" : `: they do not carry ${missing.join("; ")}`}.
+        </p>
       </section>
       {system === null ? null : <Value title={isSystemWritten ? "System, as written" : "System"} value={system} />}
       {messages.map(({ role, of, content }, at) => (

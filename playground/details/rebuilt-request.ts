@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { Expression } from "../../src/plan/expression.ts"
 import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
 import { mergedInference } from "../../src/plan/prepare.ts"
-import type { ShownMessage, WireError } from "../../src/log/events.ts"
+import type { Rejection, ShownMessage, WireError } from "../../src/log/events.ts"
 import type { RunState, Span } from "../../src/log/run-state.ts"
 import type { Place } from "../state/known-values.ts"
 import { KnownValues, messagesOf } from "../state/known-values.ts"
@@ -94,6 +94,11 @@ export function rebuildAnswer(state: RunState, at: number): JsonValue | undefine
 export function reasonAfter(state: RunState, at: number): string | undefined {
   const again = retryAfter(state, at)
   return again?.reason ?? again?.error?.message
+}
+
+/** The requirements that sent the answer of a call back, where they did. */
+export function rejectionsAfter(state: RunState, at: number): readonly Rejection[] | undefined {
+  return retryAfter(state, at)?.requirements
 }
 
 /** The error of the step, where this was its last call. */

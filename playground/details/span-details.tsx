@@ -1,5 +1,7 @@
 import type { Question, ShownMessages } from "../../src/log/events.ts"
 import type { NodeState, Span } from "../../src/log/run-state.ts"
+import { visibleLines } from "../../src/base/visible-text.ts"
+import { planOf } from "../state/changes.ts"
 import { spanState } from "../state/step-state.ts"
 import { WrittenSoFar } from "../output/being-written.tsx"
 import { Fault } from "../output/fault.tsx"
@@ -13,9 +15,12 @@ import { Icon } from "../ui/icon.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import { ModelCall } from "./model-call.tsx"
+import { Rejections } from "./rejections.tsx"
 import { Part, Value } from "./part.tsx"
 import { Condition } from "./condition.tsx"
 import { Facts } from "./facts.tsx"
+import { Inside } from "./inside.tsx"
+import { sentRequest } from "./sent-request.ts"
 
 interface SpanDetailsProps {
   readonly run: RunView
@@ -32,7 +37,8 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
   const isStep = span.kind === "agent" || span.kind === "iteration"
   const step = span.parent === null || isStep ? undefined : run.state.spans[span.parent]
-  const text = isStep ? run.texts.get(textKey(span.name, span.iteration))?.text : undefined
+  const isCutOff = span.call?.cut_off === true
+  const text = isStep || isCutOff ? run.texts.get(textKey(span.name, span.iteration))?.text : undefined
   return (
     <>
       <p class="details-state">
@@ -46,7 +52,7 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       {span.error === undefined ? null : <Fault error={span.error} />}
       {span.kind === "loop" ? <Iterations run={run} at={at} node={node} /> : null}
       {span.kind === "iteration" ? <Neighbours run={run} span={span} at={at} /> : null}
-      {span.reason === undefined ? null : (
+      {span.reason === undefined || span.requirements !== undefined ? null : (
         <Part title="Reason" copy={span.reason}>
           <p class="wraps">{span.reason}</p>
         </Part>
@@ -57,22 +63,38 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
           <pre class="prose">{span.instruction}</pre>
         </Part>
       )}
-      {text !== undefined && live ? (
-        <Part title="Being written">
-          <WrittenSoFar text={text} label="Being written" />
+      {text === undefined ? null : (
+        <Part title={live ? "Being written" : "Written before it was cut off"}>
+          <WrittenSoFar text={text} label="Written so far" />
         </Part>
-      ) : null}
+      )}
       {span.kind === "ask" ? <Asked question={questionOfSpan(run, span)} /> : null}
+      {span.http === undefined ? null : <Sent run={run} span={span} />}
       {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
       {span.result === undefined ? null : (
         <Value title={span.kind === "compaction" ? "Summary" : "Result"} value={span.result} />
+      )}
+      {span.requirements === undefined ? null : (
+        <Rejections run={run} agent={span.name} rejections={span.requirements} />
       )}
       {span.answer === undefined ? null : <Value title="Answer, rejected" value={span.answer} />}
       {span.messages === undefined ? null : <Messages messages={span.messages} />}
       {span.kind === "model_call" ? <ModelCall run={run} at={at} /> : null}
       {span.output === undefined ? null : <Value title="Output" value={span.output} />}
+      {span.scope === undefined ? null : <Inside run={run} scope={span.scope} />}
       {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
     </>
+  )
+}
+
+/** The request of a call of an api; the button copies it as a command. */
+function Sent({ run, span }: { readonly run: RunView; readonly span: Span }) {
+  const sent = sentRequest(planOf(run), run.request.input, span)
+  if (sent === null) return null
+  return (
+    <Part title="Request, as curl" copy={sent.curl}>
+      <pre class="prose">{visibleLines(sent.body === null ? sent.line : `${sent.line}\n\n${sent.body}`)}</pre>
+    </Part>
   )
 }
 
@@ -84,9 +106,9 @@ function Messages({ messages }: { readonly messages: ShownMessages }) {
   ))
 }
 
-/** The question that a span is about: of its step and item, and of an approval the one that was asked then. */
-function questionOfSpan({ state }: RunView, { name, iteration, call_id, start }: Span): Question | undefined {
-  const kind = call_id === undefined ? "ask" : "approval"
+/** The question that a span is about: of its step and item, and of a call the one that was asked then. */
+function questionOfSpan({ state }: RunView, { name, iteration, call_id, server, start }: Span): Question | undefined {
+  const kind = call_id === undefined ? "ask" : server === undefined ? "approval" : "elicitation"
   const same = state.questions.filter((one) => one.kind === kind && one.name === name && one.iteration === iteration)
   return same.find(({ asked_at }) => Math.abs(Date.parse(asked_at) - start) < 1000) ?? same[0]
 }

@@ -7,9 +7,9 @@ import {
   snippet,
 } from "@codemirror/autocomplete"
 import type { EditorState, Extension } from "@codemirror/state"
-import { Prec } from "@codemirror/state"
-import type { Command } from "@codemirror/view"
-import { EditorView, hoverTooltip, keymap } from "@codemirror/view"
+import { Prec, StateField } from "@codemirror/state"
+import type { Command, Tooltip } from "@codemirror/view"
+import { EditorView, hoverTooltip, keymap, showTooltip } from "@codemirror/view"
 import type { Program } from "../../src/check/program.ts"
 import { complete } from "../../src/editor/complete.ts"
 import type { Completion } from "../../src/editor/completion.ts"
@@ -17,8 +17,11 @@ import { definition } from "../../src/editor/definition.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Hover } from "../../src/editor/hover.ts"
 import { hover } from "../../src/editor/hover.ts"
+import type { SignatureHelp } from "../../src/editor/signature-help.ts"
+import { signatureHelp } from "../../src/editor/signature-help.ts"
 import type { Span } from "../../src/source/span.ts"
 import { prepareRename, rename } from "../../src/editor/rename.ts"
+import { setProgram } from "./program-field.ts"
 import { appendSentence } from "../ui/append-sentence.ts"
 
 export interface LanguageHost {
@@ -32,7 +35,7 @@ export interface LanguageHost {
   askName(name: string, rename: (to: string) => string | undefined): void
 }
 
-/** Completion, hover, definition and rename, from the functions of `src/editor`. */
+/** Completion, hover, signatures, definition and rename, from the functions of `src/editor`. */
 export function languageFeatures(host: LanguageHost): Extension {
   return [
     Prec.highest(keymap.of([{ key: "Enter", run: closeNeedlessList }])),
@@ -42,6 +45,7 @@ export function languageFeatures(host: LanguageHost): Extension {
       if (found === undefined) return null
       return { pos: found.span.start, end: found.span.end, above: true, create: () => ({ dom: hoverBox(found) }) }
     }),
+    signatures,
     keymap.of([
       { key: "F12", run: goToDefinition(host), preventDefault: true },
       { key: "F2", run: startRename(host), preventDefault: true },
@@ -157,6 +161,44 @@ function hoverBox({ code, doc, text }: Hover): HTMLElement {
   return box
 }
 
+/** What the function takes whose arguments are being written; it follows the newest compilation. */
+const signatures = StateField.define<{ readonly program: Program | null; readonly tooltip: Tooltip | null }>({
+  create: () => ({ program: null, tooltip: null }),
+  update(before, { effects, docChanged, selection, state, changes }) {
+    const program = effects.find((effect) => effect.is(setProgram))?.value
+    if (program !== undefined) return { program, tooltip: signatureAt(program, state) }
+    if (docChanged) {
+      const { tooltip } = before
+      return { program: null, tooltip: tooltip && { ...tooltip, pos: changes.mapPos(tooltip.pos) } }
+    }
+    if (selection === undefined || before.program === null) return before
+    return { ...before, tooltip: signatureAt(before.program, state) }
+  },
+  provide: (field) => showTooltip.from(field, ({ tooltip }) => tooltip),
+})
+
+function signatureAt(program: Program, state: EditorState): Tooltip | null {
+  const { main } = state.selection
+  const found = main.empty ? signatureHelp(program.tree, main.head) : undefined
+  if (found === undefined) return null
+  return { pos: found.span.start, above: true, create: () => ({ dom: signatureBox(found) }) }
+}
+
+function signatureBox({ forms, active, text }: SignatureHelp): HTMLElement {
+  const box = document.createElement("div")
+  box.className = "wire-hover wire-signature"
+  const { label, parameters, at } = forms[active] ?? { label: "", parameters: [], at: undefined }
+  const code = document.createElement("code")
+  const { start, end } = (at === undefined ? undefined : parameters[at]) ?? { start: label.length, end: label.length }
+  const current = document.createElement("strong")
+  current.textContent = label.slice(start, end)
+  code.append(label.slice(0, start), current, label.slice(end))
+  const paragraph = document.createElement("p")
+  appendSentence(paragraph, text)
+  box.append(code, paragraph)
+  return box
+}
+
 function withText(tag: "code" | "p", text: string): HTMLElement {
   const element = document.createElement(tag)
   element.textContent = text
@@ -166,7 +208,7 @@ function withText(tag: "code" | "p", text: string): HTMLElement {
 // ------------------------------------------------------------------------------------------- definition and rename
 
 function follow(host: LanguageHost, view: EditorView, position: number): boolean {
-  const [target] = definition(host.program(), position)?.targets ?? []
+  const [target] = definition(host.program(), position)?.targets.filter(({ file }) => file === undefined) ?? []
   if (target === undefined) return false
   const { start, end } = target.name
   view.dispatch({

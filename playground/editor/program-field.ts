@@ -62,8 +62,10 @@ function classOf({ type, modifiers }: SemanticToken): string {
       return "root"
     case "property":
       return modifiers.includes("defaultLibrary") ? "property" : ""
-    case "class":
     case "function":
+      if (modifiers.includes("defaultLibrary")) return "property"
+      return modifiers.includes("declaration") ? "declared" : ""
+    case "class":
     case "variable":
       return modifiers.includes("declaration") ? "declared" : ""
     case "parameter":

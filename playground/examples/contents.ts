@@ -11,6 +11,8 @@ import fallback from "../../examples/fallback.wire"
 import fallbackInput from "../../examples/fallback.input.json" with { type: "json" }
 import limits from "../../examples/limits.wire"
 import limitsInput from "../../examples/limits.input.json" with { type: "json" }
+import lists from "../../examples/lists.wire"
+import listsInput from "../../examples/lists.input.json" with { type: "json" }
 import loop from "../../examples/loop.wire"
 import loopInput from "../../examples/loop.input.json" with { type: "json" }
 import variants from "../../examples/variants.wire"
@@ -32,6 +34,7 @@ export const contents: Readonly<Record<string, Content>> = {
     },
   },
   Loop: { source: loop, input: loopInput },
+  Lists: { source: lists, input: listsInput },
   Conditions: { source: conditions, input: conditionsInput },
   "Variants and match": { source: variants, input: variantsInput },
   "Context and compaction": { source: context, input: contextInput },

@@ -17,6 +17,7 @@ export const examples: readonly (readonly [name: string, about: string])[] = [
   ["Chain", "Three agents, each working on what the one before it wrote."],
   ["Fan-out and join", "Three agents side by side, and one that joins their findings."],
   ["Loop", "One step for every file, several at a time, on a model that fails now and then."],
+  ["Lists", "A tool called for each item of a list, and what it finds filtered and sorted, without a model."],
   ["Conditions", "Steps that run only when they are needed, and values chosen by what was found."],
   ["Variants and match", "An answer of one of several kinds, and values chosen by its kind."],
   ["Context and compaction", "Agents that go on from another's messages, whole or summarised first."],

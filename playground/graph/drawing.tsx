@@ -7,6 +7,7 @@ import type { NodeStatus } from "../state/node-status.ts"
 import { goToQuestion, questionOf } from "../state/questions.ts"
 import { graphOf } from "../state/runs.ts"
 import { select, selection } from "../state/selection.ts"
+import { labelsOf, showsWays } from "../state/reach.ts"
 import { standing } from "../state/standing.ts"
 import { iconPath } from "../ui/icon.tsx"
 import { keepWithin } from "../ui/menu.tsx"
@@ -53,6 +54,9 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
         {openGroups.value.map((group) => (
           <GroupGround key={group.id} group={group} placed={placed} />
         ))}
+        {showsWays.value
+          ? placed.edges.map((edge) => <Ways key={`${edge.from} ${edge.to}`} edge={edge} placed={placed} />)
+          : null}
         {placed.edges.map((edge) => (
           <EdgeView
             key={`${edge.from} ${edge.to}`}
@@ -99,6 +103,41 @@ function EdgeView({ edge, from, to }: EdgeViewProps) {
   const flows = done && (to?.state === "running" || to?.state === "retried")
   const classes = ["edge", edge.isConditional ? "conditional" : "", flows ? "flows" : "", done ? "done" : ""]
   return <path class={classes.filter((one) => one !== "").join(" ")} d={edge.path} marker-end="url(#arrow)" />
+}
+
+/** The steps that a node of the drawing shows. */
+function stepsAt({ nodes }: Placed, id: string): readonly string[] {
+  return nodes.find((node) => node.id === id)?.group?.steps ?? [id]
+}
+
+/** What strangers wrote and what is private, along an edge. */
+function Ways({ edge, placed }: { readonly edge: PlacedEdge; readonly placed: Placed }) {
+  const { untrusted, private: secret } = labelsOf(stepsAt(placed, edge.from), stepsAt(placed, edge.to))
+  return (
+    <>
+      {untrusted ? <path class="way untrusted" d={edge.path} transform={secret ? "translate(-1.5 -1.5)" : ""} /> : null}
+      {secret ? <path class="way private" d={edge.path} transform={untrusted ? "translate(1.5 1.5)" : ""} /> : null}
+    </>
+  )
+}
+
+/** Dots at a node that reads what strangers wrote, or private data. */
+function Reads({ id, height }: { readonly id: string; readonly height: number }) {
+  const { untrusted, private: secret } = labelsOf(null, [id])
+  return (
+    <g class="reads">
+      {untrusted ? (
+        <circle class="untrusted" cx="0" cy={height / 2 - (secret ? 6 : 0)} r="5">
+          <title>Reads what strangers wrote</title>
+        </circle>
+      ) : null}
+      {secret ? (
+        <circle class="private" cx="0" cy={height / 2 + (untrusted ? 6 : 0)} r="5">
+          <title>Reads private data</title>
+        </circle>
+      ) : null}
+    </g>
+  )
 }
 
 interface NodeViewProps {
@@ -191,6 +230,7 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
       {shortName === node.name ? null : <title>{node.id}</title>}
       <rect class="box" width={nodeWidth} height={height} rx="4" />
       <rect class="stripe" width="3" height={height} rx="1.5" />
+      {showsWays.value ? <Reads id={node.id} height={height} /> : null}
       {why === null ? null : (
         <circle class="would-run-mark" cx={nodeWidth} cy="0" r="5">
           <title>{`Would run: ${why}`}</title>

@@ -1,5 +1,7 @@
 import { computed, signal } from "@preact/signals"
 import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
+import type { LoopPlan } from "../../src/plan/expression.ts"
+import { callingList } from "../../src/plan/expression-traits.ts"
 import { keep, readKept } from "../state/keep.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { groupStatus, nodeStatus } from "../state/node-status.ts"
@@ -57,6 +59,15 @@ export const allSteps = computed((): readonly GraphNode[] => {
 export const placedGraph = computed((): Placed =>
   placeGraph(withClosed(allSteps.value, holders.value), graphRoom.value),
 )
+
+/** Room for the buttons below the nodes, and above them. */
+const around = 110
+
+/** Pixels that a small graph needs, so that the answer of a run can have the rest; null for a larger one, which is looked at. */
+export const graphHeightAfterRun = computed((): number | null => {
+  const { nodes, height } = placedGraph.value
+  return nodes.length <= 8 && height <= 200 ? height + around : null
+})
 
 // ------------------------------------------------------------------------------------------------------- groups
 
@@ -138,18 +149,24 @@ function planNodes(plan: Plan): GraphNode[] {
 }
 
 function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {
-  if (node.kind !== "agent" && node.kind !== "ask") return {}
+  if (node.kind === "dynamic") {
+    // A list that calls is a loop: each item is a call of its own.
+    const list = callingList(node.value)
+    return list === null ? {} : { loop: loopText(list.loop) }
+  }
+  if (node.kind === "output") return {}
   const { loop } = node
   const condition = node.when === null ? {} : { when: oneLine(node.when.text) }
   const details =
     node.kind === "agent" ? { model: node.models.map(({ name }) => name).join(", "), ...condition } : condition
-  if (loop === null) return details
+  return loop === null ? details : { ...details, loop: loopText(loop) }
+}
+
+/** `path in input.files` */
+function loopText({ pattern, items }: LoopPlan): string {
   const variables =
-    loop.pattern.kind === "item"
-      ? loop.pattern.variable
-      : `{ ${loop.pattern.fields.map(({ variable }) => variable).join(", ")} }`
-  const items = "text" in loop.items ? loop.items.text : "items"
-  return { ...details, loop: `${variables} in ${items}` }
+    pattern.kind === "item" ? pattern.variable : `{ ${pattern.fields.map(({ variable }) => variable).join(", ")} }`
+  return `${variables} in ${"text" in items ? oneLine(items.text) : "items"}`
 }
 
 function oneLine(text: string): string {

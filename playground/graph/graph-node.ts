@@ -4,7 +4,7 @@ export interface GraphNode {
   readonly kind: "dynamic" | "agent" | "ask" | "output" | "group"
   readonly name: string
   readonly depends_on: readonly string[]
-  /** What an agent runs over: `path in input.files`. */
+  /** What an agent runs over, or a list that calls: `path in input.files`. */
   readonly loop?: string
   readonly model?: string
   /** The condition under which it runs. */

@@ -11,7 +11,7 @@ import { notify } from "../state/notices.ts"
 import { graphOf, shownRun } from "../state/runs.ts"
 import { keepSelection } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
-import { counted, showCost, showDuration, showMoment, showNumber, showPreview } from "../ui/show.ts"
+import { counted, showCost, showDuration, showMoment, showPreview, showTokens } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 /** Ids of the runs that are ticked to be compared, at most two. */
@@ -70,11 +70,11 @@ function ClearButton({ count }: { readonly count: number }) {
 
 function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicked: boolean }) {
   const [isNaming, setNaming] = useState(false)
-  const { run_id, request, status, duration_ms, tokens, cost, asked_at, label, result } = run
+  const { run_id, request, status, duration_ms, tokens, cost, cutOff, asked_at, label, result } = run
   const name = request.name ?? stepsOf(request)
   const when = showMoment(asked_at)
   const title = `${label ?? name} of ${when}`
-  const figures = [showDuration(duration_ms), `${showNumber(tokens)} tok`, showCost(cost)]
+  const figures = [showDuration(duration_ms), showTokens(tokens, cutOff, "tok"), showCost(cost)]
   return (
     <li aria-current={shownRun.value?.run_id === run_id ? "true" : undefined}>
       <input

@@ -2,6 +2,7 @@ import { showQuestions } from "../state/questions.ts"
 import type { RunView } from "../state/run-view.ts"
 import { textKey } from "../state/run-view.ts"
 import { watchShown } from "../state/runs.ts"
+import { waitingText } from "../state/status.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { counted, showNumber } from "../ui/show.ts"
@@ -15,7 +16,7 @@ const mostRead = 60_000
 export function BeingWritten({ run }: { readonly run: RunView }) {
   watchShown()
   const [first] = run.texts.values()
-  if (run.state.status === "waiting") return <Waiting />
+  if (run.state.status === "waiting") return <Waiting run={run} />
   if (first === undefined) return <Running run={run} />
   const step = `agent.${textKey(first.agent, first.iteration)}`
   const others = run.texts.size - 1
@@ -28,6 +29,21 @@ export function BeingWritten({ run }: { readonly run: RunView }) {
       <WrittenSoFar key={step} text={first.text} label={`${step}, so far`} />
     </div>
   )
+}
+
+/** More texts than this are a click away, in the timeline. */
+const mostTexts = 10
+
+/** What each step had written when the run was cancelled. */
+export function TextsSoFar({ run }: { readonly run: RunView }) {
+  return [...run.texts].slice(0, mostTexts).map(([key, { text }]) => (
+    <section key={key} class="part">
+      <p>
+        <StateMark state="cancelled" text={`agent.${key}, cut off`} />
+      </p>
+      <WrittenSoFar text={text} label={`agent.${key}, cut off`} />
+    </section>
+  ))
 }
 
 /** Text that is still coming: the fields that are there so far, where it is JSON. */
@@ -57,10 +73,13 @@ function Running({ run }: { readonly run: RunView }) {
   )
 }
 
-function Waiting() {
+function Waiting({ run }: { readonly run: RunView }) {
   return (
     <div class="empty">
-      <p>The run waits for people. Its result appears here once they have answered.</p>
+      <p>
+        <StateMark state="asking" text={waitingText(run)} />
+      </p>
+      <p>The result appears here once people have answered.</p>
       <button type="button" class="button outlined" onClick={showQuestions}>
         <Icon name="asking" />
         Go to the questions

@@ -1,4 +1,6 @@
 import type { ApiError } from "../../src/api/error-kinds.ts"
+import { requestRerun } from "../run/request-run.ts"
+import { earlierRun } from "../state/changes.ts"
 import { faultSpan } from "../state/fault-span.ts"
 import type { RunView } from "../state/run-view.ts"
 import { select, selection } from "../state/selection.ts"
@@ -9,6 +11,7 @@ import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Sentence } from "../ui/sentence.tsx"
 import { nextStep } from "./next-step.ts"
+import { canBeTest, downloadTest } from "./test-file.ts"
 
 interface FaultProps {
   readonly error: ApiError
@@ -48,6 +51,28 @@ export function Fault({ error, run }: FaultProps) {
       )}
       <Jump error={error} />
       {run ? <FailedStep run={run} /> : null}
+      {run && earlierRun.value === run ? (
+        <button
+          type="button"
+          class="button outlined"
+          title="Takes over the results of the steps that are done"
+          onClick={() => requestRerun()}
+        >
+          <Icon name="play" />
+          Run again from here
+        </button>
+      ) : null}
+      {run && canBeTest(run) ? (
+        <button
+          type="button"
+          class="button outlined"
+          title="A .test.wire file that plays this run again: it fails until the workflow is changed"
+          onClick={() => void downloadTest(run)}
+        >
+          <Icon name="download" />
+          Download as test
+        </button>
+      ) : null}
     </div>
   )
 }

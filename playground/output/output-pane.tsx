@@ -6,10 +6,19 @@ import { copyText, downloadText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { showBytes } from "../ui/show.ts"
-import { BeingWritten } from "./being-written.tsx"
+import { BeingWritten, TextsSoFar } from "./being-written.tsx"
 import { Fault } from "./fault.tsx"
+import { hasProse } from "./prose.ts"
+import { Reading } from "./reading.tsx"
 
-const shape = signal<"tree" | "raw">("tree")
+type Shape = "text" | "tree" | "raw"
+const shapes: readonly { readonly name: Shape; readonly label: string }[] = [
+  { name: "text", label: "Text" },
+  { name: "tree", label: "Tree" },
+  { name: "raw", label: "Raw" },
+]
+/** Null until one is chosen: a result with texts is read as text, any other as a tree. */
+const chosen = signal<Shape | null>(null)
 
 /** More than this of raw JSON would only slow the page down; copy and download have all of it. */
 const mostShown = 200_000
@@ -28,9 +37,20 @@ export function OutputPane() {
     )
   }
   if (run.isCut) return <Lost run={run} />
-  if (state.status === "cancelled") return <p class="empty">The run was cancelled, so it has no result.</p>
+  if (state.status === "cancelled") return <Cancelled run={run} />
   if (state.status !== "completed") return <BeingWritten run={run} />
   return <Result run={run} />
+}
+
+function Cancelled({ run }: { readonly run: RunView }) {
+  const sentence = "The run was cancelled, so it has no result."
+  if (run.texts.size === 0) return <p class="empty">{sentence}</p>
+  return (
+    <div class="scrolls padded written" tabIndex={0} role="region" aria-label="What was written until then">
+      <p>{sentence} This was written until then:</p>
+      <TextsSoFar run={run} />
+    </div>
+  )
 }
 
 function Lost({ run }: { readonly run: RunView }) {
@@ -49,20 +69,21 @@ function Lost({ run }: { readonly run: RunView }) {
 function Result({ run }: { readonly run: RunView }) {
   const value = run.state.output
   const text = JSON.stringify(value, null, 2)
+  const shape = chosen.value ?? (hasProse(value) ? "text" : "tree")
   return (
     <div class="column">
       <div class="toolbar">
-        <button
-          type="button"
-          class="button"
-          aria-pressed={shape.value === "tree"}
-          onClick={() => (shape.value = "tree")}
-        >
-          Tree
-        </button>
-        <button type="button" class="button" aria-pressed={shape.value === "raw"} onClick={() => (shape.value = "raw")}>
-          Raw
-        </button>
+        {shapes.map(({ name, label }) => (
+          <button
+            key={name}
+            type="button"
+            class="button"
+            aria-pressed={shape === name}
+            onClick={() => (chosen.value = name)}
+          >
+            {label}
+          </button>
+        ))}
         <span class="note">{showBytes(new Blob([text]).size)}</span>
         <span class="tools">
           <button type="button" class="button" onClick={() => void copyText(text, "Output")}>
@@ -79,7 +100,11 @@ function Result({ run }: { readonly run: RunView }) {
           </button>
         </span>
       </div>
-      {shape.value === "tree" ? (
+      {shape === "text" ? (
+        <div class="scrolls padded" tabIndex={0} role="region" aria-label="Output as text">
+          <Reading value={value} label="Output" />
+        </div>
+      ) : shape === "tree" ? (
         <div class="scrolls padded">
           <JsonTree key={run.asked_at} value={value} label="Output" open={3} />
         </div>

@@ -1,5 +1,8 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
+import { isJsonObject } from "../../src/base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
+import { formIn } from "../../src/log/elicitation-answer.ts"
 import type { Question } from "../../src/log/events.ts"
 import { answerProgress } from "../../src/log/reduce/answer-progress.ts"
 import { resolve } from "../../src/types/relations.ts"
@@ -22,7 +25,8 @@ export function QuestionsPane() {
   if (questions.length === 0) {
     return (
       <p class="empty">
-        No questions. A workflow asks people with ask, and with approval on a tool; their cards appear here.
+        No questions. A workflow asks people with ask, with approval on a tool and with elicitation on an MCP server;
+        their cards appear here.
       </p>
     )
   }
@@ -57,11 +61,14 @@ function AskCard({ question }: { readonly question: Question }) {
   const misfit = (path: string): string | undefined =>
     tried ? atField(misfits.find((one) => one.path === path)?.message, path) : undefined
   const form = { types, misfit, scope: `${question.id}-` }
+  const isServers = question.kind === "elicitation"
+  const isSending = sending.value.has(question.id)
   const submit = (event: Event): void => {
     event.preventDefault()
     setTried(true)
     if (misfits.length === 0) {
-      void sendAnswer(question, toJson(draft))
+      const answer = toJson(draft)
+      void sendAnswer(question, isServers ? accepted(question, answer) : answer)
       return
     }
     const card = document.getElementById(cardId(question))
@@ -69,7 +76,7 @@ function AskCard({ question }: { readonly question: Question }) {
   }
   return (
     <Card question={question} state="asking" title={titleOf(question)}>
-      <Show question={question} />
+      {isServers ? <FromServer question={question} /> : <Show question={question} />}
       <form class="question-form" onSubmit={submit} noValidate>
         <div class="form-fields">
           {record.kind !== "record"
@@ -89,12 +96,52 @@ function AskCard({ question }: { readonly question: Question }) {
         </div>
         <Refusal question={question} />
         <div class="question-buttons">
-          <button type="submit" class="button primary" disabled={sending.value.has(question.id)}>
-            Answer
+          <button type="submit" class="button primary" disabled={isSending}>
+            {isServers ? "Accept" : "Answer"}
           </button>
+          {isServers
+            ? (["decline", "cancel"] as const).map((action) => (
+                <button
+                  key={action}
+                  type="button"
+                  class="button outlined"
+                  disabled={isSending}
+                  onClick={() => void sendAnswer(question, { action })}
+                >
+                  {action === "decline" ? "Decline" : "Cancel"}
+                </button>
+              ))
+            : null}
         </div>
       </form>
     </Card>
+  )
+}
+
+function accepted({ schema }: Question, content: JsonValue): JsonObject {
+  return formIn(schema) === null ? { action: "accept" } : { action: "accept", content }
+}
+
+/** Who asks, and the address that a person is to open, with the host by itself: it says where an address leads. */
+function FromServer({ question }: { readonly question: Question }) {
+  const { show } = question
+  const { host, url } = isJsonObject(show) ? show : {}
+  return (
+    <dl class="question-facts">
+      <Fact name="Server" value={question.server ?? ""} />
+      <Fact name="Tool" value={question.tool ?? question.name} />
+      {typeof host === "string" && typeof url === "string" ? (
+        <>
+          <dt>Host</dt>
+          <dd>
+            <strong>
+              <ExactText value={host} />
+            </strong>
+          </dd>
+          <Fact name="Address" value={url} />
+        </>
+      ) : null}
+    </dl>
   )
 }
 
@@ -193,10 +240,13 @@ function Card({ question, state, title, text, children }: CardProps) {
   )
 }
 
-/** `ask.review[2]`, `approval of tool.pay` */
-function titleOf({ kind, name, iteration }: Question): string {
+/** `ask.review[2]`, `approval of tool.pay`, `question of mcp.shop in tool.pay` */
+function titleOf({ kind, name, iteration, server }: Question): string {
   const index = iteration === undefined ? "" : `[${iteration}]`
-  return kind === "ask" ? `ask.${name}${index}` : `approval of tool.${name}${index}`
+  if (kind === "ask") return `ask.${name}${index}`
+  return kind === "approval"
+    ? `approval of tool.${name}${index}`
+    : `question of mcp.${server ?? ""} in tool.${name}${index}`
 }
 
 function Expiry({ at }: { readonly at: string }) {
@@ -226,11 +276,15 @@ function Show({ question }: { readonly question: Question }) {
 }
 
 function Refusal({ question }: { readonly question: Question }) {
-  const message = refusals.value[question.id]
-  return message === undefined ? null : (
-    <p class="wrong-text" role="alert">
-      {message}
-    </p>
+  const messages = refusals.value[question.id]
+  return messages === undefined ? null : (
+    <div role="alert">
+      {messages.map((message, at) => (
+        <p key={at} class="wrong-text">
+          <VisibleText text={message} />
+        </p>
+      ))}
+    </div>
   )
 }
 

@@ -1,14 +1,13 @@
-import { effect } from "@preact/signals"
+import { filesOf } from "../../src/source/source-files.ts"
 import type { StreamEvent, StreamOptions } from "../../src/client/client.ts"
 import { WireworksError } from "../../src/client/client.ts"
 import { addToHistory } from "../state/history.ts"
-import { keep, readKept } from "../state/keep.ts"
-import { isLink, runAddress, runInAddress } from "../state/link.ts"
+import { keep } from "../state/keep.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { announce } from "../state/notices.ts"
-import { liveRun, shownRun, startClock, touchRuns, watchShown } from "../state/runs.ts"
+import { liveRun, shownRun, startClock, touchRuns } from "../state/runs.ts"
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
-import { keepSelection, select } from "../state/selection.ts"
+import { keepSelection } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
 import type { ApiError } from "../../src/api/error-kinds.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
@@ -23,7 +22,8 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
   const run = new RunView(request)
   show(run)
   announce("Run started.")
-  const { source, input, options, workflow, rerun } = request
+  const { source, around = {}, input, options, workflow, rerun } = request
+  const files = filesOf(around)
   const call: StreamOptions = {
     signal: run.leaving.signal,
     onRun(run_id) {
@@ -39,12 +39,12 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
     onReconnect: (attempt, cause) => reconnecting(run, attempt, cause),
   }
   // A workflow of the server runs again as the server has it: with its secrets, and without the source.
-  const sent = workflow === undefined ? { workflow_source: source } : {}
+  const sent = workflow === undefined ? { workflow_source: source, ...files } : {}
   const stream =
     rerun !== undefined
       ? client().rerun(rerun.run_id, { ...sent, input, secrets, options, from: rerun.from }, call)
       : workflow === undefined
-        ? client().stream({ workflow_source: source, input, secrets, options }, call)
+        ? client().stream({ workflow_source: source, ...files, input, secrets, options }, call)
         : client()
             .workflow(workflow)
             .stream(input, { ...call, secrets, options })
@@ -52,7 +52,7 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
 }
 
 /** Follows a run that exists, after what is known of it already. */
-function resume(run: RunView, run_id: string): void {
+export function resume(run: RunView, run_id: string): void {
   run.connection = "open"
   run.refused = null
   run.cancelling = false
@@ -160,8 +160,8 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
   announce(endSentence(run))
   if (run.run_id !== undefined && run.isOver && run.events.length > 0) {
     remember(run)
-    // The history restores what was run, which is unknown for another person's run.
-    if (run.request !== unknownRequest) await addToHistory(run, withoutSecrets)
+    // Runs that were opened here, but started elsewhere, are in the list of the server's runs.
+    if (run.request !== unknownRequest && !run.isOpened) await addToHistory(run, withoutSecrets)
   }
 }
 
@@ -187,60 +187,18 @@ function reconnecting(run: RunView, attempt: number, cause: unknown): void {
   else if (attempt === 1) announce(`${capital(reconnectingText(run))}. Trying again.`)
 }
 
-/** Shows a run by its id alone, for a person who was sent its address. */
-export function openRun(run_id: string): void {
-  const run = new RunView(unknownRequest)
-  run.run_id = run_id
-  select(null)
-  resume(run, run_id)
-}
-
-/** The user changed the address of this page to that of a run. */
-export function followAddress(): void {
-  const wanted = runInAddress(location.hash)
-  if (wanted !== undefined && wanted !== shownRun.value?.run_id) openRun(wanted)
-}
-
-/** Keeps the shown run in the page's address, so that another browser, or a reload, opens it. */
-export function keepAddress(): void {
-  let kept = runInAddress(location.hash)
-  effect(() => {
-    const run_id = watchShown()?.run_id
-    // Only when the run changes: an address that the user has just typed is not overwritten.
-    if (run_id === kept) return
-    kept = run_id
-    const { hash, pathname, search } = location
-    if (isLink(hash) || runInAddress(hash) === run_id) return
-    history.replaceState(null, "", `${pathname}${search}${run_id === undefined ? "" : runAddress(run_id)}`)
-  })
-}
-
-interface Remembered {
+export interface Remembered {
   readonly run_id: string
   readonly request: RunRequest
   readonly asked_at: number
   readonly skew?: number
+  readonly isOpened?: boolean
 }
 
 /** What a reload needs to find the run again; the tab's own, and gone with it. */
 function remember(run: RunView): void {
-  const { run_id, request, asked_at, skew } = run
-  const kept = { run_id, request, asked_at, skew }
+  const { run_id, request, asked_at, skew, isOpened } = run
+  const kept = { run_id, request, asked_at, skew, isOpened }
   if (request === unknownRequest) return
   if (secretIn(JSON.stringify(request)) === undefined) keep("session", "run", kept)
-}
-
-/** The run that the address names, else the one that was under way, or the last one that ended, when the page was left. */
-export function findRunAgain(): void {
-  const kept = readKept("session", "run") as Remembered | undefined
-  const wanted = runInAddress(location.hash)
-  if (wanted !== undefined && kept?.run_id !== wanted) {
-    openRun(wanted)
-    return
-  }
-  if (typeof kept?.run_id !== "string" || typeof kept.request?.source !== "string") return
-  const run = new RunView(kept.request, kept.asked_at)
-  run.run_id = kept.run_id
-  run.skew = kept.skew
-  resume(run, kept.run_id)
 }

@@ -14,7 +14,7 @@ import { optionCheck } from "../state/options.ts"
 import { liveRun } from "../state/runs.ts"
 import { secretCheck } from "../state/secrets.ts"
 import { served } from "../state/served.ts"
-import { compilation, compileNow, linkHasRun, origin } from "../state/source.ts"
+import { compilation, compileNow, filesAround, linkHasRun, origin } from "../state/source.ts"
 import { counted } from "../ui/show.ts"
 import { beginRun } from "./follow-run.ts"
 
@@ -77,6 +77,7 @@ function request(rerun: RunRequest["rerun"]): void {
     input: given,
     options: options.value,
     origin: origin.value,
+    ...(filesAround.value.modules === undefined ? {} : { around: filesAround.value }),
     ...(workflow !== undefined && { workflow }),
     ...(rerun !== undefined && { rerun }),
   }

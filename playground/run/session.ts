@@ -15,7 +15,7 @@ import { optionTexts } from "../state/options.ts"
 import { secretIn } from "../state/secrets.ts"
 import type { Served } from "../state/served.ts"
 import { served } from "../state/served.ts"
-import { compilation, compileNow, origin } from "../state/source.ts"
+import { compilation, compileNow, filesAround, origin } from "../state/source.ts"
 
 /** The key under which the browser keeps each open file. */
 const keys = new Map<string, string>()
@@ -58,6 +58,7 @@ function keptContent(kept: JsonValue): ReadContent | undefined {
       origin: kept["origin"] === "link" ? "link" : "own",
       ...(isJsonObject(options) && { options }),
       served: keptServed(kept["served"]),
+      ...(isJsonObject(kept["around"]) && { around: kept["around"] }),
       isLocal: kept["isLocal"] === true,
     },
     isEdited: kept["isEdited"] === true,
@@ -118,7 +119,16 @@ export function keepDraft(): void {
     keep("local", "files", { active, files: merged })
   }
   effect(() => {
-    void [compilation.value, currentInput(), optionTexts.value, origin.value, fileName.value, served.value, files.value]
+    void [
+      compilation.value,
+      currentInput(),
+      optionTexts.value,
+      origin.value,
+      fileName.value,
+      served.value,
+      filesAround.value,
+      files.value,
+    ]
     clearTimeout(timer)
     timer = setTimeout(save, 300)
   })

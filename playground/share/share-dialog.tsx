@@ -12,7 +12,8 @@ import { Dialog } from "../ui/dialog.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showBytes } from "../ui/show.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
-import { toFragment } from "../state/link.ts"
+import { toAddress, toFragment } from "../state/link.ts"
+import { shownRun } from "../state/runs.ts"
 import type { SnippetLanguage } from "./snippets.ts"
 import { snippet, snippetLanguages } from "./snippets.ts"
 
@@ -34,6 +35,7 @@ export function ShareDialog() {
     <Dialog title="Share" onClose={() => (shareOpen.value = false)}>
       <div class="dialog-body">
         <LinkPart />
+        <RunPart />
         <SnippetPart />
       </div>
     </Dialog>
@@ -50,26 +52,60 @@ function LinkPart() {
   }, [text])
   return (
     <section>
-      <h3>Link</h3>
-      <div class="with-button">
-        <label class="visually-hidden" for="share-link">
-          Link to this workflow
-        </label>
-        <input
-          id="share-link"
-          class="field mono"
-          readOnly
-          value={link}
-          onFocus={(event) => event.currentTarget.select()}
-        />
-        <button type="button" class="button primary" disabled={link === ""} onClick={() => void copyText(link, "Link")}>
-          <Icon name="copy" />
-          Copy link
-        </button>
-      </div>
+      <h3>This workflow</h3>
+      <LinkField id="share-link" label="Link to this workflow" link={link} announced="Link" isMain />
       <p class="hint-text">
-        Holds the source and the input ({showBytes(link.length)}), after the # that browsers do not send. No secrets, no
-        options, no results.
+        Anyone who has the link can open it. It holds the source and the input ({showBytes(link.length)}), after the #
+        that browsers do not send. No secrets, no options, no results.
+      </p>
+    </section>
+  )
+}
+
+interface LinkFieldProps {
+  readonly id: string
+  readonly label: string
+  /** Empty while it is made. */
+  readonly link: string
+  /** What was copied, in the words of the notice. */
+  readonly announced: string
+  readonly isMain?: boolean
+}
+
+function LinkField({ id, label, link, announced, isMain = false }: LinkFieldProps) {
+  return (
+    <div class="with-button">
+      <label class="visually-hidden" for={id}>
+        {label}
+      </label>
+      <input id={id} class="field mono" readOnly value={link} onFocus={(event) => event.currentTarget.select()} />
+      <button
+        type="button"
+        class={isMain ? "button primary" : "button"}
+        disabled={link === ""}
+        onClick={() => void copyText(link, announced)}
+      >
+        <Icon name="copy" />
+        Copy link
+      </button>
+    </div>
+  )
+}
+
+/** The address of the shown run. */
+function RunPart() {
+  const run_id = shownRun.value?.run_id
+  if (run_id === undefined) return null
+  const link = `${location.origin}${location.pathname}${toAddress({ run: run_id })}`
+  return (
+    <section>
+      <h3>This run</h3>
+      <LinkField id="share-run" label="Link to this run" link={link} announced="Link to the run" />
+      <p class="hint-text">
+        {apiKey.value === undefined
+          ? "Anyone who has the link and reaches this service can open it"
+          : "Those who have the key that started it can open it"}
+        , with its source, input and results, until the service deletes the run.
       </p>
     </section>
   )

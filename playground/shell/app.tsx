@@ -3,12 +3,13 @@ import { EditorPane } from "../editor/editor-pane.tsx"
 import { RenameDialog } from "../editor/rename-dialog.tsx"
 import { InputsPane } from "../form/inputs-pane.tsx"
 import { GraphPane } from "../graph/graph-pane.tsx"
+import { graphHeightAfterRun } from "../graph/graph-model.ts"
 import { CompareDialog } from "../history/compare-dialog.tsx"
 import { ConfirmDialog } from "../share/confirm-dialog.tsx"
 import { ShareDialog } from "../share/share-dialog.tsx"
 import type { PaneTab } from "../state/layout.ts"
-import { narrow, paneTab, positions, wide } from "../state/layout.ts"
-import { watchShown } from "../state/runs.ts"
+import { isAtUsual, narrow, paneTab, positions, wide } from "../state/layout.ts"
+import { shownRun, watchShown } from "../state/runs.ts"
 import { selection } from "../state/selection.ts"
 import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
@@ -19,8 +20,10 @@ import { Icon } from "../ui/icon.tsx"
 import { openDialogs } from "../ui/dialog.tsx"
 import { Notices } from "../ui/notices.tsx"
 import { Tabs } from "../ui/tabs.tsx"
-import { Header, RunButton, Status } from "./header.tsx"
+import { Header, RunControls, Status } from "./header.tsx"
+import { HelpDialog } from "./help-dialog.tsx"
 import { KeyDialog } from "./key-dialog.tsx"
+import { Palette } from "./palette.tsx"
 import { Problems } from "./problems.tsx"
 import { ResultsPane } from "./results-pane.tsx"
 
@@ -33,12 +36,14 @@ export function App() {
       {narrow.value ? (
         <footer class="thumb-bar">
           <Status />
-          <RunButton />
+          <RunControls />
         </footer>
       ) : null}
       <p class="visually-hidden" role="status" aria-live="polite">
         {announcement.value}
       </p>
+      <HelpDialog />
+      <Palette />
       <ShareDialog />
       <ConfirmDialog />
       <KeyDialog />
@@ -56,11 +61,18 @@ const paneTabs: readonly { readonly name: PaneTab; readonly label: string }[] = 
   { name: "results", label: "Results" },
 ]
 
+/** Height of the graph. After a run the answer gets the room that a small graph does not need, unless the divider was moved. */
+function rightShare(): string {
+  const share = `${positions.value.right}%`
+  const needed = isAtUsual("right") && watchShown()?.isOver === true ? graphHeightAfterRun.value : null
+  return needed === null ? share : `min(${share}, ${needed}px)`
+}
+
 /** All panes side by side where there is room, else one at a time. The editor is never taken down: it holds the text. */
 function Panes() {
   const all = wide.value
   const tab = paneTab.value
-  const { columns, left, right } = positions.value
+  const { columns, left } = positions.value
   const shows = (name: PaneTab): boolean => all || tab === name
   const panel = (name: PaneTab) =>
     all ? {} : { role: "tabpanel" as const, id: `panes-${name}-panel`, "aria-labelledby": `panes-${name}-tab` }
@@ -85,7 +97,8 @@ function Panes() {
             {origin.value === "link" && !linkHasRun.value ? (
               <p class="origin">
                 <Icon name="share" />
-                This workflow came by a link. Before its first run you will see which hosts it calls.
+                This workflow came {shownRun.value?.isOpened === true ? "with a run" : "by a link"}. Before its first
+                run you will see which hosts it calls.
               </p>
             ) : null}
             {served.value === null ? null : (
@@ -112,7 +125,7 @@ function Panes() {
         {all ? <Problems /> : null}
       </div>
       {all ? <PaneDivider name="columns" label="Width of the editor" direction="columns" /> : null}
-      <div class="side" style={{ "--share": `${right}%` }} hidden={!shows("graph") && !shows("results")}>
+      <div class="side" style={{ "--share": rightShare() }} hidden={!shows("graph") && !shows("results")}>
         {shows("graph") ? (
           <div class="cell" {...panel("graph")}>
             <GraphPane />

@@ -1,7 +1,8 @@
+import { useEffect, useRef, useState } from "preact/hooks"
 import { examples, loadExamples, openExample } from "../examples/examples.ts"
 import { cancelRun, reconnect } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
-import { earlierRun } from "../state/changes.ts"
+import { changedSteps, hasChanges } from "../state/changes.ts"
 import { statusOf } from "../state/status.ts"
 import { openShare } from "../share/share-dialog.tsx"
 import type { Theme } from "../state/layout.ts"
@@ -12,6 +13,7 @@ import { openServed } from "../state/open-workflow.ts"
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
 import { openQuestions, showQuestions } from "../state/questions.ts"
 import { standing, standingWords } from "../state/standing.ts"
+import { openHelp } from "./help-dialog.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { Menu } from "../ui/menu.tsx"
 import { counted, showDuration } from "../ui/show.ts"
@@ -26,7 +28,8 @@ export function Header() {
         <span class="visually-hidden"> playground</span>
       </h1>
       <Menu
-        label="Examples"
+        label="Open"
+        search="Find a workflow or an example"
         onOpen={() => {
           void loadServerWorkflows()
           loadExamples().catch(() => {})
@@ -34,19 +37,21 @@ export function Header() {
         items={[
           ...serverWorkflows.value.map((workflow) => ({
             label: workflow.name,
-            detail: `On this server${workflow.valid ? "" : ", with errors"}. ${workflow.description?.split("\n", 1)[0] ?? ""}`,
+            heading: "Workflows of this server",
+            detail: `${workflow.valid ? "" : "With errors. "}${workflow.description?.split("\n", 1)[0] ?? ""}`,
             checked: workflow.name === served.value?.name,
             onSelect: () => void openServed(workflow.name),
           })),
           ...examples.map(([label, detail]) => ({
             label,
+            heading: "Examples",
             detail,
             checked: served.value === null && label === fileName.value,
             onSelect: () => void openExample(label),
           })),
         ]}
       >
-        <span class="menu-name">Examples</span>
+        <span class="menu-name">Open</span>
       </Menu>
       {narrow.value ? null : <Status />}
       <div class="top-tools">
@@ -54,8 +59,11 @@ export function Header() {
           <Icon name="share" />
           Share
         </button>
+        <button type="button" class="button square" aria-label="Help" title="Help and keys (?)" onClick={openHelp}>
+          <Icon name="ask" />
+        </button>
         <ThemeMenu />
-        {narrow.value ? null : <RunButton />}
+        {narrow.value ? null : <RunControls />}
       </div>
     </header>
   )
@@ -130,43 +138,87 @@ function OpenQuestions() {
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 
-export function RunButton() {
-  const run = watchLive()
-  if (run !== null) {
-    return (
-      <button
-        type="button"
-        class="button outlined run-button"
-        title={run.cancelling ? "Stop waiting for the service to confirm it" : undefined}
-        onClick={() => void cancelRun(run)}
-      >
-        <Icon name="stop" />
-        {run.cancelling ? "Stop waiting" : "Cancel"}
-      </button>
-    )
-  }
+/** So long after a run was asked for it cannot be cancelled: the second click of a double click cancels nothing. */
+const cancellableAfterMs = 600
+
+/** Cancel and Run each have a place of their own, whatever the run does: neither ever appears under the pointer in place of the other. */
+export function RunControls() {
+  const isLive = watchLive() !== null
   return (
     <>
+      <CancelButton />
+      {narrow.value ? null : <RunChanges />}
       <button
         type="button"
         class="button primary run-button"
         aria-keyshortcuts="Control+Enter Meta+Enter"
+        // Not `disabled`, which would take the focus away.
+        aria-disabled={isLive}
         onClick={requestRun}
       >
         <Icon name="play" />
         Run
         <kbd aria-hidden="true">{isApple ? "⌘⏎" : "Ctrl ⏎"}</kbd>
       </button>
-      {earlierRun.value === null || narrow.value ? null : (
-        <button
-          type="button"
-          class="button outlined run-changes"
-          title="Takes over what did not change since the last run"
-          onClick={() => requestRerun()}
-        >
-          Run changes
-        </button>
-      )}
     </>
+  )
+}
+
+function CancelButton() {
+  const run = watchLive()
+  const isReady = useElapsed(run?.asked_at, cancellableAfterMs)
+  const isCancelling = run?.cancelling === true
+  return (
+    <button
+      type="button"
+      class={run === null ? "button outlined cancel-button is-away" : "button outlined cancel-button"}
+      title={isCancelling ? "Stop waiting for the service to confirm it" : undefined}
+      aria-disabled={!isReady}
+      onClick={() => {
+        if (run !== null && isReady) void cancelRun(run)
+      }}
+    >
+      <Icon name="stop" />
+      {isCancelling ? "Stop waiting" : "Cancel"}
+    </button>
+  )
+}
+
+/** Whether so much time has passed since a moment. */
+function useElapsed(since: number | undefined, ms: number): boolean {
+  const [, redraw] = useState(0)
+  const left = since === undefined ? undefined : since + ms - Date.now()
+  useEffect(() => {
+    if (left === undefined || left <= 0) return undefined
+    const timer = setTimeout(() => redraw((count) => count + 1), left)
+    return () => clearTimeout(timer)
+  }, [since])
+  return left !== undefined && left <= 0
+}
+
+/** While a run goes on its place stays, where it had one. */
+function RunChanges() {
+  const isLive = watchLive() !== null
+  const shown = useRef<number | null>(null)
+  if (!isLive) shown.current = changedSteps.value
+  const count = shown.current
+  if (count === null) return null
+  const isAble = !isLive && hasChanges.value
+  return (
+    <button
+      type="button"
+      class={isLive ? "button outlined run-changes is-away" : "button outlined run-changes"}
+      aria-disabled={!isAble}
+      title={
+        isAble
+          ? "Runs the steps with a dot in the graph, and takes the results of the others over from the last run"
+          : "Nothing has changed since the last run: edit a step or the input first"
+      }
+      onClick={() => {
+        if (isAble) requestRerun()
+      }}
+    >
+      {count === 0 && isAble ? "Run the changed output" : `Run ${counted(count, "changed step")}`}
+    </button>
   )
 }

@@ -1,3 +1,5 @@
+import { ChatPane } from "../chat/chat-pane.tsx"
+import { chatFields } from "../chat/chat.ts"
 import { DetailsPane } from "../details/details-pane.tsx"
 import { EventsPane } from "../events/events-pane.tsx"
 import { HistoryPane } from "../history/history-pane.tsx"
@@ -9,7 +11,9 @@ import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
 import { showsAnswer } from "../state/selection.ts"
+import { ReachPane } from "../reach/reach-pane.tsx"
 import { RunsPane } from "../runs/runs-pane.tsx"
+import { TriggersPane } from "../triggers/triggers-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
 import { PaneDivider } from "./pane-divider.tsx"
 import { limitFacts } from "../ui/limit-words.ts"
@@ -21,7 +25,11 @@ export function ResultsPane() {
   const hasQuestions = (watchShown()?.state.questions.length ?? 0) > 0
   // The whole result is in view already: a second copy beside it would only take its place. On a telephone lists of runs need
   // the room.
-  const isAlone = (tab === "output" && showsAnswer.value) || (narrow.value && (tab === "history" || tab === "runs"))
+  const isAlone =
+    tab === "chat" ||
+    tab === "reach" ||
+    (tab === "output" && showsAnswer.value) ||
+    (narrow.value && (tab === "history" || tab === "runs" || tab === "triggers"))
   return (
     <div class={isAlone ? "results alone" : "results"} style={{ "--share": `${positions.value.details}%` }}>
       <section class="pane" aria-label="Results">
@@ -31,6 +39,7 @@ export function ResultsPane() {
           current={tab}
           onSelect={(name) => (resultTab.value = name)}
           items={[
+            ...(chatFields.value !== undefined || tab === "chat" ? [{ name: "chat" as const, label: "Chat" }] : []),
             { name: "timeline", label: "Timeline" },
             ...(hasQuestions || tab === "questions"
               ? [{ name: "questions" as const, label: "Questions", count: openQuestions.value.length }]
@@ -39,12 +48,16 @@ export function ResultsPane() {
             { name: "events", label: "Events", count: eventCount() },
             { name: "history", label: "History", count: keptRuns.value.length },
             { name: "runs", label: "Runs" },
+            { name: "triggers", label: "Triggers" },
+            { name: "reach", label: "Reach" },
           ]}
         />
         {tab === "timeline" || tab === "output" ? <RunLimits /> : null}
         <TabPanel id="results" name={tab} class="column">
           {tab === "timeline" ? (
             <TimelinePane />
+          ) : tab === "chat" ? (
+            <ChatPane />
           ) : tab === "questions" ? (
             <QuestionsPane />
           ) : tab === "output" ? (
@@ -53,6 +66,10 @@ export function ResultsPane() {
             <EventsPane />
           ) : tab === "runs" ? (
             <RunsPane />
+          ) : tab === "triggers" ? (
+            <TriggersPane />
+          ) : tab === "reach" ? (
+            <ReachPane />
           ) : (
             <HistoryPane />
           )}

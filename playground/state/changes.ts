@@ -15,11 +15,11 @@ const plans = new WeakMap<RunView, Plan | null>()
 /** The plan of a run; null where its source is not known, or has errors. */
 export function planOf(run: RunView): Plan | null {
   let plan = plans.get(run)
-  if (plan === undefined) plans.set(run, (plan = compile(run.request.source).plan ?? null))
+  if (plan === undefined) plans.set(run, (plan = compile(run.request.source, run.request.around).plan ?? null))
   return plan
 }
 
-/** The run that "Run changes" would take results over from; null where there is none. */
+/** The run that a re-run of the changed steps would take results over from; null where there is none. */
 export const earlierRun = computed((): RunView | null => {
   const run = watchShown()
   if (run === null || liveRun.value !== null || run.state.finished_at === null || run.run_id === undefined) return null
@@ -50,3 +50,12 @@ export function wouldRun(id: string): string | null {
   const change = changes.value.get(id)
   return change === undefined || change.status === "same" || id === "output" ? null : change.why
 }
+
+/** How many steps a re-run would run again; null where there is nothing to take over. */
+export const changedSteps = computed((): number | null => {
+  if (earlierRun.value === null) return null
+  return [...changes.value.keys()].filter((id) => wouldRun(id) !== null).length
+})
+
+/** Whether a re-run would give anything new: the output alone may have changed. */
+export const hasChanges = computed(() => [...changes.value.values()].some(({ status }) => status !== "same"))

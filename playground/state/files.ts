@@ -9,10 +9,11 @@ import type { RunView } from "./run-view.ts"
 import { graphOf, liveRun, shownRun } from "./runs.ts"
 import { forgetSecrets, forgetSecretsOf, hasSecrets, swapSecrets } from "./secrets.ts"
 import { selection } from "./selection.ts"
+import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { Served } from "./served.ts"
 import { served } from "./served.ts"
 import type { Origin } from "./source.ts"
-import { compilation, compileNow, linkHasRun, origin, takeText } from "./source.ts"
+import { compilation, compileNow, filesAround, linkHasRun, origin, setFiles, takeText } from "./source.ts"
 
 /** What a file consists of: source, input and all that belongs to them, but no secrets. */
 export interface FileContent {
@@ -22,6 +23,8 @@ export interface FileContent {
   readonly options: OptionTexts
   readonly origin: Origin
   readonly served: Served | null
+  /** The other files that it uses. */
+  readonly around: SourceFiles
   /** The author opened it from a disk: nothing else takes its place. */
   readonly isLocal: boolean
 }
@@ -51,6 +54,7 @@ function currentContent(): FileContent {
     options: optionTexts.value,
     origin: origin.value,
     served: served.value,
+    around: filesAround.value,
     isLocal: shownFile()?.content.isLocal ?? false,
   }
 }
@@ -87,10 +91,10 @@ export function allContents(): { readonly id: string; readonly content: FileCont
 
 /** What a file is opened with; all but name, source and input has a default. */
 export type NewContent = Pick<FileContent, "name" | "source" | "input"> &
-  Partial<Pick<FileContent, "origin" | "served" | "isLocal">> & { readonly options?: Partial<OptionTexts> }
+  Partial<Pick<FileContent, "origin" | "served" | "around" | "isLocal">> & { readonly options?: Partial<OptionTexts> }
 
 function complete({ options, ...given }: NewContent): FileContent {
-  return { origin: "own", served: null, isLocal: false, ...given, options: { ...usualOptions, ...options } }
+  return { origin: "own", served: null, around: {}, isLocal: false, ...given, options: { ...usualOptions, ...options } }
 }
 
 /**
@@ -124,6 +128,7 @@ export function openFile(given: NewContent, edited = false): void {
 function takeUp(content: FileContent): void {
   batch(() => {
     compileNow()
+    setFiles(content.around)
     if (content.origin === "link") forgetSecrets()
     fileName.value = freeName(content.name, activeFile.value)
     setInput(content.input)
@@ -169,6 +174,7 @@ function enter(id: string, content: FileContent): void {
     swapSecrets(activeFile.value, id)
     activeFile.value = id
     editor()?.open(id, content.source)
+    filesAround.value = content.around
     takeText(content.source)
     fileName.value = content.name
     setInput(content.input)

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals"
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunRequest } from "./run-view.ts"
-import { RunView } from "./run-view.ts"
+import { RunView, textKey } from "./run-view.ts"
 import { showPreview } from "../ui/show.ts"
 import { tokensOf } from "./status.ts"
 
@@ -15,6 +15,8 @@ export interface KeptRun {
   readonly tokens: number
   /** Null where it is not known; runs that an older page kept have none. */
   readonly cost?: number | null
+  /** Calls that the end of the run cut off, where there are any: more was used than is known. */
+  readonly cutOff?: number
   readonly events: number
   /** The output in one line, or why there is none; runs that an older page kept have none. */
   readonly result?: string
@@ -37,8 +39,11 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
   const tokens = tokensOf(state.usage)
   // A run that is found again after a reload keeps its label; before the list has been loaded, see below.
   const label = keptRuns.value.find((other) => other.run_id === run_id)?.label
-  // What was written piece by piece is whole in the events that follow.
-  const events = run.events.filter(({ type }) => type !== "agent_delta")
+  // What was written piece by piece is whole in the events that follow, unless the end of the run cut it off.
+  const events = run.events.filter(
+    ({ type, data }) =>
+      type !== "agent_delta" || ("agent" in data && run.texts.has(textKey(data.agent, data.iteration))),
+  )
   const kept: KeptRun = {
     run_id,
     asked_at,
@@ -47,6 +52,7 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
     duration_ms: duration_ms ?? 0,
     tokens,
     cost: state.usage.cost,
+    ...(state.cut_off !== undefined && { cutOff: state.cut_off }),
     events: events.length,
     result: state.error?.message ?? (status === "completed" ? showPreview(state.output) : ""),
     ...(label !== undefined && { label }),

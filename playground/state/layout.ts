@@ -24,6 +24,11 @@ export function resetDivider(name: DividerName): void {
   moveDivider(name, usual[name])
 }
 
+/** Whether a divider is where it is for everyone. */
+export function isAtUsual(name: DividerName): boolean {
+  return positions.value[name] === usual[name]
+}
+
 function readPositions(): Record<DividerName, number> {
   const kept = readKept("local", "dividers")
   const read = { ...usual }
@@ -40,7 +45,18 @@ const keptTheme = readKept("local", "theme")
 export const theme = signal<Theme>(keptTheme === "light" || keptTheme === "dark" ? keptTheme : "system")
 
 export type InputTab = "input" | "secrets" | "options"
-export type ResultTab = "timeline" | "questions" | "output" | "events" | "history" | "runs"
+export const resultTabs = [
+  "chat",
+  "timeline",
+  "questions",
+  "output",
+  "events",
+  "history",
+  "runs",
+  "triggers",
+  "reach",
+] as const
+export type ResultTab = (typeof resultTabs)[number]
 /** The panes as tabs, where not all of them fit. */
 export type PaneTab = "editor" | "input" | "graph" | "results"
 

@@ -31,22 +31,31 @@ export function isLink(fragment: string): boolean {
   return fragment.startsWith(prefix)
 }
 
-const runPrefix = "#run="
-
-/** The fragment of the address at which a run is looked at. */
-export function runAddress(run_id: string): string {
-  return runPrefix + encodeURIComponent(run_id)
+/** What the page's address says is looked at. */
+export interface Place {
+  readonly run?: string | undefined
+  /** The name of an open file; where only one is open it is left out. */
+  readonly file?: string | undefined
+  /** The tab of the results; left out for the first. */
+  readonly tab?: string | undefined
 }
 
-/** The run that a fragment names. */
-export function runInAddress(fragment: string): string | undefined {
-  if (!fragment.startsWith(runPrefix)) return undefined
-  try {
-    const run_id = decodeURIComponent(fragment.slice(runPrefix.length))
-    return run_id === "" ? undefined : run_id
-  } catch {
-    return undefined
+/** The fragment of the address of a place; empty for that of a first visit. */
+export function toAddress({ run, file, tab }: Place): string {
+  const parts = Object.entries({ run, file, tab }).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [`${name}=${encodeURIComponent(value)}`],
+  )
+  return parts.length === 0 ? "" : `#${parts.join("&")}`
+}
+
+export function readAddress(fragment: string): Place {
+  if (isLink(fragment)) return {}
+  const parts = new URLSearchParams(fragment.replace(/^#/, "").replaceAll("+", "%2B"))
+  const part = (name: string): string | undefined => {
+    const value = parts.get(name)
+    return value === null || value === "" ? undefined : value
   }
+  return { run: part("run"), file: part("file"), tab: part("tab") }
 }
 
 const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."

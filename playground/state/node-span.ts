@@ -23,6 +23,8 @@ export function nodeAt(program: Program, at: number): string | undefined {
 
 /** The narrowest place that a path (`agent.writer[3].limits.cost`) names. */
 export function pathSpan(program: Program, path: string): Span | undefined {
+  const [, step, index] = /^((?:agent|ask)\.\w+)\.require\[(\d+)\]$/.exec(path) ?? []
+  if (step !== undefined) return requirementSpan(program, step, Number(index)) ?? pathSpan(program, step)
   const [head = "", ...parts] = path.replace(/\[\d+\]/g, "").split(".")
   const name = ["output", "input", "secrets", "limits"].includes(head) ? "" : (parts.shift() ?? "")
   const declaration = declarationOf(program, head, name)
@@ -34,6 +36,13 @@ export function pathSpan(program: Program, path: string): Span | undefined {
     found = inner
   }
   return found ?? headOf(declaration)
+}
+
+/** `agent.post.require[1]`: the second requirement of the step. */
+function requirementSpan(program: Program, step: string, index: number): Span | undefined {
+  const [kind = "", name = ""] = step.split(".")
+  const { body } = (kind === "agent" ? program.agents : program.asks).get(name)?.declaration ?? {}
+  return body?.items.filter((item) => item.name.text === "require")[index]
 }
 
 function declarationOf(program: Program, head: string, name: string): Declaration | Span | undefined {

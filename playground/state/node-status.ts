@@ -4,7 +4,7 @@ import type { Known } from "./step-state.ts"
 import { isDone, nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
-import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
+import { counted, showCost, showDuration, showNumber, showTime } from "../ui/show.ts"
 
 export interface NodeStatus {
   readonly state: StateName
@@ -24,10 +24,16 @@ export function nodeStatus(node: NodeState, run: Known, now: number): NodeStatus
   const state = nodeState(node, run)
   const time =
     node.duration_ms ?? (node.state === "running" && node.started_at !== null ? now - node.started_at : undefined)
+  const stateWord = state === "asking" && node.asking?.kind === "approval" ? "needs approval" : stateWords[state]
   return {
     state,
-    word: loop === null ? stateWords[state] : `${stateWords[state]} ${loopWord(loop)}`,
-    time: time === undefined || node.kind === "output" || state === "reused" ? "" : showDuration(time),
+    word: loop === null ? stateWord : `${stateWord} ${loopWord(loop)}`,
+    time:
+      state === "asking" && node.asking !== undefined
+        ? `since ${showTime(node.asking.since)}`
+        : time === undefined || node.kind === "output" || state === "reused"
+          ? ""
+          : showDuration(time),
     figures: figuresText([node]),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : (loop.completed + loop.skipped) / loop.total,
   }

@@ -1,3 +1,4 @@
+import { filesOf, type SourceFiles } from "../../src/source/source-files.ts"
 import { openFile } from "./files.ts"
 import type { NewContent } from "./files.ts"
 import { paneTab } from "./layout.ts"
@@ -14,12 +15,12 @@ export function openWorkflow(workflow: NewContent): void {
 /** Opens a workflow of the server's folder, to look at and to run. */
 export async function openServed(name: string): Promise<void> {
   try {
-    const { source, version, secrets } = await client().workflowDetail(name)
+    const { source, version, secrets, file, modules } = await client().workflowDetail(name)
     if (source === null || version === null) {
       notify(`The workflow ${name} cannot be opened: the server does not serve it.`, "wrong")
       return
     }
-    openWorkflow({ name, source, input: {}, served: { name, version, secrets } })
+    openWorkflow({ name, source, input: {}, around: aroundOf(file, modules), served: { name, version, secrets } })
   } catch (error) {
     if (!asksForKey(error, () => void openServed(name))) notify(`Not opened: ${toWireError(error).message}.`, "wrong")
   }
@@ -46,4 +47,9 @@ async function readWorkflow(file: File): Promise<{ readonly source: string } | {
   } catch (error) {
     return { problem: error instanceof TypeError ? "is not a text in UTF-8" : "cannot be read" }
   }
+}
+
+/** The other files of an answer of the service. */
+export function aroundOf(file: string | undefined, modules: object | undefined): SourceFiles {
+  return filesOf({ file, modules: modules as SourceFiles["modules"] })
 }

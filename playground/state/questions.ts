@@ -1,9 +1,11 @@
 import { computed, effect, signal } from "@preact/signals"
-import type { JsonValue } from "../../src/base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { visibleText } from "../../src/base/visible-text.ts"
+import { defaultsIn, formIn } from "../../src/log/elicitation-answer.ts"
 import type { Question } from "../../src/log/events.ts"
 import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
 import type { ReadSchema } from "../../src/types/from-json-schema.ts"
+import { maybe } from "../../src/types/relations.ts"
 import type { DraftObject } from "./draft.ts"
 import { blankValue, isDraftObject } from "./draft.ts"
 import { paneTab, resultTab } from "./layout.ts"
@@ -20,15 +22,28 @@ export const openQuestions = computed((): readonly Question[] => {
 const drafts = signal<Readonly<Record<string, DraftObject>>>({})
 /** The questions whose answer is on its way, and what the service said to the last try. */
 export const sending = signal<ReadonlySet<string>>(new Set())
-export const refusals = signal<Readonly<Record<string, string>>>({})
+export const refusals = signal<Readonly<Record<string, readonly string[]>>>({})
 
 const schemas = new WeakMap<object, ReadSchema>()
 
-/** The type of the answer. */
-export function answerType({ schema }: Question): ReadSchema {
+/** The type of the answer; of what a server asks, that of its content. */
+export function answerType({ kind, schema }: Question): ReadSchema {
   let read = schemas.get(schema)
-  if (read === undefined) schemas.set(schema, (read = fromJsonSchema(schema)))
+  if (read === undefined)
+    schemas.set(schema, (read = kind === "elicitation" ? formType(schema) : fromJsonSchema(schema)))
   return read
+}
+
+function formType(schema: JsonObject): ReadSchema {
+  const form = formIn(schema)
+  const { type, types } = fromJsonSchema(form ?? {})
+  if (type.kind !== "record") return { type: { kind: "record", fields: [] }, types }
+  const required = Array.isArray(form?.["required"]) ? form["required"] : []
+  const fields = type.fields.map((field) => ({
+    ...field,
+    type: required.includes(field.name) ? field.type : maybe(field.type),
+  }))
+  return { type: { kind: "record", fields }, types }
 }
 
 export function draftOf(question: Question): DraftObject {
@@ -36,7 +51,8 @@ export function draftOf(question: Question): DraftObject {
   if (kept !== undefined) return kept
   const { type, types } = answerType(question)
   const blank = blankValue(type, types)
-  return isDraftObject(blank) ? blank : {}
+  const usual = question.kind === "elicitation" ? defaultsIn(question.schema) : {}
+  return isDraftObject(blank) ? { ...blank, ...usual } : {}
 }
 
 export function setDraft({ id }: Question, draft: DraftObject): void {
@@ -94,6 +110,14 @@ export function goToQuestion(question: Question): void {
   requestAnimationFrame(() => document.getElementById(cardId(question))?.focus())
 }
 
+/** Takes the keyboard to the next open question, unless it has left the one that was answered. */
+function goOn(answered: Question): void {
+  const { activeElement, body } = document
+  const isHere = activeElement === body || document.getElementById(cardId(answered))?.contains(activeElement) === true
+  const next = openQuestions.value.find(({ id }) => id !== answered.id)
+  if (isHere && next !== undefined) goToQuestion(next)
+}
+
 /** Sends an answer. What became of it comes with the run's events, as it does for everybody who looks on. */
 export async function sendAnswer(question: Question, answer: JsonValue): Promise<void> {
   const { id, run_id, digest } = question
@@ -102,13 +126,12 @@ export async function sendAnswer(question: Question, answer: JsonValue): Promise
   try {
     await client().answer(run_id, id, { answer, ...(digest !== undefined && { digest }) })
     announce("Answered.")
+    goOn(question)
   } catch (error) {
     if (asksForKey(error, () => void sendAnswer(question, answer))) return
-    const { kind, message: said } = toWireError(error)
-    // To those who are not members of a group its questions do not exist.
-    const isOthers = kind === "not_found" && question.to !== null
-    const message = isOthers ? `Only ${question.to} may answer this question` : said
-    setRefusal(id, message)
+    const { message, issues } = toWireError(error)
+    const texts = issues.map((issue) => issue.message)
+    setRefusal(id, texts.length < 2 ? [message] : texts)
     announce(`Not answered: ${message}`)
     if (document.getElementById(cardId(question)) === null) notify(`Not answered: ${message}`, "wrong")
   } finally {
@@ -116,7 +139,7 @@ export async function sendAnswer(question: Question, answer: JsonValue): Promise
   }
 }
 
-function setRefusal(id: string, message: string | undefined): void {
+function setRefusal(id: string, messages: readonly string[] | undefined): void {
   const { [id]: _, ...others } = refusals.value
-  refusals.value = message === undefined ? others : { ...others, [id]: message }
+  refusals.value = messages === undefined ? others : { ...others, [id]: messages }
 }

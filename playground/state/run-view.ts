@@ -1,3 +1,4 @@
+import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { ExecuteOptions } from "../../src/api/execute.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { StreamEvent } from "../../src/client/client.ts"
@@ -16,6 +17,8 @@ export interface RunRequest {
   readonly input: JsonObject
   readonly options: ExecuteOptions
   readonly origin: Origin
+  /** The other files that the source uses. */
+  readonly around?: SourceFiles
   /** The workflow of the server's folder that it is; absent for the author's own text. */
   readonly workflow?: string
   /** The run that it takes results over from, and the steps that run whatever changed. */
@@ -32,6 +35,8 @@ export class RunView {
   run_id: string | undefined
   /** What the author called it, in the history. */
   label: string | undefined
+  /** It was started elsewhere, and opened here by its id. */
+  isOpened = false
   readonly request: RunRequest
   readonly events: StreamEvent[] = []
   readonly state: RunState = initialState()

@@ -2,7 +2,20 @@ import { signal } from "@preact/signals"
 import type { ListedRunAnswer } from "../../src/client/client.ts"
 import { asksForKey, client, toWireError } from "./service.ts"
 
-export type RunFilter = "all" | "open" | "waiting" | "ended"
+export type RunFilter = "all" | "open" | "waiting" | "ended" | "completed" | "failed" | "cancelled"
+
+type Preview = NonNullable<ListedRunAnswer["preview"]>
+
+/** What each run was given and what came of it, by the id and the status of the run: it changes with its status alone. */
+export const previews = signal<ReadonlyMap<string, Preview>>(new Map())
+
+function previewKey({ run_id, status }: ListedRunAnswer): string {
+  return `${run_id} ${status}`
+}
+
+export function previewOf(run: ListedRunAnswer): Preview | undefined {
+  return previews.value.get(previewKey(run))
+}
 
 /** The runs of this server, newest first; null before the first look. */
 export const serverRuns = signal<readonly ListedRunAnswer[] | null>(null)
@@ -27,6 +40,9 @@ export async function loadRuns(): Promise<void> {
     if (turn !== latest) return
     serverRuns.value = answer.runs
     moreRuns.value = answer.next
+    if (answer.runs.some((run) => previewOf(run) === undefined)) {
+      takePreviews((await client().runs({ ...queryOf(status, workflow), limit, include: "preview" })).runs)
+    }
     runsTrouble.value = null
   } catch (error) {
     if (turn !== latest) return
@@ -39,12 +55,20 @@ export async function loadMoreRuns(): Promise<void> {
   const after = moreRuns.value
   if (after === null) return
   try {
-    const answer = await client().runs({ ...queryOf(runFilter.value, workflowFilter.value), limit: pageSize, after })
+    const query = queryOf(runFilter.value, workflowFilter.value)
+    const answer = await client().runs({ ...query, limit: pageSize, after, include: "preview" })
+    takePreviews(answer.runs)
     serverRuns.value = [...(serverRuns.value ?? []), ...answer.runs]
     moreRuns.value = answer.next
   } catch (error) {
     runsTrouble.value = toWireError(error).message
   }
+}
+
+function takePreviews(runs: readonly ListedRunAnswer[]): void {
+  const known = new Map(previews.value)
+  for (const run of runs) if (run.preview !== undefined) known.set(previewKey(run), run.preview)
+  previews.value = known
 }
 
 /** Shows other runs: those before are no longer of interest. */

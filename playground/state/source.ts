@@ -1,7 +1,9 @@
 import { computed, signal } from "@preact/signals"
+import type { Program } from "../../src/check/program.ts"
 import type { Compiled } from "../../src/compile.ts"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
+import type { SourceFiles } from "../../src/source/source-files.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 
@@ -17,13 +19,18 @@ export type Origin = "own" | "link"
 export const origin = signal<Origin>("own")
 /** Whether what came by a link has been run since: then it need not be introduced any more. */
 export const linkHasRun = signal(false)
+/** The other files that the text uses, of a workflow of the server or of a run; the author cannot change them here. */
+export const filesAround = signal<SourceFiles>({})
 export const compilation = signal(compileText(""))
 /** The newest text that has a plan: what the graph shows while the author is in the middle of a word. */
-export const lastGood = signal<{ readonly text: string; readonly plan: Plan }>({ text: "", plan: emptyPlan() })
+export const lastGood = signal<{ readonly text: string; readonly plan: Plan; readonly program?: Program }>({
+  text: "",
+  plan: emptyPlan(),
+})
 export const errorCount = computed(() => compilation.value.diagnostics.filter(isError).length)
 
 function compileText(text: string): Compilation {
-  return { ...compile(text), text, lines: new LineMap(text) }
+  return { ...compile(text, filesAround.peek()), text, lines: new LineMap(text) }
 }
 
 function emptyPlan(): Plan {
@@ -66,10 +73,17 @@ export function compileNow(): Compilation {
   return compilation.value
 }
 
+/** The same text among other files is compiled anew. */
+export function setFiles(around: SourceFiles): void {
+  if (JSON.stringify(around) === JSON.stringify(filesAround.peek())) return
+  filesAround.value = around
+  takeText(compilation.peek().text)
+}
+
 export function takeText(text: string): void {
   const started = performance.now()
   const next = compileText(text)
   lastCost = performance.now() - started
   compilation.value = next
-  if (next.plan !== undefined) lastGood.value = { text, plan: next.plan }
+  if (next.plan !== undefined) lastGood.value = { text, plan: next.plan, program: next.program }
 }

@@ -29,6 +29,7 @@ export function spanOfNode(state: RunState, node: string): number | undefined {
 /** `agent.review[0]`, `model call 2`, `tool.find`. */
 export function spanLabel(span: Span): string {
   const index = span.iteration === undefined ? "" : `[${span.iteration}]`
+  const items = (span.items ?? []).map((position) => `[${position}]`).join("")
   switch (span.kind) {
     case "agent":
       return `agent.${span.name}`
@@ -43,17 +44,21 @@ export function spanLabel(span: Span): string {
     case "fallback":
       return `fallback to model.${span.name}`
     case "tool_call":
-      return `tool.${span.name}`
+      return `tool.${span.name}${items}`
+    case "workflow_call":
+      // Of a repetition the round, of a model's calls which one.
+      return `workflow.${span.name}${/(?:\[\d+\])*(?:#\d+)?$/.exec(span.scope ?? "")?.[0] ?? items}`
     case "ask":
-      return span.call_id === undefined ? `ask.${span.name}${index}` : `approval of tool.${span.name}`
+      if (span.call_id === undefined) return `ask.${span.name}${index}`
+      return span.server === undefined ? `approval of tool.${span.name}${items}` : `question of mcp.${span.server}`
     case "compaction":
       return `compacting agent.${span.name}`
     case "dynamic":
       return `dynamic.${span.name}${index}`
     case "resource":
-      return `resource.${span.name}`
+      return `resource.${span.name}${items}`
     case "prompt":
-      return `prompt.${span.name}`
+      return `prompt.${span.name}${items}`
     case "connection":
       return `mcp.${span.name}`
   }

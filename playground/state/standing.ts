@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals"
 import { unknownRequest } from "./run-view.ts"
-import { graphOf, shownRun } from "./runs.ts"
+import { graphOf, watchShown } from "./runs.ts"
 import { compilation } from "./source.ts"
 
 /**
@@ -10,8 +10,10 @@ import { compilation } from "./source.ts"
 export type Standing = "current" | "earlier" | "other"
 
 export const standing = computed((): Standing => {
-  const run = shownRun.value
+  const run = watchShown()
   if (run === null || run.request.source === compilation.value.text) return "current"
+  // Nothing of a deleted run is shown that could belong to a text.
+  if (run.refused?.kind === "run_expired") return "current"
   return graphOf.value === "edited" && run.request !== unknownRequest ? "earlier" : "other"
 })
 

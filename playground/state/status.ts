@@ -1,5 +1,5 @@
 import type { StateName } from "../ui/state-words.ts"
-import { capital, counted, showCost, showDuration, showNumber } from "../ui/show.ts"
+import { capital, counted, showCost, showDuration, showTime, showTokens } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
 
 export interface RunStatus {
@@ -15,6 +15,7 @@ export function tokensOf(usage: { readonly input_tokens: number; readonly output
 export function statusOf(run: RunView): RunStatus {
   const { state } = run
   if (run.refused !== null && state.finished_at === null) {
+    if (run.refused.kind === "run_expired") return { state: "unknown", text: "deleted" }
     if (run.events.length > 0) return { state: "unknown", text: "lost" }
     return run.isUnanswered ? { state: "unknown", text: "no answer" } : { state: "failed", text: "not started" }
   }
@@ -23,10 +24,13 @@ export function statusOf(run: RunView): RunStatus {
   const skipped = state.nodes.filter((node) => node.state === "skipped").length
   const cost = showCost(state.usage.cost)
   const spent = [
-    tokens === 0 ? "" : ` · ${showNumber(tokens)} tokens`,
-    cost === "" ? "" : ` · ${cost}`,
-    skipped === 0 ? "" : ` · ${counted(skipped, "step", "steps")} skipped`,
-  ].join("")
+    showTokens(tokens, state.cut_off),
+    cost === "" || state.cut_off === undefined ? cost : `at least ${cost}`,
+    skipped === 0 ? "" : `${counted(skipped, "step", "steps")} skipped`,
+  ]
+    .filter((part) => part !== "")
+    .map((part) => ` · ${part}`)
+    .join("")
   switch (state.status) {
     case "completed":
       return { state: "completed", text: `completed in ${took}${spent}` }
@@ -41,9 +45,19 @@ export function statusOf(run: RunView): RunStatus {
   if (run.connection === "reconnecting")
     return { state: "retried", text: `${reconnectingText(run)}, try ${run.attempt}` }
   if (run.cancelling) return { state: "running", text: "cancelling" }
-  if (state.status === "waiting") return { state: "asking", text: `waiting for people${spent}` }
+  if (state.status === "waiting") return { state: "asking", text: `${waitingText(run)}${spent}` }
   if (state.started_at === null) return { state: "running", text: "starting" }
   return { state: "running", text: `running${spent}` }
+}
+
+/** What the run waits for, and since when. */
+export function waitingText({ state }: RunView): string {
+  const open = state.questions.filter(({ status }) => status === "open")
+  const since = Math.min(...open.map(({ asked_at }) => Date.parse(asked_at)))
+  const approvals = open.filter(({ kind }) => kind === "approval").length
+  const what =
+    approvals === 0 ? "waiting for an answer" : approvals === open.length ? "needs approval" : "waiting for people"
+  return Number.isFinite(since) ? `${what} since ${showTime(since)}` : "waiting for people"
 }
 
 /** Why the run is not followed at this moment. */

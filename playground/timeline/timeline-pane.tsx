@@ -15,7 +15,7 @@ import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { shortIds } from "../ui/short-names.ts"
-import { showDuration, showNumber } from "../ui/show.ts"
+import { showDuration, showNumber, showTime } from "../ui/show.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
@@ -161,6 +161,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
 function emptyText({ state, refused, isCut, isUnanswered, connection, hasConnected }: RunView): string {
   if (state.finished_at !== null) return "The run ended before any step began."
   if (isCut && refused === null) return "Not connected to the run."
+  if (refused?.kind === "run_expired") return "The run was deleted."
   if (isCut) return isUnanswered ? "The service did not answer." : "The run did not start."
   return connection !== "open" && !hasConnected ? "The service has not answered yet." : "Waiting for the first step …"
 }
@@ -201,6 +202,7 @@ const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
   retry: "retried",
   fallback: "retried",
   tool_call: "tool",
+  workflow_call: "braces",
   compaction: "compact",
   dynamic: "dynamic",
   resource: "document",
@@ -224,7 +226,7 @@ interface BarProps {
   readonly onToggle: () => void
 }
 
-const toldInFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
+const inFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
 
 function Bar({ row, known, span, name, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
   const from = ((span.start - started) / scale.total) * 100
@@ -237,9 +239,13 @@ function Bar({ row, known, span, name, item, started, now, scale, isSelected, on
   const shownLabel = row.level === 1 && span.site === undefined ? (name ?? label) : label
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
-    state === "reused" || (state === "skipped" && span.error === undefined) ? "" : showDuration(time),
-    tokens === 0 || span.kind === "model_call" ? "" : `${showNumber(tokens)} tok`,
-    toldInFigures.has(state) ? stateWords[state] : "",
+    state === "reused" || (state === "skipped" && span.error === undefined) || span.call?.cut_off === true
+      ? ""
+      : state === "asking"
+        ? `since ${showTime(span.start)}`
+        : showDuration(time),
+    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
+    span.call?.cut_off === true ? "cut off, usage unknown" : inFigures.has(state) ? stateWords[state] : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
   const after = `after ${showDuration(span.start - started)}`

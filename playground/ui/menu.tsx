@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { Fragment } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { Icon } from "./icon.tsx"
 
@@ -6,6 +7,8 @@ export interface MenuItem {
   readonly label: string
   readonly detail?: string
   readonly checked?: boolean
+  /** The group that it belongs to; items of a group follow each other. */
+  readonly heading?: string
   readonly onSelect: () => void
 }
 
@@ -16,6 +19,8 @@ interface MenuProps {
   readonly align?: "start" | "end"
   /** Called when it opens. */
   readonly onOpen?: () => void
+  /** The label of a field that narrows the list; absent for a short one. */
+  readonly search?: string
 }
 
 /** Moves a list that opened beyond the edge of the page back into it. */
@@ -28,8 +33,11 @@ export function keepWithin(list: HTMLElement): void {
 }
 
 /** A button that opens a list of commands; arrows move in it, Escape and a click elsewhere close it. */
-export function Menu({ label, children, items, align = "start", onOpen }: MenuProps) {
+export function Menu({ label, children, items, align = "start", onOpen, search }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
+  const [text, setText] = useState("")
+  const wanted = text.trim().toLowerCase()
+  const found = items.filter(({ label: name, detail = "" }) => `${name} ${detail}`.toLowerCase().includes(wanted))
   const box = useRef<HTMLDivElement>(null)
   const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])]
   const close = (): void => {
@@ -61,6 +69,7 @@ export function Menu({ label, children, items, align = "start", onOpen }: MenuPr
     if (to !== undefined) all[(to + all.length) % all.length]?.focus()
     else if (event.key === "Escape") close()
     else if (event.key === "Tab") setOpen(false)
+    else if (event.key === "Enter" && at < 0) all[0]?.click()
     else return
     if (event.key !== "Tab") event.preventDefault()
   }
@@ -74,6 +83,7 @@ export function Menu({ label, children, items, align = "start", onOpen }: MenuPr
         aria-expanded={isOpen}
         aria-label={label}
         onClick={() => {
+          setText("")
           if (!isOpen) onOpen?.()
           setOpen(!isOpen)
         }}
@@ -82,23 +92,42 @@ export function Menu({ label, children, items, align = "start", onOpen }: MenuPr
         <Icon name="down" />
       </button>
       {isOpen ? (
-        <div role="menu" aria-label={label} class={`menu-list ${align}`}>
-          {items.map(({ label: text, detail, checked, onSelect }) => (
-            <button
-              key={text}
-              type="button"
-              role={checked === undefined ? "menuitem" : "menuitemradio"}
-              {...(checked === undefined ? {} : { "aria-checked": checked })}
-              tabIndex={-1}
-              onClick={() => {
-                close()
-                onSelect()
-              }}
-            >
-              <span>{text}</span>
-              {detail === undefined ? null : <small>{detail}</small>}
-            </button>
-          ))}
+        <div class={`menu-list ${align}`}>
+          {search === undefined ? null : (
+            <input
+              type="search"
+              class="field"
+              aria-label={search}
+              placeholder={search}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+          {found.length === 0 ? <p class="note">Nothing has these words.</p> : null}
+          <div role="menu" aria-label={label}>
+            {found.map(({ label: name, heading, detail, checked, onSelect }, position) => (
+              <Fragment key={`${heading ?? ""} ${name}`}>
+                {heading === undefined || heading === found[position - 1]?.heading ? null : (
+                  <p class="menu-heading" role="presentation">
+                    {heading}
+                  </p>
+                )}
+                <button
+                  type="button"
+                  role={checked === undefined ? "menuitem" : "menuitemradio"}
+                  {...(checked === undefined ? {} : { "aria-checked": checked })}
+                  tabIndex={-1}
+                  onClick={() => {
+                    close()
+                    onSelect()
+                  }}
+                >
+                  <span>{name}</span>
+                  {detail === undefined ? null : <small>{detail}</small>}
+                </button>
+              </Fragment>
+            ))}
+          </div>
         </div>
       ) : null}
     </div>

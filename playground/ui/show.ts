@@ -29,6 +29,12 @@ export function costNumber(cost: number): string {
   return cost.toFixed(6).replace(/\.?0+$/, "")
 }
 
+/** `1,204 tokens`; of a run whose end cut calls off `at least 1,204 tokens`, or that nothing is known. */
+export function showTokens(tokens: number, cutOff = 0, unit = "tokens"): string {
+  if (cutOff === 0) return tokens === 0 ? "" : `${showNumber(tokens)} ${unit}`
+  return tokens === 0 ? "usage unknown" : `at least ${showNumber(tokens)} ${unit}`
+}
+
 export function showBytes(bytes: number): string {
   if (bytes < 1_024) return `${bytes} B`
   if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} kB`
@@ -44,7 +50,7 @@ export function capital(text: string): string {
 }
 
 /** `14:03:27`, of a wall clock time. */
-function showTime(at: number): string {
+export function showTime(at: number): string {
   const date = new Date(at)
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")
 }

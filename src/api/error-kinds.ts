@@ -52,12 +52,14 @@ export const errorStatus: Readonly<Record<ApiErrorKind, number>> = {
 export const errorAdvice: Readonly<Record<ApiErrorKind, string>> = {
   invalid_request: "fix the request: the issues name the fields",
   unauthorized: "send `Authorization: Bearer …` with a key of `WIRE_API_KEYS`",
-  forbidden: "the request came from another site's page: see `WIRE_ALLOWED_ORIGINS` and `WIRE_ALLOWED_HOSTS`",
+  forbidden:
+    "the request came from another site's page (see `WIRE_ALLOWED_ORIGINS` and `WIRE_ALLOWED_HOSTS`), or the question is for a group that the caller is not a member of, or an operator's key may not do this: the message says which",
   not_found: "no such route or run, or it belongs to another caller",
   method_not_allowed: "use a method of `Allow`",
-  conflict: "this `Idempotency-Key` had another body: take a new key",
+  conflict:
+    "this `Idempotency-Key` had another body, or the run has not ended, or the question is settled: the message says which",
   cancelled: "someone cancelled the run",
-  run_expired: "retention has deleted the run",
+  run_expired: "the run was deleted, by request or by retention",
   payload_too_large: "send less, raise `WIRE_MAX_BODY`, or let the workflow give less",
   unsupported_media_type: "send JSON",
   validation_error: "fix the source: the issues have places and hints",

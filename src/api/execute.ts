@@ -29,6 +29,8 @@ import {
   requestSecrets,
   runCalls,
   runTimeMs,
+  sourceModuleBytes,
+  sourceModules,
 } from "../base/limits.ts"
 
 const limit = (description: string) => optional(number({ exclusiveMinimum: 0, description }))
@@ -85,6 +87,12 @@ export const executeOptions = closed({
     }),
   ),
   deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),
+  partials: maybe(
+    boolean({
+      description:
+        "Implies `deltas`. The stream also has `agent_partial`: the fields of agents' outputs while they are written.",
+    }),
+  ),
   notify: maybe(notifyOption),
   limits: maybe(limitOptions),
 })
@@ -96,6 +104,22 @@ export const sourceFields = {
     string({ description: "The workflow's UTF-8 bytes in standard Base64, padded or not, without line breaks." }),
   ),
   workflow_source: optional(string({ description: "Or the workflow as plain text: exactly one of the two." })),
+  file: maybe(
+    string({
+      description: "Where the source stands among `modules`, such as `flows/main.wire`; `main.wire` unless given.",
+    }),
+  ),
+  modules: maybe(
+    anyObject({
+      description: `The files that the source uses, by their paths from the root: \`{ "lib/common.wire": "source" }\`. At most ${sourceModules}, and ${sourceModuleBytes / 1024 / 1024} MiB together.`,
+    }),
+  ),
+}
+
+/** In answers: the files that a source needs, where it needs any. */
+export const otherFiles = {
+  file: optional(string({ description: "Where the source stands among `modules`." })),
+  modules: optional(anyObject({ description: "The other files that it needs, by their paths from the root." })),
 }
 
 /** The server reports it in its own words. */
@@ -142,7 +166,8 @@ const rerunBody = nullable(
   }),
 )
 
-export const runStatus = oneOf(["queued", "running", "waiting", "cancelling", "completed", "failed", "cancelled"])
+export const runStatuses = ["queued", "running", "waiting", "cancelling", "completed", "failed", "cancelled"] as const
+export const runStatus = oneOf(runStatuses)
 
 /** The answer in asynchronous mode. */
 export type StartedAnswer = Shape<typeof started>

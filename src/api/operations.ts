@@ -1,5 +1,5 @@
 import { route, type Route } from "./route.ts"
-import { anyObject } from "./schema.ts"
+import { anyObject, string } from "./schema.ts"
 
 export const mcp = route({
   id: "mcp",
@@ -20,6 +20,7 @@ export const playground = route({
   method: "GET",
   path: "/playground",
   group: "Operations",
+  operators: true,
   summary: "The browser UI; `/` redirects there",
   description: "An editor that checks, runs and shows workflows. `WIRE_PLAYGROUND=off` switches it off.",
   query: null,
@@ -33,6 +34,7 @@ export const health = route({
   method: "GET",
   path: "/healthz",
   group: "Operations",
+  operators: true,
   summary: "Liveness",
   description: "Answers as long as the process does.",
   query: null,
@@ -45,6 +47,7 @@ export const ready = route({
   method: "GET",
   path: "/readyz",
   group: "Operations",
+  operators: true,
   summary: "Readiness: store reachable, not draining",
   description: "503 while the service is stopping, or cannot store runs.",
   query: null,
@@ -57,6 +60,7 @@ export const metrics = route({
   method: "GET",
   path: "/metrics",
   group: "Operations",
+  operators: true,
   summary: "Prometheus text",
   description: "For Prometheus. Needs a key where keys are set: one of the callers', or `WIRE_METRICS_KEY`.",
   query: null,
@@ -68,10 +72,23 @@ export const openapi = route({
   method: "GET",
   path: "/openapi.json",
   group: "Operations",
+  operators: true,
   summary: "The contract: OpenAPI 3.1",
   description: "OpenAPI 3.1, with a typed path for each workflow of the server's folder.",
   query: null,
   answers: { 200: { description: "The contract." } },
+})
+
+export const llms = route({
+  id: "llms",
+  method: "GET",
+  path: "/llms.txt",
+  group: "Operations",
+  summary: "The language on one page, for coding agents",
+  description:
+    "What the language is, where each page is, and the whole language, written for a model that has to write workflows.",
+  query: null,
+  answers: { 200: { description: "Markdown.", content: { "text/plain": string() } } },
 })
 
 /** The demo model by the API of one vendor. */

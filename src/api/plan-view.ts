@@ -1,6 +1,20 @@
 import type { NodeChange } from "../plan/compare-plans.ts"
-import type { PlannedNode } from "../plan/plan-shape.ts"
-import { array, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
+import type { PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/plan-shape.ts"
+import { anyObject, array, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
+
+const calledWorkflow: Schema<PlannedWorkflow> = named(
+  "CalledWorkflow",
+  object(
+    {
+      name: string(),
+      file: string(),
+      plan: anyObject({
+        description: "Its plan, of the same form: `nodes` and `edges`.",
+      }) as Schema<unknown> as Schema<PlannedGraph>,
+    },
+    { description: "A file that the node calls." },
+  ),
+)
 
 export const node: Schema<PlannedNode & { readonly rerun?: NodeChange }> = named(
   "Node",
@@ -10,6 +24,10 @@ export const node: Schema<PlannedNode & { readonly rerun?: NodeChange }> = named
     name: string(),
     depends_on: array(string()),
     when: optional(string({ description: "The source text of the node's condition, where it has one." })),
+    workflow: optional(calledWorkflow),
+    workflows: optional(
+      array(calledWorkflow, { description: "All files that the node calls, where there are several." }),
+    ),
     rerun: optional(
       object(
         {

@@ -25,16 +25,20 @@ const questionStatus = ["open", "answered", "expired", "withdrawn"] as const
 export const askedFields = {
   id: string(),
   run_id: string(),
-  kind: oneOf(["ask", "approval"]),
-  name: string({ description: "The name of the step, or the declared name of the tool." }),
+  kind: oneOf(["ask", "approval", "elicitation"]),
+  scope: optional(string({ description: "The call of a workflow in which it is asked, where it is in one." })),
+  name: string({ description: "The name of the step, or the declared name of the tool or of the workflow." }),
   iteration: optional(integer({ description: "Inside a loop, counted from 0." })),
+  items: optional(array(integer(), { description: "Of a call in lists: its positions in them, the outermost first." })),
   question: string(),
   show: anything({ description: "For the person to look at." }),
   to: nullable(string(), { description: "The group that answers, or a label." }),
   schema: anyObject({ description: "JSON Schema of the answer." }),
-  tool: optional(string({ description: "For an approval: the tool's name on its server." })),
+  tool: optional(string({ description: "For an approval or an elicitation: the tool's name on its server." })),
   server: optional(string()),
   endpoint: optional(string()),
+  workflow: optional(string({ description: "In place of tool and server: the declared name of a workflow." })),
+  file: optional(string({ description: "The file of that workflow." })),
   arguments: optional(anyObject({ description: "As they would be sent; secrets by name." })),
   digest: optional(string({ description: "Digest of everything that an approval allows; the answer repeats it." })),
   asked_at: time,
@@ -64,7 +68,7 @@ const questions = named("Questions", object({ questions: array(question), next }
 export type AnswerBody = Shape<typeof answerBody>
 
 const answerBody = closed({
-  answer: anything({ description: "Must fit the question's `schema`." }),
+  answer: anything({ description: "Must fit the question's `schema`; fields that may be null can be left out." }),
   digest: maybe(string({ description: "For an approval: the digest of the question." })),
   by: maybe(string({ maxLength: 200, description: "A label for the person." })),
 })
@@ -74,6 +78,7 @@ export const listQuestionsOfRun = route({
   method: "GET",
   path: "/execute/{run_id}/questions",
   group: "Questions",
+  operators: true,
   summary: "What the run has asked people, oldest first",
   description: "Open questions and settled ones, with their answers.",
   query: closed(pageFields("as many as fit")),

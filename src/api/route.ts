@@ -7,6 +7,8 @@ export const groups = {
   Runs: "Start runs, follow them, stop them.",
   Questions: "What runs ask people.",
   Workflows: "The workflows of the server's folder.",
+  Triggers: "Schedules and webhooks, which start runs of these workflows.",
+  Chat: "Workflows with a `chat` block, by OpenAI's APIs.",
   Source: "What can be said of a workflow without running it.",
   Operations: "Health, metrics and this document.",
   Demo: "The built-in demo model.",
@@ -47,6 +49,10 @@ export interface Route<Path extends string = string, Query = unknown, Body = unk
   readonly errors?: readonly ApiErrorKind[]
   /** Who needs no key: `anyone` is not counted by the rate limit either. */
   readonly open?: "pages" | "anyone"
+  /** Errors have the fields of OpenAI's APIs beside ours, and say whether to ask again. */
+  readonly errorsLike?: "chat"
+  /** Operators may use it: it starts and answers nothing. */
+  readonly operators?: true
 }
 
 export const route = <const Path extends string, Query = object, Body = unknown>(

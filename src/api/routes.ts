@@ -1,28 +1,37 @@
 import { invalidateCache } from "./cache.ts"
 import { execute, rerun } from "./execute.ts"
-import { demoRoutes, health, mcp, metrics, openapi, playground, ready } from "./operations.ts"
+import { demoRoutes, health, llms, mcp, metrics, openapi, playground, ready } from "./operations.ts"
+import { agUi } from "./ag-ui.ts"
+import { chatRoutes } from "./openai.ts"
 import { answerQuestion, listQuestions, listQuestionsOfRun } from "./questions.ts"
 import type { Route } from "./route.ts"
-import { cancelRun, followRun, getRun, listRuns } from "./runs.ts"
+import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest, listRuns } from "./runs.ts"
 import { format, validate } from "./source.ts"
+import { triggerRoutes } from "./triggers.ts"
 import { executeWorkflow, getWorkflow, listWorkflows } from "./workflows.ts"
 
 /** Every route of the service, in the order of the documentation. */
 export const routes = [
   execute,
   getRun,
+  getRunRequest,
+  getCallRequest,
   followRun,
   listQuestionsOfRun,
   answerQuestion,
   listQuestions,
   cancelRun,
+  deleteRun,
   rerun,
   validate,
   format,
   listWorkflows,
   getWorkflow,
   executeWorkflow,
+  agUi,
+  ...triggerRoutes,
   listRuns,
+  ...chatRoutes,
   mcp,
   invalidateCache,
   playground,
@@ -30,5 +39,6 @@ export const routes = [
   ready,
   metrics,
   openapi,
+  llms,
   ...demoRoutes,
 ] as readonly Route[]

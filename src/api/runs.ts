@@ -1,11 +1,15 @@
+import { errorKinds } from "../check/error-kinds.ts"
+import type { ErrorKind } from "../log/events.ts"
 import { noticeEvents, type NoticeEvent } from "../ports/notices.ts"
 import { eventStream, runError } from "./events.ts"
-import { runStatus } from "./execute.ts"
+import { otherFiles, runStatus, runStatuses } from "./execute.ts"
 import { next, pageFields, usualLimit } from "./page.ts"
 import { json, route } from "./route.ts"
 import {
+  anyObject,
   anything,
   array,
+  boolean,
   closed,
   integer,
   named,
@@ -16,8 +20,10 @@ import {
   string,
   time,
   withRefusal,
+  type Schema,
   type Shape,
 } from "./schema.ts"
+import { trigger } from "./trigger.ts"
 import { limits, usage } from "./usage.ts"
 
 const notification = named(
@@ -33,6 +39,14 @@ const notification = named(
 const ownWorkflow = {
   workflow: nullable(string(), { description: "The name of the server's workflow; null for source that was sent." }),
   version: nullable(string(), { description: "The first 12 hex digits of the SHA-256 of its file." }),
+}
+
+const startedBy = {
+  trigger: optional(trigger),
+}
+
+const ofOperators = {
+  caller: optional(string({ description: "Whose run it is. Only for operators." })),
 }
 
 const times = { created_at: time, finished_at: nullable(time) }
@@ -51,15 +65,43 @@ const run = named(
     limits: optional(limits),
     last_event_id: integer(),
     ...ownWorkflow,
+    ...startedBy,
     rerun_of: nullable(string(), { description: "The earlier run that it took results over from." }),
     notifications: array(notification, { description: "What the run has sent or will send." }),
+    ...ofOperators,
   }),
 )
 
 /** A run as the list of runs shows it. */
 export type ListedRunAnswer = Shape<typeof listedRun>
 
-const listedRun = named("ListedRun", object({ run_id: string(), ...ownWorkflow, status: runStatus, ...times, usage }))
+const preview = named(
+  "RunPreview",
+  object({
+    steps: array(string(), { description: "The first steps of its source, by name." }),
+    input: string({ description: "The input in one line, cut." }),
+    result: nullable(string(), { description: "The output in one line, or the message of the error, cut." }),
+    started_by: oneOf(["request", "rerun", "responses", "chat", "ag-ui"], {
+      description: "A request with source or of a named workflow, a re-run, or a client of one of the chat APIs.",
+    }),
+    expires_at: nullable(time, { description: "When retention deletes it; null as long as it has not ended." }),
+  }),
+)
+
+const listedRun = named(
+  "ListedRun",
+  object({
+    run_id: string(),
+    ...ownWorkflow,
+    ...startedBy,
+    status: runStatus,
+    error_kind: optional(string<ErrorKind>({ description: "Only of a failed run: the kind of its error." })),
+    ...times,
+    usage,
+    preview: optional(preview),
+    ...ofOperators,
+  }),
+)
 
 export type RunsAnswer = Shape<typeof runs>
 
@@ -76,6 +118,7 @@ export const getRun = route({
   method: "GET",
   path: "/execute/{run_id}",
   group: "Runs",
+  operators: true,
   summary: "The run's record",
   description: "Status, output or error, usage and times of a run, as long as it is kept.",
   query: closed({
@@ -94,6 +137,73 @@ export const getRun = route({
   errors: ["not_found", "run_expired"],
 })
 
+export type RunRequestAnswer = Shape<typeof runRequest>
+
+const runRequest = named(
+  "RunRequest",
+  object({
+    run_id: string(),
+    source: string({ description: "The source as it was when the run began." }),
+    ...otherFiles,
+    input: anyObject(),
+    options: anyObject({ description: "Those that were given, without `notify`." }),
+    ...ownWorkflow,
+    rerun_of: nullable(string(), { description: "The earlier run that it takes results over from." }),
+  }),
+)
+
+export const getRunRequest = route({
+  id: "getRunRequest",
+  method: "GET",
+  path: "/execute/{run_id}/request",
+  group: "Runs",
+  summary: "What the run was asked to do",
+  description: "Source, input and options of a run, as long as it is kept. Secrets are no part of it.",
+  operators: true,
+  answers: { 200: json("The request without its secrets.", runRequest) },
+  errors: ["not_found", "run_expired"],
+})
+
+export type CallRequestAnswer = Shape<typeof callRequest>
+
+const sentHeaders: Schema<Readonly<Record<string, string>>> = {
+  type: "object",
+  additionalProperties: { type: "string" },
+  description: "Keys, and what the workflow sets, are names of variables: `$KEY`.",
+}
+
+const callRequest = named(
+  "CallRequest",
+  object({
+    run_id: string(),
+    call_id: string(),
+    method: string(),
+    url: string(),
+    headers: sentHeaders,
+    body: anything(),
+    text: nullable(string(), {
+      description: "The body to the byte, secrets replaced by their names; null where it was too large to be kept.",
+    }),
+    bytes: integer({ description: "Of the body as it was sent." }),
+    sha256: nullable(string(), { description: "Of `text`, in hex." }),
+    redacted: boolean({ description: "Secrets were replaced in the body, so that it differs from what was sent." }),
+  }),
+)
+
+export const getCallRequest = route({
+  id: "getCallRequest",
+  method: "GET",
+  path: "/execute/{run_id}/calls/{call_id}",
+  group: "Runs",
+  summary: "The request of a model call, as it was sent",
+  description:
+    "Address, headers and body of one request to a backend, as the adapter sent it, kept with the run (`WIRE_KEEP_REQUESTS`). It is there once its turn has ended.",
+  parameters: { call_id: "`calls[].call_id` of `agent_completed` and other events." },
+  operators: true,
+  answers: { 200: json("The request without secrets.", callRequest) },
+  errors: ["not_found", "run_expired"],
+})
+
 export const notACursor = "A cursor is the whole number of an event"
 
 export const followRun = route({
@@ -101,6 +211,7 @@ export const followRun = route({
   method: "GET",
   path: "/execute/{run_id}/events",
   group: "Runs",
+  operators: true,
   summary: "Replay and follow the run's events",
   description:
     "Every event after the cursor, then those to come, up to the terminal one. A dropped connection goes on with `Last-Event-ID`.",
@@ -120,6 +231,7 @@ export const cancelRun = route({
   method: "POST",
   path: "/execute/{run_id}/cancel",
   group: "Runs",
+  operators: true,
   summary: "Stop the run",
   description: "Repeats are harmless. Calls that are under way are aborted.",
   bodyIs: "none",
@@ -131,18 +243,52 @@ export const cancelRun = route({
   errors: ["not_found", "run_expired"],
 })
 
+export const deleteRun = route({
+  id: "deleteRun",
+  method: "DELETE",
+  path: "/execute/{run_id}",
+  group: "Runs",
+  summary: "Delete an ended run",
+  description:
+    "Its request, events, questions and answers are gone at once, and its `Idempotency-Key` is free. From then on the run is 410, and not in the list.",
+  bodyIs: "none",
+  operators: true,
+  answers: { 204: { description: "It is deleted." } },
+  errors: ["not_found", "conflict", "run_expired", "overloaded"],
+})
+
+export const notATime = "A time is written as in RFC 3339: 2026-11-16T22:15:00Z"
+
 export const listRuns = route({
   id: "listRuns",
   method: "GET",
   path: "/runs",
   group: "Runs",
   summary: "The caller's runs, newest first",
-  description: "A page at a time; `next` is the cursor of the page after it.",
+  description: "A page at a time; `next` is the cursor of the page after it. To operators: the runs of all callers.",
+  operators: true,
   query: closed({
     workflow: optional(
       string({ minLength: 1, maxLength: 1000, description: "Only runs of the workflow with this name." }),
     ),
-    status: optional(oneOf(["open", "waiting", "ended"], { description: "`open` is queued, running or cancelling." })),
+    status: optional(
+      oneOf([...runStatuses, "open", "ended"], {
+        description: "`open` is queued, running or cancelling; `ended` is completed, failed or cancelled.",
+      }),
+    ),
+    since: optional(
+      withRefusal(
+        notATime,
+        string({ maxLength: 64, description: "Only runs that were made at this time or later, in RFC 3339." }),
+      ),
+    ),
+    include: optional(
+      oneOf(["preview"], {
+        description:
+          "`preview`: what each run was given and gave, in a line each, what started it, and when it is deleted.",
+      }),
+    ),
+    error_kind: optional(oneOf(errorKinds, { description: "Only runs that failed with an error of this kind." })),
     ...pageFields(String(usualLimit)),
   }),
   answers: { 200: json("A page of them.", runs) },

@@ -1,6 +1,7 @@
 import { exampleSource, oneSource, sourceBody, sourceFields } from "./execute.ts"
 import { issue, type ValidateIssue } from "./issue.ts"
 import { planView } from "./plan-view.ts"
+import { reach } from "./reach.ts"
 import { json, route } from "./route.ts"
 import {
   anyObject,
@@ -29,6 +30,7 @@ const validation = named(
       integer({ description: "How many more issues there are, where they are too many to send." }),
     ),
     plan: nullable(planView),
+    reach: optional(reach),
     schemas: nullable(object({ input: anyObject(), secrets: anyObject(), output: anyObject() }), {
       description: "JSON Schemas; there when the workflow is valid.",
     }),
@@ -42,6 +44,7 @@ const validateBody = closed(
     ...sourceFields,
     input: maybe(anyObject({ description: "Checked against the `input` block, where given." })),
     secrets: maybe(anyObject({ description: "Checked against the `secrets` block, where given." })),
+    reach: maybe(boolean({ description: "Whether to answer what the workflow can reach at most." })),
     rerun_of: maybe(string({ description: "An earlier run: each node then says whether it would run again." })),
   },
   oneSource,
@@ -52,6 +55,7 @@ export const validate = route({
   method: "POST",
   path: "/validate",
   group: "Source",
+  operators: true,
   summary: "Diagnostics and the plan",
   description:
     "Checks the source without running it. Returns all diagnostics, with their places and hints, and the plan when there is no error.",
@@ -71,6 +75,7 @@ export const format = route({
   method: "POST",
   path: "/format",
   group: "Source",
+  operators: true,
   summary: "Canonical source",
   description: "The source in its canonical layout. Runs nothing.",
   bodyIs: "source",

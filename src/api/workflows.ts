@@ -1,4 +1,4 @@
-import { requestFields, startsRun } from "./execute.ts"
+import { otherFiles, requestFields, startsRun } from "./execute.ts"
 import { issue, type ValidateIssue } from "./issue.ts"
 import { next, pageFields } from "./page.ts"
 import { planView } from "./plan-view.ts"
@@ -30,6 +30,8 @@ export interface WorkflowIssue {
     | "workflow-unreadable"
     | "workflow-name-case"
     | "workflow-tool-name"
+    | "workflow-trigger"
+    | "workflow-secret"
   readonly severity: "error" | "warning"
   readonly path: string
   readonly message: string
@@ -71,7 +73,7 @@ export type WorkflowDetail = Shape<typeof workflowDetail>
 
 const workflowDetail = named(
   "WorkflowDetail",
-  object({ ...workflowFields, source: nullable(string()), plan: nullable(planView) }),
+  object({ ...workflowFields, source: nullable(string()), ...otherFiles, plan: nullable(planView) }),
 )
 
 export const listWorkflows = route({
@@ -79,6 +81,7 @@ export const listWorkflows = route({
   method: "GET",
   path: "/workflows",
   group: "Workflows",
+  operators: true,
   summary: "The workflows of the server's folder, by name",
   description: "Names, descriptions, types and versions; of a file that is refused, why.",
   query: closed(pageFields("as many as fit")),
@@ -92,6 +95,7 @@ export const getWorkflow = route({
   method: "GET",
   path: "/workflows/{name*}",
   group: "Workflows",
+  operators: true,
   summary: "One workflow, with its source and plan",
   description: "What the list has, and the source and the plan.",
   parameters,

@@ -13,6 +13,8 @@ export const requestMadeTogether = 32
 /** Answers of fewer characters are not counted. */
 export const requestSmallAnswer = 16_384
 export const requestPageBytes = 1_048_576
+/** Of a delivery to a webhook, unless WIRE_MAX_BODY is smaller. */
+export const hookBytes = 1_048_576
 export const requestArrivalMs = 60_000
 export const requestIdempotencyKeyLength = 255
 // Whatever enters a run is searched for all of its secrets: these bound the memory that the search takes (10 MB or so).
@@ -41,6 +43,11 @@ export const runOutputBytes = 8_388_608
 export const runShownBytes = 262_144
 /** How much of an answer that does not fit is shown to the model again, and in events. */
 export const runQuotedBytes = 65_536
+/** What the request of one call, and all of a run, may take in the log; shared parts count once. Others are kept without their bodies. */
+export const runKeptRequestBytes = 1_048_576
+export const runKeptRequestsBytes = 8_388_608
+/** Workflows that are called within each other. */
+export const runCalledLevels = 8
 /** How often a run is resumed after its process died, without any progress. */
 export const runVainResumes = 3
 export const runPlans = 500
@@ -54,6 +61,9 @@ export const noticeAtOnce = 64
 export const noticePerReceiver = 8
 
 export const sourceBytes = 1_048_576
+/** Other files that come with a source, and the bytes of all of them. */
+export const sourceModules = 100
+export const sourceModuleBytes = 4 * 1_048_576
 /** Of other files that the command reads: inputs, secrets, answers, data of tests, recordings. */
 export const fileBytes = 67_108_864
 /** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
@@ -65,10 +75,14 @@ export const sourceCopiedParts = 200_000
 /** More than this, and a few lines would make a plan that fills the memory. */
 export const sourceSharedBindings = 100_000
 export const sourceRetries = 100
+/** Of a repetition. */
+export const sourceRounds = 100
 export const sourceCompileMs = 30_000
 export const sourceCompileMegabytes = 512
 /** Characters of a source that is worked on in one turn of the event loop: whatever it holds, that takes a few dozen milliseconds at most. */
 export const sourceInOneTurn = 16_384
+/** Characters that a pair of files counts for besides its own. */
+export const sourcePairOfFiles = 32
 /** Large sources that wait for the thread, of all callers and of one of them. */
 export const sourceWaiting = 64
 export const sourceWaitingOfOne = 32
@@ -84,7 +98,7 @@ export const sourceIssues = 1_000
 export const sourceIssuesLength = 1_048_576
 
 export const modelAnswerBytes = 4_194_304
-/** With log probabilities, which no package reads, an answer may have this many times the bytes. */
+/** With log probabilities, which nobody reads, an answer may have this many times the bytes. */
 export const modelWithProbabilities = 4
 /**
  * How much work the JSON of an answer's text may be. A value takes a token at least, and no model writes more than some 100,000 of them; all
@@ -92,10 +106,10 @@ export const modelWithProbabilities = 4
  */
 export const modelTextWork = 400_000
 /**
- * How many values an answer, or an event of a stream, may hold besides the JSON in its texts, where a package reads it. The packages check
- * each of them against a schema, which takes a hundred times as long as parsing it. No model writes as many.
+ * How many values an answer, or an event of a stream, may hold besides the JSON in its texts, of a provider that does not speak `/responses`.
+ * No model writes that many.
  */
-export const modelPackageValues = 50_000
+export const modelAnswerValues = 50_000
 /** A model that calls more tools than this in one turn is not going to do anything useful with the answers. */
 export const modelToolCallsOfTurn = 128
 /** In one turn: what a backend refuses is left out so often, then its refusal is the answer. */
@@ -146,9 +160,26 @@ export const mcpProblems = 100
 export const mcpKnownServers = 200
 export const mcpKnownListBytes = 524_288
 export const mcpKnownBytes = 8_388_608
+/** Questions of a server at a time, their bytes, the fields of each, and how often it may ask during one call. */
+export const mcpAskEntries = 50
+export const mcpAskBytes = 262_144
+export const mcpAskFields = 100
+export const mcpAskRounds = 10
+/** The state that a server has repeated with the answers. */
+export const mcpStateBytes = 65_536
 export const mcpConnectMs = 30_000
 export const mcpSilenceMs = 120_000
 export const mcpCallMs = 600_000
+
+/** After decompression. */
+export const apiAnswerBytes = 8_388_608
+export const tokenMs = 20_000
+export const tokenAnswerBytes = 65_536
+export const tokenLength = 16_384
+export const tokensKept = 1_000
+/** Of a document for `wire api import`. */
+export const importBytes = 5_242_880
+export const importOperations = 200
 
 /** One row of the table: what is limited, to what, and what happens beyond. Null where the default of the setting is the limit. */
 interface LimitRow {
@@ -238,6 +269,13 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       row("runs that wait", null, "`overloaded`", "MAX_QUEUED"),
       row("runs of one caller that wait for people", null, "`overloaded`", "MAX_WAITING"),
       row("open questions of one run", count(runOpenQuestions), "`limit_exceeded`"),
+      row("workflows that are called within each other", count(runCalledLevels), "`limit_exceeded`"),
+      row(
+        "requests of model calls that are kept with a run",
+        `${bytes(runKeptRequestBytes)} each, ${bytes(runKeptRequestsBytes)} in all; shared parts count once`,
+        "kept without their bodies, and then not at all",
+        "KEEP_REQUESTS",
+      ),
       row(
         "arguments of a call that needs an approval",
         bytes(runShownBytes),
@@ -255,7 +293,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         `${runCalls}, or as \`options.max_concurrency\` says`,
         "they wait",
       ),
-      row("items of one loop", null, "`limit_exceeded`", "MAX_ITERATIONS"),
+      row("items of one loop, and of one list that calls", null, "`limit_exceeded`", "MAX_ITERATIONS"),
       row(
         "one value that an expression makes, an instruction, or the files of one step",
         `${bytes(runValueBytes)} of JSON (twice \`WIRE_MAX_BODY\` where that is more), ${runValueLevels} levels`,
@@ -266,7 +304,11 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         `${runWork / mib} Mi, 32 Mi more for each agent and call, and ${runWorkPerByte} more for each byte of the input, of answers and of results`,
         "`limit_exceeded`",
       ),
-      row("work of one expression", "192 Mi (twelve times the largest value)", "`limit_exceeded`"),
+      row(
+        "work of one expression; a list from a list, and what is made from it, count each by themselves",
+        "192 Mi (twelve times the largest value)",
+        "`limit_exceeded`",
+      ),
       row(
         "memory of the values that a run keeps: `dynamic` values, outputs of agents, conversations",
         null,
@@ -331,6 +373,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
     ],
     Sources: [
       row("a source", bytes(sourceBytes), "`payload_too_large`"),
+      row("other files of a source", `${sourceModules}, ${bytes(sourceModuleBytes)} together`, "`invalid_request`"),
       row(
         "another file that `wire` reads: an input, secrets, answers, data of tests, a recording",
         bytes(fileBytes),
@@ -350,9 +393,10 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       row("parts that all `schema.name.field` of a file copy", count(sourceCopiedParts), "`validation_error`"),
       row("bindings that a batch shares, times its items", count(sourceSharedBindings), "`validation_error`"),
       row("`max_retries`, `output_retries`", count(sourceRetries), "`validation_error`"),
+      row("`at_most` of `repeat`", count(sourceRounds), "`validation_error`"),
       row(
         "compiling one source",
-        `${time(sourceCompileMs)} and ${sourceCompileMegabytes} MB, in a thread of its own where it is over ${bytes(sourceInOneTurn)}`,
+        `${time(sourceCompileMs)} and ${sourceCompileMegabytes} MB, in a thread of its own where it is over ${bytes(sourceInOneTurn)}, for which each pair of its other files counts ${sourcePairOfFiles} more`,
         "`limit_exceeded`",
       ),
       row(
@@ -380,7 +424,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row(
         "values in the JSON of an answer",
-        `${count(mostJsonWork)}; in the JSON that its text is ${count(modelTextWork)}; in an answer, or an event of a stream, of a provider that does not speak \`/responses\` ${count(modelPackageValues)} without log probabilities. Counted as for a JSON body`,
+        `${count(mostJsonWork)}; in the JSON that its text is ${count(modelTextWork)}; in an answer, or an event of a stream, of a provider that does not speak \`/responses\` ${count(modelAnswerValues)} without log probabilities. Counted as for a JSON body`,
         "`provider_error`; `output_error`",
       ),
       row("tool calls that a model makes in one turn", count(modelToolCallsOfTurn), "`limit_exceeded`"),
@@ -416,6 +460,11 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "`tool_error`",
       ),
       row("any other answer", bytes(mcpAnswerBytes), "`tool_error`"),
+      row(
+        "what a server asks people during a call",
+        `${mcpAskRounds} times; ${mcpAskEntries} questions at a time, of ${bytes(mcpAskBytes)} together, ${mcpAskFields} fields each; a state of ${bytes(mcpStateBytes)}`,
+        "`tool_error`",
+      ),
       row(
         "values in the JSON of an answer",
         `${count(mostJsonWork)}, counted as for a JSON body`,
@@ -455,6 +504,22 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "time to connect; without a word; for a call",
         `${time(mcpConnectMs)}; ${time(mcpSilenceMs)}; ${time(mcpCallMs)}`,
         "`timeout`",
+      ),
+    ],
+    "HTTP APIs": [
+      row("the answer to a call, after decompression", bytes(apiAnswerBytes), "`tool_error`"),
+      row("values in the JSON of an answer", `${count(mostJsonWork)}, counted as for a JSON body`, "`tool_error`"),
+      row("redirects of a GET, within its origin", "3", "`tool_error`"),
+      row(
+        "a token by `auth { }`",
+        `${count(tokenLength)} characters, ${time(tokenMs)}; ${count(tokensKept)} are kept`,
+        "`tool_error`; the oldest goes",
+      ),
+      row("what an error shows of the body", "500 characters", "it is cut"),
+      row(
+        "a document for `wire api import`",
+        `${bytes(importBytes)}; without ` + "`--only` " + `${importOperations} operations`,
+        "refused",
       ),
     ],
   }

@@ -9,6 +9,8 @@ export interface Allowance {
   readonly secrets: "allowed" | "exposed" | "compared"
   /** Whether the expression may be an asset (`value`), or a text with assets in it (`text`). */
   readonly assets: "text" | "value" | "none"
+  /** Only computed: `call`, `read` and `render` are not allowed. */
+  readonly isComputed?: boolean
 }
 
 /** Where calls go, and as whom: endpoints, keys, headers. */
@@ -35,6 +37,11 @@ export function inBindings<P extends Allowance>(place: P, kind: "tool" | "resour
 /** A model chooses or reads what stands there: the input of a tool, an approver. */
 export function withoutSecrets<P extends Allowance>(place: P): P {
   return { ...place, secrets: "exposed", assets: "none" }
+}
+
+/** A condition or key of a list, which decides what is called. */
+export function withoutCalls<P extends Allowance>(place: P): P {
+  return { ...place, assets: "none", isComputed: true }
 }
 
 /** A part of a larger value: an element, a field, the value of a `match`. */

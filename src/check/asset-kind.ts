@@ -103,6 +103,11 @@ export function wordOrString(node: Syntax.Expression): string | undefined {
   return undefined
 }
 
+/** Whether a call is null where it fails for good. */
+export function skipsFailure({ block }: Syntax.InvokeNode): boolean {
+  return wordIn(block, "on_failure") === "skip"
+}
+
 /** That of a property. */
 export function wordIn(block: Properties | undefined, name: string): string | undefined {
   const expression = expressionIn(block, name)

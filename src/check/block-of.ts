@@ -14,7 +14,7 @@ export function blockOf(
 }
 
 /** The value of a property that is written as a block, such as `example`; reports anything else in its place. */
-export function blockAs<Kind extends "values" | "properties">(
+export function blockAs<Kind extends "values" | "properties" | "send">(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,

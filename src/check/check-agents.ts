@@ -5,7 +5,8 @@ import { checkFile } from "./check-file.ts"
 import { checkPriced } from "./check-limits.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
-import { checkStep } from "./check-steps.ts"
+import { checkRequirements } from "./check-requirements.ts"
+import { checkStep, judgedType } from "./check-steps.ts"
 import { checkUses } from "./check-uses.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -45,6 +46,7 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   checkUses(checking, properties.get("uses"), scope)
   const summarisers = checkContext(checking, properties.get("context"), scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
+  checkRequirements(checking, declaration, judgedType(checking.agents, declaration), scope)
   checkPriced(checking, declaration, [...models, ...summarisers])
 }
 

@@ -7,7 +7,7 @@ import type { Infer, Scope } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
 import { runApproverLength } from "../base/limits.ts"
 
-/** `approval { to: "finance", expires_seconds: 3_600 }` */
+/** `approval { to: "finance", expires_seconds: 3_600 }`, and `elicitation` in the same form. */
 export function checkApproval(
   checking: CheckContext,
   property: Syntax.Property | undefined,
@@ -15,15 +15,15 @@ export function checkApproval(
   infer: Infer,
 ): void {
   if (property?.value.kind !== "properties") return
-  const path = `${scope.path}.approval`
+  const path = `${scope.path}.${property.name.text}`
   const properties = readProperties(checking, "approval", property.value.block, path, property.name)
   const to = expressionOf(checking, properties.get("to"), path)
   if (to === undefined) return
-  const place: Scope = { ...withoutSecrets(scope), path: `${path}.to`, place: "an approval" }
+  const place: Scope = { ...withoutSecrets(scope), path: `${path}.to`, place: `an ${property.name.text}` }
   infer(checking, to, place)
   mustFit(checking, to, stringType, place.path)
   if (to.end - to.start > runApproverLength) {
-    const message = `The name of the approver may have at most ${runApproverLength} characters`
+    const message = `The name of those who answer may have at most ${runApproverLength} characters`
     checking.report("invalid-value", place.path, to, message, "Name a group.")
   }
 }

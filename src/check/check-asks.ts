@@ -1,13 +1,14 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
-import { checkStep } from "./check-steps.ts"
+import { checkRequirements } from "./check-requirements.ts"
+import { checkStep, judgedType } from "./check-steps.ts"
 import { expectProperty, expectType, infer } from "./infer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
-import type { RecordType, Type } from "../types/types.ts"
+import type { Type } from "../types/types.ts"
 
 export function checkAsks(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
@@ -30,13 +31,10 @@ function checkBody(checking: CheckContext, declaration: Syntax.AskDeclaration, s
     expectProperty(checking, properties.get(text), stringType, path, at(scope, text))
   }
   checkValue(checking, properties.get("show"), undefined, at(scope, "show"))
-  checkValue(checking, properties.get("on_expiry"), answerOf(checking, declaration), at(scope, "on_expiry"))
-}
-
-/** The type of one answer; undefined where it could not be read. */
-function answerOf(checking: CheckContext, { name, body }: Syntax.AskDeclaration): RecordType | undefined {
-  const isRead = body.items.some((item) => item.name.text === "output" && item.value.kind === "types")
-  return isRead ? checking.asks.get(name.text)?.output : undefined
+  const answer = judgedType(checking.asks, declaration)
+  const expected = answer.kind === "error" ? undefined : answer
+  checkValue(checking, properties.get("on_expiry"), expected, at(scope, "on_expiry"))
+  checkRequirements(checking, declaration, answer, scope)
 }
 
 function checkValue(

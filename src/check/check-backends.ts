@@ -1,13 +1,16 @@
+import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf, valueSpan } from "./block-of.ts"
 import { modelPlace } from "./allowance.ts"
+import { checkApproval } from "./check-approval.ts"
+import { checkAuth } from "./check-auth.ts"
 import type { CheckContext } from "./check-context.ts"
-import { expectProperty, expectType } from "./infer.ts"
+import { expectProperty, expectType, infer } from "./infer.ts"
 import { knownList, knownNames, nearAnd } from "./known-list.ts"
 import { readProperties } from "./properties.ts"
 import { meantKind, providerKinds } from "./provider-kinds.ts"
 import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
-import { checkDotSegments, checkEndpoint } from "./rules/invalid-endpoint.ts"
+import { checkBareEndpoint, checkDotSegments, checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
 import { stringType } from "../types/primitives.ts"
@@ -16,17 +19,17 @@ import { requestScope } from "./scope.ts"
 
 type Properties = ReadonlyMap<string, Syntax.Property>
 
-// Providers, models and MCP servers: where calls go, and as whom.
+// Providers, models, MCP servers and HTTP APIs: where calls go, and as whom.
 
 /** A key or header that is null is not sent. */
 const maybeString = maybe(stringType)
 
 export function checkBackends(checking: CheckContext): void {
   const models = Map.groupBy(checking.models.values(), ({ provider }) => provider?.text)
-  for (const declaration of checking.tree.declarations) {
+  for (const declaration of checking.declarations) {
     if (declaration.kind === "provider") checkProvider(checking, declaration, models.get(declaration.name.text))
     else if (declaration.kind === "model") checkModel(checking, declaration)
-    else if (declaration.kind === "mcp") checkServer(checking, declaration)
+    else if (declaration.kind === "mcp" || declaration.kind === "api") checkServer(checking, declaration)
   }
 }
 
@@ -104,10 +107,15 @@ function checkAddress(checking: CheckContext, properties: Properties, path: stri
   checkHeaders(checking, fields, `${path}.headers`)
 }
 
-function checkServer(checking: CheckContext, declaration: Syntax.McpDeclaration): void {
-  const path = `mcp.${declaration.name.text}`
-  const properties = readProperties(checking, "mcp", declaration.body, path, declaration.name)
-  checkAddress(checking, properties, path, "demo server")
+function checkServer(checking: CheckContext, declaration: Syntax.McpDeclaration | Syntax.ApiDeclaration): void {
+  const { kind } = declaration
+  const path = `${kind}.${declaration.name.text}`
+  const properties = readProperties(checking, kind, declaration.body, path, declaration.name)
+  checkAddress(checking, properties, path, kind === "mcp" ? "demo server" : "demo CRM")
+  checkAuth(checking, declaration.body, properties.get("auth"), path)
+  checkApproval(checking, properties.get("elicitation"), requestScope(path, "an elicitation"), infer)
+  const endpoint = expressionIn(declaration.body, "endpoint")
+  if (kind === "api" && endpoint !== undefined) checkBareEndpoint(checking, endpoint, `${path}.endpoint`)
 }
 
 function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration): void {

@@ -1,13 +1,27 @@
 import { remembered } from "../base/remembered.ts"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
+import type { ChatFields } from "./chat-fields.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
 import type { Diagnostic, Severity } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { noFiles } from "./no-files.ts"
+import { isForeign } from "./file-space.ts"
 import { SkippedText } from "./skipped-text.ts"
-import type { AgentSymbol, AskSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
+import type {
+  AgentSymbol,
+  AskSymbol,
+  DynamicSymbol,
+  FileLookup,
+  GraftedSymbol,
+  ImportSymbol,
+  LoopVariable,
+  ResolvedRoot,
+  TriggerSymbol,
+  WorkflowSymbol,
+} from "./program.ts"
 import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
 /** Where a node first refers to another, for the message about a circle. */
@@ -19,6 +33,10 @@ export interface Edge {
 /** What a check knows so far. Filled by the steps of `check`, read by all that come later. */
 export class CheckContext {
   readonly tree: Syntax.Tree
+  readonly files: FileLookup
+  /** Those of the tree, and those that come from other files. */
+  readonly declarations: Syntax.Declaration[]
+  readonly grafts = new Map<string, GraftedSymbol>()
   readonly diagnostics: Diagnostic[] = []
   /** Text that the parser skipped after syntax errors. */
   readonly skipped: SkippedText
@@ -48,7 +66,9 @@ export class CheckContext {
     secrets: [] as Syntax.SecretsDeclaration[],
     output: [] as Syntax.OutputDeclaration[],
     limits: [] as Syntax.LimitsDeclaration[],
+    chat: [] as Syntax.ChatDeclaration[],
   }
+  chat: ChatFields | undefined
   input: RecordType | undefined
   secrets: RecordType | undefined
   output: RecordType | undefined
@@ -56,14 +76,21 @@ export class CheckContext {
   readonly providers = new Map<string, Syntax.ProviderDeclaration>()
   readonly models = new Map<string, Syntax.ModelDeclaration>()
   readonly servers = new Map<string, Syntax.McpDeclaration>()
+  readonly apis = new Map<string, Syntax.ApiDeclaration>()
   readonly declared = {
     schema: this.schemas,
     provider: this.providers,
     model: this.models,
     mcp: this.servers,
+    api: this.apis,
     agent: new Map<string, Syntax.AgentDeclaration>(),
     ask: new Map<string, Syntax.AskDeclaration>(),
   }
+  /** Schedules and webhooks share their names. */
+  readonly triggerNodes = new Map<string, Syntax.TriggerDeclaration>()
+  readonly triggers = new Map<string, TriggerSymbol>()
+  readonly workflowNodes = new Map<string, Syntax.WorkflowDeclaration>()
+  readonly workflows = new Map<string, WorkflowSymbol>()
   readonly tools = new Map<string, ImportSymbol>()
   readonly resources = new Map<string, ImportSymbol>()
   readonly prompts = new Map<string, ImportSymbol>()
@@ -90,17 +117,21 @@ export class CheckContext {
   /** Numbers that are not exact, with their paths, as long as nothing says that they may be rounded. */
   readonly inexactIntegers = new Map<Syntax.NumberNode, string>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
+  readonly lists = new Map<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>()
   readonly references = new Map<string, Span[]>()
   readonly edges = new Map<string, Map<string, Edge>>()
   readonly localEdges = new Map<string, Map<string, Map<string, Edge>>>()
 
-  constructor(tree: Syntax.Tree) {
+  constructor(tree: Syntax.Tree, files: FileLookup = noFiles()) {
     this.tree = tree
+    this.files = files
+    this.declarations = [...tree.declarations]
     this.skipped = new SkippedText(tree)
   }
 
   report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {
-    if (this.muted?.has(code) === true) return
+    // The file that it comes from was checked by itself.
+    if (this.muted?.has(code) === true || isForeign(span)) return
     if (followsFromSyntax.has(code) && this.#isSyntaxError(span)) return
     this.diagnostics.push(diagnostic(code, path, span, message, hint, severity))
   }
@@ -131,7 +162,7 @@ export class CheckContext {
   *#compare(candidates: Iterable<string>): Generator<string> {
     for (const candidate of candidates) {
       if (this.#comparisons-- <= 0) return
-      yield candidate
+      if (!candidate.includes("#")) yield candidate
     }
   }
 
@@ -141,6 +172,7 @@ export class CheckContext {
   }
 
   refer(id: string, span: Span): void {
+    if (isForeign(span)) return
     remembered(this.references, id, () => []).push(span)
   }
 

@@ -1,6 +1,9 @@
 import { importKindOf } from "../syntax/import-kinds.ts"
+import { placeOfImport } from "../syntax/import-place.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { wordOrString } from "./asset-kind.ts"
 import { checkApproval } from "./check-approval.ts"
+import { asksForStatus, checkHttpTool, statusType } from "./check-http-tool.ts"
 import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { infer } from "./infer.ts"
@@ -11,11 +14,14 @@ import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
 import { requestScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
+import type { RecordType } from "../types/types.ts"
 import { sourceSharedBindings } from "../base/limits.ts"
+
+const noFields: RecordType = { kind: "record", fields: [] }
 
 /** Tools, resources and prompts: their servers, declared types, bindings and limits. */
 export function checkImports(checking: CheckContext): void {
-  for (const declaration of checking.tree.declarations) {
+  for (const declaration of checking.declarations) {
     if (declaration.kind === "import") {
       checkSource(checking, declaration)
       checkImport(checking, declaration, undefined)
@@ -29,6 +35,10 @@ function checkSource(checking: CheckContext, { source, importKind, name }: Synta
   const path = `${importKind}.${name.text}`
   checkServer(checking, source, path)
   const { kindWord } = source
+  if (source.word === "api" && importKind !== "tool") {
+    const message = `An api has tools only, and this is a ${importKind}`
+    checking.report("type-mismatch", path, source, message, `Write \`tool ${name.text} from …\`.`)
+  }
   if (kindWord !== undefined && importKindOf(kindWord.text) && kindWord.text !== importKind) {
     const message = `Expected a ${importKind}, found a ${kindWord.text}`
     const hint = `Write \`${importKind}\` here, or import a ${kindWord.text}.`
@@ -37,14 +47,15 @@ function checkSource(checking: CheckContext, { source, importKind, name }: Synta
 }
 
 function checkServer(checking: CheckContext, source: Syntax.RemotePath, path: string): void {
-  const { server, kindWord } = source
+  const { word, server, kindWord } = source
+  const servers = word === "mcp" ? checking.servers : checking.apis
   const message = `Unknown reference: ${checking.quote(source)}`
   if (server === undefined) return
-  if (checking.servers.has(server.text)) checking.refer(`mcp.${server.text}`, server)
-  else if (!checking.skipped.isSwallowed("mcp", server.text)) {
-    const near = checking.suggest(server.text, checking.servers.keys())
+  if (servers.has(server.text)) checking.refer(`${word}.${server.text}`, server)
+  else if (!checking.skipped.isSwallowed(word, server.text)) {
+    const near = checking.suggest(server.text, servers.keys())
     const rest = checking.quote({ start: server.end, end: source.end })
-    const hint = near === undefined ? knownNames(checking.servers.keys()) : `Did you mean mcp.${near}${rest}?`
+    const hint = near === undefined ? knownNames(servers.keys()) : `Did you mean ${word}.${near}${rest}?`
     checking.report("unknown-reference", path, { start: server.start, end: source.end }, message, hint)
     return
   }
@@ -61,9 +72,15 @@ function checkImport(
 ): ImportSymbol | undefined {
   const kind = node.importKind
   const path = `${kind}.${node.name.text}`
-  const properties = readProperties(checking, kind, node.body, path, node.name)
-  const input = typesOf(checking, properties.get("input"), `${path}.input`)
-  const output = typesOf(checking, properties.get("output"), `${path}.output`)
+  const isHttp = node.kind === "import" && placeOfImport(kind, node.source) === "http-tool"
+  const properties = readProperties(checking, isHttp ? "http-tool" : kind, node.body, path, node.name)
+  const declared = typesOf(checking, properties.get("input"), `${path}.input`)
+  // The server of an HTTP tool says nothing about its arguments: there are those that are declared, and no others.
+  const input = declared ?? (isHttp ? noFields : undefined)
+  const isStatus = isHttp && asksForStatus(properties.get("output"))
+  const output = isStatus ? statusType : typesOf(checking, properties.get("output"), `${path}.output`)
+  if (isHttp) checkHttpTool(checking, node, properties, input ?? noFields)
+  if (input !== undefined) checkRequiredArguments(checking, properties.get("requires"), input, path)
   const table = checking.imports(kind)
   const known = table.get(node.name.text)
   const symbol = known?.node === node ? { ...known, input, output, batch } : undefined
@@ -72,6 +89,25 @@ function checkImport(
   checkBindings(checking, properties.get("bindings"), symbol, kind, scope, infer)
   checkApproval(checking, properties.get("approval"), requestScope(path, "an approval"), infer)
   return symbol
+}
+
+/** `requires: [to]`: a misspelt name would protect nothing. */
+function checkRequiredArguments(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  { fields }: RecordType,
+  path: string,
+): void {
+  const value = property?.value.kind === "expression" ? property.value.expression : undefined
+  if (value?.kind !== "array") return
+  const names = fields.map(({ name }) => name)
+  for (const item of value.items) {
+    const written = wordOrString(item)
+    if (written === undefined || names.includes(written)) continue
+    const near = checking.suggest(written, names)
+    const hint = near === undefined ? `Name a field of \`input { }\` of ${path}.` : `Did you mean ${near}?`
+    checking.report("unknown-reference", `${path}.requires`, item, `${path} has no argument ${written}`, hint)
+  }
 }
 
 /** `from mcp.server { … }` */

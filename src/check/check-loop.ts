@@ -4,36 +4,36 @@ import { errorType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { fieldType } from "../types/field-type.ts"
-import { infer } from "./infer.ts"
 import { knownList } from "./known-list.ts"
 import type { LoopVariable } from "./program.ts"
 import { membersOf } from "../types/members-of.ts"
 import { nullable, resolve } from "../types/relations.ts"
 import { declareUnique } from "./repeated-name.ts"
-import type { Scope } from "./scope.ts"
+import type { Infer, Scope } from "./scope.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 
-/** The variables of a step's loop: the element, or some of its fields. The list itself does not see them. */
+/** The variables of a loop: the element, or some of its fields. The list itself does not see them. */
 export function loopVariables(
   checking: CheckContext,
-  { loop }: Syntax.StepDeclaration,
+  { pattern, items }: Syntax.Loop,
   scope: Scope,
+  infer: Infer,
 ): Map<string, LoopVariable> {
   const variables = new Map<string, LoopVariable>()
-  if (loop === undefined) return variables
-  const { pattern, items } = loop
-  const list = infer(checking, items, { ...scope, place: "the list of a loop" })
+  const list = infer(checking, items, scope)
   const element = listElement(checking, list, items, scope.path)
   if (pattern.kind === "item") {
     variables.set(pattern.name.text, { name: pattern.name, type: element })
     return variables
   }
   const seen = new Set<string>()
+  const unknown: UnknownField[] = []
   for (const { field, variable } of pattern.body.items) {
-    const type = patternField(checking, element, field, items, scope.path)
+    const type = patternField(checking, element, field, items, scope.path, unknown)
     if (!declareUnique(checking, seen, variable, scope.path)) variables.set(variable.text, { name: variable, type })
   }
+  reportUnknown(checking, unknown, items, scope.path)
   return variables
 }
 
@@ -43,9 +43,17 @@ export function hasBrokenLoop(
   { loop, brokenLoop }: Syntax.StepDeclaration,
   variables: ReadonlyMap<string, LoopVariable>,
 ): boolean {
-  if (brokenLoop || loop === undefined) return brokenLoop
-  const isUnknown = loop.pattern.kind === "fields" && [...variables.values()].some(({ type }) => type.kind === "error")
-  return isUnknown || checking.skipped.hasError(loop.pattern)
+  return brokenLoop || (loop !== undefined && isBrokenPattern(checking, loop.pattern, variables))
+}
+
+/** The same for the pattern of a loop. */
+export function isBrokenPattern(
+  checking: CheckContext,
+  pattern: Syntax.Pattern,
+  variables: ReadonlyMap<string, LoopVariable>,
+): boolean {
+  const isUnknown = pattern.kind === "fields" && [...variables.values()].some(({ type }) => type.kind === "error")
+  return isUnknown || checking.skipped.hasError(pattern)
 }
 
 function listElement(checking: CheckContext, list: Type, items: Syntax.Expression, path: string): Type {
@@ -65,6 +73,7 @@ function patternField(
   field: Syntax.Name,
   items: Syntax.Expression,
   path: string,
+  unknown: UnknownField[],
 ): Type {
   const { types, incomplete } = checking
   const found = fieldType(element, field.text, types)
@@ -83,7 +92,8 @@ function patternField(
     const hint = "Name the whole element, and read its elements with `[0]` or `.*.`."
     checking.report("array-access", path, field, `${each} is an array`, hint)
   } else if (members.every(({ kind }) => kind === "record")) {
-    unknownField(checking, members, field, items, path)
+    const isKnown = members.some((member) => member.kind === "record" && fieldNamed(member, field.text) !== undefined)
+    unknown.push({ field, isKnown, members })
   } else {
     const hint = "Name the whole element: `for item in …`."
     checking.report("type-mismatch", path, field, `${each} is ${showType(element)} and has no fields`, hint)
@@ -91,20 +101,34 @@ function patternField(
   return errorType
 }
 
-function unknownField(
+interface UnknownField {
+  readonly field: Syntax.Name
+  /** Some element has it. */
+  readonly isKnown: boolean
+  readonly members: readonly Type[]
+}
+
+/** One message for all fields that a pattern names and no element has, and one for those that some elements have. */
+function reportUnknown(
   checking: CheckContext,
-  members: readonly Type[],
-  field: Syntax.Name,
+  unknown: readonly UnknownField[],
   items: Syntax.Expression,
   path: string,
 ): void {
-  const [first] = members
-  const isKnown = members.some((member) => member.kind === "record" && fieldNamed(member, field.text) !== undefined)
-  const common = first?.kind === "record" ? first.fields.filter(({ name }) => isInAll(members, name)) : []
-  const which = isKnown ? "not every element" : "no element"
-  const message = `Unknown reference: ${field.text}, which ${which} of \`${checking.quote(items)}\` has`
-  const intro = members.length > 1 ? "All of them have" : "Its fields are"
-  checking.report("unknown-reference", path, field, message, knownList(checking, field.text, common, intro))
+  for (const [isKnown, which] of [
+    [false, "no element"],
+    [true, "not every element"],
+  ] as const) {
+    const [first, ...others] = unknown.filter((one) => one.isKnown === isKnown)
+    if (first === undefined) continue
+    const { field, members } = first
+    const [model] = members
+    const common = model?.kind === "record" ? model.fields.filter(({ name }) => isInAll(members, name)) : []
+    const names = [field, ...others.map((one) => one.field)].map(({ text }) => text).join(", ")
+    const message = `Unknown reference: ${names}, which ${which} of \`${checking.quote(items)}\` has`
+    const intro = members.length > 1 ? "All of them have" : "Its fields are"
+    checking.report("unknown-reference", path, field, message, knownList(checking, field.text, common, intro))
+  }
 }
 
 function isInAll(members: readonly Type[], name: string): boolean {

@@ -7,7 +7,8 @@ import { wordIn } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
 import { checkWhen, hasCondition } from "./check-when.ts"
-import type { DynamicSymbol, StepSymbolOf } from "./program.ts"
+import { infer } from "./infer.ts"
+import type { DynamicSymbol, LoopVariable, StepSymbolOf } from "./program.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
@@ -54,6 +55,15 @@ function stepSymbol<Step extends Syntax.StepDeclaration>(
   }
 }
 
+/** The type of one output or answer; unknown where it could not be read. */
+export function judgedType<Step extends Syntax.StepDeclaration>(
+  symbols: ReadonlyMap<string, StepSymbolOf<Step>>,
+  { name, body }: Step,
+): Type {
+  const isRead = body.items.some((item) => item.name.text === "output" && item.value.kind === "types")
+  return (isRead ? symbols.get(name.text)?.output : undefined) ?? errorType
+}
+
 /** Checks the loop and the condition of a step, then its body in the scope that they make. */
 export function checkStep<Step extends Syntax.StepDeclaration>(
   checking: CheckContext,
@@ -69,15 +79,32 @@ export function checkStep<Step extends Syntax.StepDeclaration>(
   // The second of two with one name is not a node: it makes no cycles.
   const isNode = symbol?.declaration === declaration
   const base: Scope = { ...runScope(path, place), node: isNode ? path : undefined }
-  const variables = loopVariables(checking, declaration, base)
+  const { loop } = declaration
+  const inLoop: Scope = { ...base, place: "the list of a loop" }
+  const variables: ReadonlyMap<string, LoopVariable> =
+    loop === undefined ? base.variables : loopVariables(checking, loop, inLoop, infer)
   const locals = new Map<string, DynamicSymbol>()
   const agent: AgentScope = {
     name,
-    variables,
-    hasBrokenLoop: hasBrokenLoop(checking, declaration, variables),
     localFields: declareLocals(path),
     locals,
   }
   if (isNode) symbols.set(name, { ...symbol, variables, locals })
-  checkWhen(checking, declaration, { ...base, agent }, checkBody)
+  refuseConcurrency(checking, declaration, path)
+  checkWhen(
+    checking,
+    declaration,
+    { ...base, agent, variables, hasBrokenLoop: hasBrokenLoop(checking, declaration, variables) },
+    checkBody,
+  )
+}
+
+/** Without a loop there is nothing that could be done at a time. */
+function refuseConcurrency(checking: CheckContext, declaration: Syntax.StepDeclaration, path: string): void {
+  if (declaration.loop !== undefined || declaration.brokenLoop) return
+  const property = propertyOf(declaration.body, "concurrency")
+  if (property === undefined) return
+  const message = "Unknown property: concurrency, which only a step with a loop has"
+  const hint = `Remove it, or write a loop: \`${declaration.kind} ${declaration.name.text} for item in input.list { … }\`.`
+  checking.report("unknown-property", `${path}.concurrency`, property.name, message, hint)
 }

@@ -49,6 +49,10 @@ describe("test files", () => {
     assert.deepEqual(problems(`${judged}${testOf('expect judge model.judge "ok"')}`), [])
   })
 
+  test("an object in an expectation is none of the braces that are a mistake", () => {
+    assert.deepEqual(problems(testOf('expect { level: "low" } == { level: output.level }')), [])
+  })
+
   test("null on the way is no diagnostic in an expectation", () => {
     assert.deepEqual(problems(testOf('expect agent.each[0].word == "x" && output.note contains "y"')), [])
   })
@@ -76,6 +80,12 @@ describe("test files", () => {
       'type-mismatch: These can never be equal: enum { low, high } and "mid"',
     ],
     ["an output that is not there", "expect output.levle == 1", "unknown-reference: Unknown reference: output.levle"],
+    ["braces", "expect { ran agent.triage }", "syntax-error: An expectation has no braces"],
+    [
+      "braces around two",
+      'expect {\noutput.level == "low"\nran agent.triage\n}',
+      "syntax-error: An expectation has no braces",
+    ],
     ["ran", "expect ran agent.nobody", "unknown-reference: Unknown reference: agent.nobody"],
     ["asked of a tool", 'expect asked tool.find == "x"', "type-mismatch: Only an agent is asked"],
     ["an index without a loop", 'expect asked agent.triage[1] == "x"', "type-mismatch: agent.triage has no loop"],

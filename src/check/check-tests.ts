@@ -11,7 +11,7 @@ import { inSourceOrder, programOf } from "./check.ts"
 import { requestPlace, runPlace, withoutSecrets } from "./allowance.ts"
 import { CheckContext } from "./check-context.ts"
 import { resolveNamed } from "./resolve-named.ts"
-import { checkConstant } from "./constants.ts"
+import { checkConstant, constantOf } from "./constants.ts"
 import { declare } from "./declare.ts"
 import { errorKinds } from "./error-kinds.ts"
 import { expectType, infer } from "./infer.ts"
@@ -26,7 +26,9 @@ import { checkUnused } from "./rules/unused-declaration.ts"
 import type { Scope } from "./scope.ts"
 import { at, nonePresent } from "./scope.ts"
 import type { TestedStep } from "./tested-step.ts"
-import { testedStep } from "./tested-step.ts"
+import { isOfRun, testedStep } from "./tested-step.ts"
+import { timeForm } from "./run-values.ts"
+import { parseTime } from "../base/parse-time.ts"
 
 const failureType: RecordType = record({
   kind: stringType,
@@ -52,6 +54,10 @@ const mutedInExpectations: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>
   "nullable-interpolation",
   "constant-condition",
 ])
+
+const importKinds: ReadonlySet<string> = new Set(["tool", "resource", "prompt"])
+
+const countedWords: ReadonlySet<string> = new Set<Syntax.ObservedNode["word"]>(["calls", "rejections"])
 
 /** What a test file may declare beside its tests: what its judges need. */
 const allowed: ReadonlySet<Syntax.Declaration["kind"]> = new Set<Syntax.Declaration["kind"]>([
@@ -205,11 +211,11 @@ class TestCheck {
       node: undefined,
       agent: {
         name: "",
-        variables,
-        hasBrokenLoop: false,
         localFields: new Map(),
         locals: new Map(),
       },
+      variables,
+      hasBrokenLoop: false,
       local: undefined,
       ...(after === "after" ? runPlace : withoutSecrets(requestPlace)),
       present: nonePresent,
@@ -234,8 +240,10 @@ class TestCheck {
     this.#checking.report("missing-property", this.#path, this.#test.title, message, "Add `input { … }`.")
   }
 
-  #checkGiven({ step: chain, result }: Syntax.TestGiven): void {
+  #checkGiven(given: Syntax.TestGiven): void {
+    const { step: chain, result } = given
     const checking = this.#checking
+    if (isOfRun(chain)) return this.#checkRun(given)
     const step = testedStep(checking, chain, this.#tested, this.#path)
     const scope = at(this.#scope("a given result", "before"), checking.quote(chain))
     if (step !== undefined) {
@@ -243,7 +251,17 @@ class TestCheck {
         const hint = "Give a looped agent an array, or one object for every item."
         checking.report("type-mismatch", this.#path, chain, "A result is given to the whole step", hint)
       }
-      const id = `${step.kind}.${step.name}`
+      if (step.path !== "" && importKinds.has(step.kind)) {
+        const hint = "Give a result to the agent that uses it, or to the whole file: `given workflow.name: { … }`."
+        checking.report(
+          "type-mismatch",
+          this.#path,
+          chain,
+          `A test does not give results to a ${step.kind} of a called file`,
+          hint,
+        )
+      }
+      const id = `${step.path}${step.kind}.${step.name}`
       if (this.#given.has(id)) {
         checking.report("duplicate-field", this.#path, chain, `\`${id}\` is given already`, "Remove one.")
       }
@@ -256,6 +274,28 @@ class TestCheck {
     const wanted = resultType(step)
     const isArray = result.value.kind === "array" || type.kind === "array" || type.kind === "tuple"
     mustFit(checking, result.value, step.looped && isArray ? { kind: "array", element: wanted } : wanted, scope.path)
+  }
+
+  /** `given run.started_at: "2027-02-28T23:30:00Z"` */
+  #checkRun({ step: chain, result }: Syntax.TestGiven): void {
+    const checking = this.#checking
+    const path = `${this.#path}.run.started_at`
+    const hint = 'Write `given run.started_at: "2027-02-28T23:30:00Z"`.'
+    if (checking.quote(chain) !== "run.started_at") {
+      const message = `A test cannot give ${checking.quote(chain)}: it gives \`run.started_at\`, and the day follows from it`
+      return checking.report("unknown-reference", this.#path, chain, message, hint)
+    }
+    if (this.#given.has("run.started_at")) {
+      checking.report("duplicate-field", this.#path, chain, "`run.started_at` is given already", "Remove one.")
+    }
+    this.#given.add("run.started_at")
+    if (result.kind === "fails") checking.report("type-mismatch", path, chain, "A time cannot fail", hint)
+    if (result.kind !== "value") return
+    const { value } = result
+    expectType(checking, value, stringType, { ...this.#scope("a given time", "before"), path })
+    const written = value.kind === "string" ? constantOf(value) : undefined
+    if (typeof written !== "string" || parseTime(written) !== undefined) return
+    checking.report("invalid-value", path, value, `Expected ${timeForm}, found ${checking.quote(value)}`, hint)
   }
 
   #checkErrorKind(name: Syntax.Name): void {
@@ -279,13 +319,20 @@ class TestCheck {
   #observedType({ word, target }: Syntax.ObservedNode): Type {
     const checking = this.#checking
     const step = testedStep(checking, target, this.#tested, this.#path)
-    const type: Type = word === "asked" ? stringType : word === "calls" ? integerType : booleanType
+    const type: Type = word === "asked" ? stringType : countedWords.has(word) ? integerType : booleanType
     if (step === undefined) return errorType
-    if (word === "asked" && step.kind !== "agent") {
-      checking.report("type-mismatch", this.#path, target, "Only an agent is asked", "Write `asked agent.name`.")
+    if ((word === "asked" || word === "rejections") && step.kind !== "agent") {
+      const message = word === "asked" ? "Only an agent is asked" : "Only outputs of an agent are sent back"
+      checking.report("type-mismatch", this.#path, target, message, `Write \`${word} agent.name\`.`)
     } else if (step.index !== undefined && (word !== "asked" || !step.looped)) {
       const message = word === "asked" ? `agent.${step.name} has no loop` : `\`${word}\` takes a step, without an index`
-      checking.report("type-mismatch", this.#path, target, message, `Write \`${word} ${step.kind}.${step.name}\`.`)
+      checking.report(
+        "type-mismatch",
+        this.#path,
+        target,
+        message,
+        `Write \`${word} ${step.path}${step.kind}.${step.name}\`.`,
+      )
     }
     return type
   }

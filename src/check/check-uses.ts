@@ -1,11 +1,16 @@
-import { importKindOf, importKinds } from "../syntax/import-kinds.ts"
+import { importKindOf, importKinds, isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { withoutSecrets } from "./allowance.ts"
+import { blockOf } from "./block-of.ts"
 import { checkApproval, refuseApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
-import { checkBindings, resolveImport } from "./infer-invoke.ts"
+import { checkBindings, checkGiven, resolveImport } from "./infer-invoke.ts"
+import { resolveWorkflow, takenBy } from "./infer-workflow-call.ts"
 import { readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
+import { at } from "./scope.ts"
+import { checkSteered, checkSteeredUse } from "./steering.ts"
 
 /** `uses: [tool.a, tool.b { … }]`: what the model may use. */
 export function checkUses(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
@@ -23,8 +28,10 @@ export function checkUses(checking: CheckContext, property: Syntax.Property | un
     )
     return
   }
+  const { entries } = property.value
+  if (reportBareList(checking, entries, path)) return
   const seen = new Set<string>()
-  for (const entry of property.value.entries) {
+  for (const entry of entries) {
     const written = checking.quote(entry.reference)
     if (seen.has(written)) {
       const message = `\`${written}\` is here already`
@@ -35,16 +42,34 @@ export function checkUses(checking: CheckContext, property: Syntax.Property | un
   }
 }
 
+/** `uses: [find, restart]`: one mistake, however many names there are. */
+function reportBareList(checking: CheckContext, entries: readonly Syntax.UseEntry[], path: string): boolean {
+  const [first, last] = [entries[0]?.reference, entries.at(-1)?.reference]
+  if (first === undefined || last === undefined || first === last) return false
+  const meant = entries.map(({ reference: { base, steps }, block }) => {
+    if (base.kind !== "name" || steps.length > 0 || block !== undefined) return undefined
+    const kind = importKinds.find((one) => checking.imports(one).has(base.text))
+    return kind && `${kind}.${base.text}`
+  })
+  if (meant.includes(undefined)) return false
+  const span = { start: first.start, end: last.end }
+  const message = `Expected tools, resources or prompts, found \`${checking.quote(span)}\``
+  checking.report("type-mismatch", path, span, message, `Did you mean \`${meant.join(", ")}\`?`)
+  return true
+}
+
 function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope): void {
   const { reference, block } = entry
   const { base } = reference
   if (base.kind !== "name") return
+  if (isWorkflow(reference)) return checkWorkflowUse(checking, entry, scope)
   const kind = importKindOf(base.text)
   if (kind === undefined) {
-    const meant = importKinds.find((one) => checking.imports(one).has(base.text))
+    const isCalled = checking.workflows.has(base.text)
+    const meant = isCalled ? "workflow" : importKinds.find((one) => checking.imports(one).has(base.text))
     const hint =
       meant === undefined
-        ? "A use is `tool.name`, `resource.name` or `prompt.name`."
+        ? "A use is `tool.name`, `resource.name`, `prompt.name` or `workflow.name`."
         : `Did you mean ${meant}.${base.text}?`
     const message = `Expected a tool, resource or prompt, found \`${checking.quote(reference)}\``
     checking.report("type-mismatch", scope.path, reference, message, hint)
@@ -57,4 +82,19 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
   checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer)
   if (kind === "tool") checkApproval(checking, properties.get("approval"), { ...scope, path }, infer)
   else refuseApproval(checking, properties.get("approval"), kind, path)
+}
+
+/** `workflow.triage { max_calls: 3, bindings { … } }`: a file that the model may call as a tool. */
+function checkWorkflowUse(checking: CheckContext, { reference, block }: Syntax.UseEntry, scope: Scope): void {
+  const symbol = resolveWorkflow(checking, reference, scope.path)
+  const path = symbol === undefined ? scope.path : `${scope.path}.${symbol.name.text}`
+  const inner: Scope = { ...scope, path }
+  const properties = readProperties(checking, "use", block, path, reference)
+  const inBindings: Scope = { ...withoutSecrets(at(inner, "bindings")), place: "the bindings of a workflow" }
+  const fields = blockOf(checking, properties.get("bindings"), inBindings.path)?.items ?? []
+  const bound = checkGiven(checking, fields, takenBy(symbol), inBindings, infer)
+  checkApproval(checking, properties.get("approval"), inner, infer)
+  if (symbol === undefined) return
+  checkSteered(checking, symbol, fields, inBindings.path)
+  checkSteeredUse(checking, symbol, bound, reference, path)
 }

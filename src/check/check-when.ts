@@ -1,14 +1,10 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { checkGuarded } from "./guarded.ts"
 import { infer } from "./infer.ts"
 import { inferCondition } from "./infer-operators.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
-import type { DiagnosticCode } from "../source/codes.ts"
-import { isError } from "../source/diagnostic.ts"
 import type { AgentScope, Scope } from "./scope.ts"
-
-/** What a broken condition may have ruled out. */
-const ruledOut: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>(["nullable-access"])
 
 /** Checks the condition of a step, and then the step itself where the condition holds. */
 export function checkWhen(
@@ -18,13 +14,9 @@ export function checkWhen(
   checkStep: (scope: Scope) => void,
 ): void {
   const { when, start, body } = declaration
-  const before = checking.diagnostics.length
-  const present = when === undefined ? [] : checkCondition(checking, when, scope)
-  const isBroken =
-    checking.skipped.hasError({ start, end: body.start }) || checking.diagnostics.slice(before).some(isError)
-  if (isBroken) checking.muted = ruledOut
-  checkStep(narrowed(scope, present))
-  checking.muted = null
+  const isBroken = checking.skipped.hasError({ start, end: body.start })
+  const condition = (): Scope => narrowed(scope, when === undefined ? [] : checkCondition(checking, when, scope))
+  checkGuarded(checking, condition, checkStep, isBroken)
 }
 
 /** A condition that is not read right says nothing about what is skipped. */

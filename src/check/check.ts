@@ -5,14 +5,19 @@ import { checkAgents } from "./check-agents.ts"
 import { checkAsks } from "./check-asks.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkRunLimits } from "./check-limits.ts"
+import { checkChat } from "./check-chat.ts"
+import { checkFileImports, importFiles } from "./check-files.ts"
+import { checkTriggers } from "./check-triggers.ts"
 import { checkImports } from "./check-imports.ts"
+import { checkWorkflows, declareWorkflows } from "./check-workflows.ts"
+import { isLibrary } from "./is-library.ts"
 import { CheckContext } from "./check-context.ts"
 import { refuseTests } from "./rules/misplaced-tests.ts"
 import { declareSteps } from "./check-steps.ts"
 import { declare } from "./declare.ts"
 import { inferFields } from "./infer.ts"
 import { inferDynamics } from "./infer-dynamics.ts"
-import type { Program } from "./program.ts"
+import type { FileLookup, Program } from "./program.ts"
 import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
@@ -30,15 +35,19 @@ export interface Checked {
 }
 
 /** Tree → program. Accepts a broken tree too, and does not repeat what the parser has reported. */
-export function check(tree: Syntax.Tree): Checked {
-  const checking = new CheckContext(tree)
+export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
+  const checking = new CheckContext(tree, files)
   const { input: inputs, secrets: secretsBlocks } = checking.blocks
+  const imports = importFiles(checking)
   declare(checking)
   refuseTests(checking)
+  declareWorkflows(checking)
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
   if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
   if (secretsBlocks.length > 0) checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
+  checkFileImports(checking, imports)
+  checkWorkflows(checking)
   declareSteps(checking)
   checkBackends(checking)
   checkRunLimits(checking)
@@ -47,11 +56,13 @@ export function check(tree: Syntax.Tree): Checked {
   checkAgents(checking)
   checkAsks(checking)
   checkOutput(checking)
+  checkChat(checking)
+  checkTriggers(checking)
   checkDependencyCycles(checking)
   // Text that a syntax error swallowed may use a declaration: then it is not reported as unused.
   if (tree.errors.length === 0) {
     checkUnused(checking)
-    checkMissingOutput(checking)
+    if (!isLibrary(tree)) checkMissingOutput(checking)
   }
   reportInexactIntegers(checking)
   const found = checking.diagnostics.filter((one) => !isError(one) || !checking.skipped.isCutOff(one.span))
@@ -65,10 +76,11 @@ function bodiesOf<Body>(declarations: readonly { readonly body: Body }[]): Body[
 function checkOutput(checking: CheckContext): void {
   if (checking.blocks.output.length === 0) return
   const fields: Field[] = []
+  const taken = new Set<string>()
   for (const { body } of checking.blocks.output) {
-    const taken = new Set(fields.map(({ name }) => name))
     const inferred = inferFields(checking, body.items, runScope("output", "the output"))
     fields.push(...inferred.filter(({ name }) => !taken.has(name)))
+    for (const { name } of inferred) taken.add(name)
   }
   const output: RecordType = { kind: "record", fields }
   // A result that is too large to be written out keeps the names of its fields.
@@ -87,6 +99,8 @@ export function programOf(checking: CheckContext): Program {
   const [outputBlock] = blocks.output
   return {
     tree: checking.tree,
+    files: checking.files,
+    grafts: checking.grafts,
     types: checking.types,
     input: inputBlock && input && { declaration: inputBlock, type: input },
     secrets: secretsBlock && secrets && { declaration: secretsBlock, type: secrets },
@@ -94,13 +108,17 @@ export function programOf(checking: CheckContext): Program {
     providers: checking.providers,
     models: checking.models,
     servers: checking.servers,
+    apis: checking.apis,
     tools: checking.tools,
     resources: checking.resources,
     prompts: checking.prompts,
+    workflows: checking.workflows,
     dynamics: checking.dynamics,
     agents: checking.agents,
     asks: checking.asks,
     limits: checking.blocks.limits[0],
+    chat: checking.chat,
+    triggers: checking.triggers,
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,
     tags: checking.tags,
@@ -109,6 +127,7 @@ export function programOf(checking: CheckContext): Program {
     variantNodes: checking.variantNodes,
     fittedTypes: checking.fittedTypes,
     expressionTypes: checking.expressionTypes,
+    lists: checking.lists,
     references: checking.references,
     dependencies: targets(checking.edges),
     localDependencies: new Map([...checking.localEdges].map(([agent, edges]) => [agent, targets(edges)])),

@@ -5,12 +5,16 @@ import { declareUnique } from "./repeated-name.ts"
 
 /** Enters every declaration under its name, and reports names that are taken. */
 export function declare(checking: CheckContext): void {
-  for (const declaration of checking.tree.declarations) {
+  for (const declaration of checking.declarations) {
     switch (declaration.kind) {
+      // Its names are those of declarations that come from the other file.
+      case "file-import":
+        break
       case "input":
       case "secrets":
       case "output":
-      case "limits": {
+      case "limits":
+      case "chat": {
         const same: Syntax.Declaration[] = checking.blocks[declaration.kind]
         if (same.push(declaration) > 1) second(checking, declaration)
         break
@@ -19,12 +23,20 @@ export function declare(checking: CheckContext): void {
       case "provider":
       case "model":
       case "mcp":
+      case "api":
       case "agent":
       case "ask": {
         const same: Map<string, Syntax.Declaration> = checking.declared[declaration.kind]
         enter(checking, same, declaration.kind, declaration.name, declaration)
         break
       }
+      case "workflow":
+        enter(checking, checking.workflowNodes, "workflow", declaration.name, declaration)
+        break
+      case "schedule":
+      case "webhook":
+        enter(checking, checking.triggerNodes, declaration.kind, declaration.name, declaration)
+        break
       case "import":
         enterImport(checking, declaration, declaration.importKind, declaration.source, undefined)
         break
@@ -83,6 +95,7 @@ function enterImport(
     name: node.name,
     kind,
     node,
+    origin: source.word,
     server: source.server,
     remote: remote?.text ?? node.name.text,
     batch,

@@ -1,5 +1,6 @@
 import { constantOf } from "./constants.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { elementType } from "../types/element-type.ts"
 import { errorType, integerType, numberType, stringType } from "../types/primitives.ts"
 import { isAssignable, isLenient, withoutNull } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
@@ -68,12 +69,23 @@ function isInteger(checking: CheckContext, type: Type): boolean {
   return !isLenient(type) && isAssignable(type, integerType, checking.types)
 }
 
-/** Texts are joined by interpolation. */
+/** Texts are joined by interpolation, arrays by a function. */
 function sumHint(checking: CheckContext, whole: Syntax.BinaryNode, types: readonly Type[]): string | undefined {
   const plain = types.map((type) => withoutNull(type, checking.types)).filter((type) => !isLenient(type))
-  if (!plain.some((type) => isAssignable(type, stringType, checking.types))) return undefined
-  const parts = partsOf(whole).map((part) => interpolated(checking, part))
-  return `Texts are joined by interpolation: \`"${parts.join("")}"\`.`
+  const isText = (type: Type): boolean => isAssignable(type, stringType, checking.types)
+  const isArray = (type: Type): boolean => elementType(type, checking.types) !== undefined
+  // `list + "x"` adds an element, `"x" + list` goes on with a text.
+  const first = plain.find((type) => isText(type) || isArray(type))
+  if (first === undefined) return undefined
+  if (isText(first)) {
+    const parts = partsOf(whole).map((part) => interpolated(checking, part))
+    return `Texts are joined by interpolation: \`"${parts.join("")}"\`.`
+  }
+  const parts = partsOf(whole).map((part) => {
+    const type = withoutNull(checking.expressionTypes.get(part) ?? errorType, checking.types)
+    return isLenient(type) || isArray(type) ? checking.quote(part) : `[${checking.quote(part)}]`
+  })
+  return `Arrays are joined by a function: \`concat(${parts.join(", ")})\`.`
 }
 
 function partsOf(node: Syntax.Expression): Syntax.Expression[] {

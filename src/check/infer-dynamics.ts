@@ -27,15 +27,24 @@ export function inferDynamics(checking: CheckContext): void {
 }
 
 /** The same for the dynamic values of an agent. */
-export function inferLocals(checking: CheckContext, { agent, node, present }: Scope): void {
+export function inferLocals(checking: CheckContext, outer: Scope): void {
+  const { agent, variables, hasBrokenLoop, node, present } = outer
   if (agent === undefined) return
   // A loop's variable called `dynamic` hides them all.
-  const order = agent.variables.has("dynamic") ? agent.localFields.keys() : inOrder(agent.localFields)
+  const order = variables.has("dynamic") ? agent.localFields.keys() : inOrder(agent.localFields)
   for (const name of order) {
     const field = agent.localFields.get(name)
     if (field === undefined) continue
     const local = node === undefined ? undefined : name
-    const scope = { ...dynamicScope(`agent.${agent.name}.dynamic.${name}`), node, agent, local, present }
+    const scope = {
+      ...dynamicScope(`agent.${agent.name}.dynamic.${name}`),
+      node,
+      agent,
+      variables,
+      hasBrokenLoop,
+      local,
+      present,
+    }
     agent.locals.set(name, inferDynamic(checking, field, scope))
   }
 }

@@ -1,6 +1,7 @@
 import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
+import { skipsFailure } from "./asset-kind.ts"
 import { blockOf } from "./block-of.ts"
 import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -15,18 +16,34 @@ import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { resolveNamed } from "./resolve-named.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
-import { nullable } from "../types/relations.ts"
+import { maybe, nullable } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
-import type { Type } from "../types/types.ts"
+import type { RecordType, Type } from "../types/types.ts"
+
+const callHint = "Make a `dynamic` value of the call, and use `dynamic.name` here."
 
 const kinds = { call: "tool", read: "resource", render: "prompt" } as const
 
-/** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
-export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, scope: Scope, infer: Infer): Type {
+/** Reports a call where nothing may be called; returns the scope without that rule, so that one mistake is one message. */
+export function refuseMisplaced(checking: CheckContext, node: Syntax.InvokeNode, scope: Scope): Scope {
   if (scope.values !== "run") {
     const message = `\`${node.kind}\` is not allowed in ${scope.place}, which must be known before the workflow runs`
     checking.report("misplaced-expression", scope.path, node.keyword, message, "Use a value of the request.")
   }
+  if (scope.isComputed !== true) return scope
+  const message = `\`${node.kind}\` is not allowed in ${scope.place}`
+  checking.report("call-in-condition", scope.path, node.keyword, message, callHint)
+  return { ...scope, isComputed: false }
+}
+
+/** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
+export function inferInvoke(
+  checking: CheckContext,
+  node: Syntax.InvokeNode & { kind: keyof typeof kinds },
+  around: Scope,
+  infer: Infer,
+): Type {
+  const scope = refuseMisplaced(checking, node, around)
   const kind = kinds[node.kind]
   const symbol = resolveImport(checking, node.target, kind, scope.path)
   const properties = readProperties(checking, node.kind, node.block, scope.path, node.keyword)
@@ -35,12 +52,21 @@ export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, sco
   if (node.kind === "call") {
     const input = blockOf(checking, properties.get("input"), `${scope.path}.input`)
     const place = { ...withoutSecrets(at(inner, "input")), place: "a tool's input" }
-    checkArguments(checking, input?.items ?? [], node, symbol, bound, place, infer)
+    const set = new Set([...bound, ...(symbol === undefined ? [] : declaredBindings(symbol))])
+    const isBroken = symbol !== undefined && checking.skipped.hasError(symbol.node)
+    checkArguments(
+      checking,
+      input?.items ?? [],
+      node,
+      { ...toolWords, input: symbol?.input, set, isBroken },
+      place,
+      infer,
+    )
   }
   checkApproval(checking, properties.get("approval"), inner, infer)
   if (symbol === undefined) return errorType
-  if (node.kind === "render") return stringType
-  return node.kind === "call" ? (symbol.output ?? anyType) : anyType
+  const given = node.kind === "render" ? stringType : node.kind === "call" ? (symbol.output ?? anyType) : anyType
+  return skipsFailure(node) ? maybe(given) : given
 }
 
 /** `tool.t`: the import of that kind and name; undefined also where more follows it. */
@@ -81,7 +107,7 @@ export function checkBindings(
 }
 
 /** The type of a value that goes to a server, under a name that is entered into those of its block. */
-function inferArgument(
+export function inferArgument(
   checking: CheckContext,
   { name, value }: Syntax.ValueField,
   names: Set<string>,
@@ -95,43 +121,70 @@ function inferArgument(
   return isAsset || refused ? undefined : type
 }
 
-/** The arguments of a call against the tool's declared input, where it has one. */
-function checkArguments(
+/** What a call may be given. */
+export interface Taken {
+  /** Words for messages. */
+  readonly what: "tool" | "workflow"
+  readonly one: "argument" | "input"
+  /** Undefined where nothing is declared. */
+  readonly input: RecordType | undefined
+  /** Names that are bound already. */
+  readonly set: ReadonlySet<string>
+  /** Its declaration could not be read as a whole. */
+  readonly isBroken: boolean
+}
+
+const toolWords = { what: "tool", one: "argument" } as const
+
+/** The values of a call against what is declared, where something is. */
+export function checkArguments(
   checking: CheckContext,
   fields: readonly Syntax.ValueField[],
   node: Syntax.InvokeNode,
-  symbol: ImportSymbol | undefined,
-  bound: ReadonlySet<string>,
+  taken: Taken,
   scope: Scope,
   infer: Infer,
 ): void {
+  const { what, one, input, set } = taken
+  const given = checkGiven(checking, fields, taken, scope, infer)
+  if (input === undefined || checking.skipped.hasError(node)) return
+  for (const { name, type } of input.fields) {
+    if (given.has(name) || set.has(name) || propertyOf(node.block, name) !== undefined) continue
+    // It is not sent then.
+    if (nullable(type, checking.types)) continue
+    const message = `The ${what} needs the ${one} \`${name}\``
+    const hint = `Add \`${name}: …\` (${showType(type)}) to its \`input\`.`
+    checking.report("missing-property", `${scope.path}.${name}`, node.target, message, hint)
+  }
+}
+
+/** The values that are there; returns their names. */
+export function checkGiven(
+  checking: CheckContext,
+  fields: readonly Syntax.ValueField[],
+  { what, one, input, set, isBroken }: Taken,
+  scope: Scope,
+  infer: Infer,
+): Set<string> {
   const given = new Set<string>()
-  const declared = symbol === undefined ? new Set<string>() : declaredBindings(symbol)
   for (const field of fields) {
     const type = inferArgument(checking, field, given, scope, infer)
     const name = field.name.text
     const path = `${scope.path}.${name}`
-    if (bound.has(name) || declared.has(name)) {
-      const message = `The argument \`${name}\` is bound already`
+    if (set.has(name)) {
+      const message = `The ${one} \`${name}\` is bound already`
       checking.report("duplicate-field", path, field.name, message, "Remove it here, or the binding.")
     }
-    if (type === undefined || symbol?.input === undefined) continue
-    const wanted = fieldNamed(symbol.input, name)
+    if (type === undefined || input === undefined) continue
+    const wanted = fieldNamed(input, name)
     if (wanted !== undefined) mustFit(checking, field.value, wanted.type, path)
-    else {
-      const hint = knownList(checking, name, symbol.input.fields, "Its arguments are")
-      checking.report("unknown-property", path, field.name, `The tool takes no argument \`${name}\``, hint)
+    else if (!isBroken) {
+      const known = what === "tool" ? "Its arguments are" : "Its input fields are"
+      const hint = input.fields.length === 0 ? "Remove it." : knownList(checking, name, input.fields, known)
+      checking.report("unknown-property", path, field.name, `The ${what} takes no ${one} \`${name}\``, hint)
     }
   }
-  if (symbol?.input === undefined) return
-  for (const { name, type } of symbol.input.fields) {
-    if (given.has(name) || bound.has(name) || declared.has(name) || propertyOf(node.block, name) !== undefined) continue
-    // It is not sent then.
-    if (nullable(type, checking.types)) continue
-    const message = `The tool needs the argument \`${name}\``
-    const hint = `Add \`${name}: …\` (${showType(type)}) to its \`input\`.`
-    checking.report("missing-property", `${scope.path}.${name}`, node.target, message, hint)
-  }
+  return given
 }
 
 /** What the import itself, or the batch that it stands in, binds. */

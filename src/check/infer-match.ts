@@ -1,4 +1,5 @@
 import { branchChain, branchLabel, isShortBranch } from "../syntax/match-branch.ts"
+import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inAlternative, inValue } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -63,10 +64,16 @@ function branchTypes(
 ): BranchType[] {
   const path = pathOf(node.value)
   const types: BranchType[] = []
+  let wrong: Syntax.MatchBranch | undefined
   for (const branch of node.body.items) {
     const label = branchLabel(branch)
+    // `case value`: the value is not a second branch, but lacks the colon before it.
+    const isKnown = label.kind === "name" && choice.labels.has(label.name)
+    if (wrong !== undefined && !isKnown && isShortBranch(branch) && isOneLine(checking, wrong, branch)) continue
+    wrong = undefined
     if (!takesBranch(checking, branch, choice, scope)) {
       inferUnplaced(checking, branch, scope, infer)
+      if (isShortBranch(branch)) wrong = branch
       continue
     }
     const present: string[] = []
@@ -97,7 +104,8 @@ function takesBranch(checking: CheckContext, branch: Syntax.MatchBranch, choice:
   const record = choice.variant && caseRecord(choice.variant, name.text)
   if (record === undefined) {
     const message = "Only a case of a variant has fields to read"
-    checking.report("type-mismatch", scope.path, branch, message, `Write \`${checking.quote(name)}: value\`.`)
+    if (!checking.skipped.hasError(lineFrom(checking, branch)))
+      checking.report("type-mismatch", scope.path, branch, message, `Write \`${checking.quote(name)}: value\`.`)
     return false
   }
   checking.matched.set(chain, record)
@@ -137,7 +145,9 @@ function checkExhaustive(
       needsNull = false
     } else {
       const wanted = label.kind === "name" ? label.name : label.value
-      if (wanted === null || !known.has(wanted)) unclear++
+      // Of plain values each branch has a colon: one without may be the `_` that is missing.
+      if (wanted === null || !known.has(wanted))
+        unclear += choice.variant === undefined && isShortBranch(branch) ? known.size : 1
       if (wanted === null || !known.has(wanted) || missing.delete(wanted)) continue
       unreachable(checking, branch, path, `The case \`${showLabel(wanted)}\` is taken by a branch before this one`)
     }
@@ -157,6 +167,16 @@ function checkExhaustive(
     const message = `\`${checking.quote(node.value)}\` may be null, which no branch of this match takes`
     checking.report("non-exhaustive-match", path, node.keyword, message, "Add a branch `null: …`, or `_` for the rest.")
   }
+}
+
+/** From the branch to the end of its line. */
+function lineFrom({ tree }: CheckContext, { start, end }: Syntax.MatchBranch): Span {
+  const newline = tree.text.indexOf("\n", end)
+  return { start, end: newline < 0 ? tree.text.length : newline }
+}
+
+function isOneLine(checking: CheckContext, { start }: Syntax.MatchBranch, { end }: Syntax.MatchBranch): boolean {
+  return !/[\r\n]/.test(checking.textOf({ start, end }))
 }
 
 /** `case.path` and, on the next line, `.path`: the name of the second case may be missing. */

@@ -46,9 +46,9 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
 }
 
 /** `input.tier == high`: one of the texts that the left side may be, without its quotes. */
-function isBareText(checking: CheckContext, right: Syntax.Expression, left: Type, { path, agent }: Scope): boolean {
+function isBareText(checking: CheckContext, right: Syntax.Expression, left: Type, { path, variables }: Scope): boolean {
   const word = wordOrString(right)
-  if (right.kind !== "chain" || word === undefined || agent?.variables.has(word) === true) return false
+  if (right.kind !== "chain" || word === undefined || variables.has(word)) return false
   const elements = elementType(left, checking.types) ?? left
   if (![...stringsOf(elements, checking)].includes(word)) return false
   checking.report("unknown-reference", path, right, `Unknown reference: ${word}`, `Did you mean "${word}"?`)
@@ -97,8 +97,14 @@ export function mustBoth(
     return false
   }
   const fallback = isBoolean ? "false" : "0"
-  const leftFits = mustBe(checking, left, leftType, wanted, needs, fallback, scope, instead)
-  return mustBe(checking, right, rightType, wanted, needs, fallback, scope, instead) && leftFits
+  if (instead !== undefined && misfits.length === 1) {
+    // Written as the hint says, the other operand is right.
+    const wrong = misfits[0] === leftType ? left : right
+    checking.report("type-mismatch", scope.path, wrong, `${needs}, found ${showType(misfits[0] ?? errorType)}`, instead)
+    return false
+  }
+  const leftFits = mustBe(checking, left, leftType, wanted, needs, fallback, scope)
+  return mustBe(checking, right, rightType, wanted, needs, fallback, scope) && leftFits
 }
 
 function isComparison(node: Syntax.Expression): node is Syntax.BinaryNode {
@@ -150,13 +156,13 @@ export function inferOperand(checking: CheckContext, node: Syntax.Expression, sc
   const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
   if (isSecret(checking, node)) return errorType
   if (!isAsset(checking, type)) return type
-  const hint = "Decide by something else, such as the text that it is made from."
-  checking.report("type-mismatch", scope.path, node, "An asset cannot be compared", hint)
+  const hint = "Use something else, such as the text that it is made from."
+  checking.report("type-mismatch", scope.path, node, "An operator takes no asset", hint)
   return errorType
 }
 
 /** A secret cannot be an operand, which is reported where it is read. */
-function isSecret(checking: CheckContext, node: Syntax.Expression): boolean {
+export function isSecret(checking: CheckContext, node: Syntax.Expression): boolean {
   return outcomesOf(node).some((one) => one.kind === "chain" && checking.roots.get(one)?.kind === "secrets")
 }
 
@@ -169,12 +175,11 @@ export function mustBe(
   needs: string,
   fallback: string,
   scope: Scope,
-  instead?: string,
 ): boolean {
   const { types } = checking
   const plain = withoutNull(type, types)
   if (!isAssignable(plain, wanted, types)) {
-    const hint = instead ?? (wanted.kind === "boolean" ? testFor(checking, node, type) : undefined)
+    const hint = wanted.kind === "boolean" ? testFor(checking, node, type) : undefined
     checking.report("type-mismatch", scope.path, node, `${needs}, found ${showType(type)}`, hint)
     return false
   }

@@ -2,7 +2,7 @@ import { cutText } from "../base/cut-text.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
-import { anyType, errorType } from "../types/primitives.ts"
+import { anyType, errorType, stringType } from "../types/primitives.ts"
 import { elementType, typeAt } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
 import { asWritten, knownNames, listed, namesOf, nearAnd } from "./known-list.ts"
@@ -10,11 +10,22 @@ import type { Label } from "./match-choice.ts"
 import { listLabels, shownLabels } from "./match-choice.ts"
 import { presentUpTo } from "./narrowing.ts"
 import type { Scope } from "./scope.ts"
-import { caseRecord, isLenient, maybe, nullable, plainType, resolve, withoutNull } from "../types/relations.ts"
+import {
+  caseRecord,
+  isAssignable,
+  isLenient,
+  maybe,
+  nullable,
+  plainType,
+  resolve,
+  withoutNull,
+} from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type, UnionType, VariantType } from "../types/types.ts"
 
 const none = (): Iterable<string> => []
+
+const lengthNames: ReadonlySet<string> = new Set(["length", "size", "count"])
 
 type Step = Syntax.ChainStep
 type FieldStep = Step & { kind: "field" | "pluck" }
@@ -146,9 +157,21 @@ class Steps {
         return this.#arrayAccess(step, type)
       case "union":
         return this.#fieldOfUnion(resolved, step)
-      default:
-        return this.#unknown(step, none, `${this.#subject(step)} is ${showType(type)} and has no fields.`)
+      default: {
+        const hint = `${this.#subject(step)} is ${showType(type)} and has no fields.`
+        return this.#unknown(
+          step,
+          none,
+          isAssignable(resolved, stringType, types) ? this.#lengthHint(step, hint) : hint,
+        )
+      }
     }
+  }
+
+  /** `input.s.length`: how many there are is a function. */
+  #lengthHint(step: FieldStep, otherwise: string): string {
+    const isLength = step.kind === "field" && lengthNames.has(step.name.text)
+    return isLength ? `Write \`length(${this.#before(step)})\`.` : otherwise
   }
 
   /** What a step reads from, in words. */
@@ -181,7 +204,8 @@ class Steps {
 
   #arrayAccess(step: FieldStep, type: Type): Type {
     const element = plainType(elementType(type, this.#checking.types) ?? anyType, this.#checking.types)
-    this.#report("array-access", step, `${this.#subject(step)} is an array`, this.#elementHint(step, element))
+    const hint = this.#lengthHint(step, this.#elementHint(step, element))
+    this.#report("array-access", step, `${this.#subject(step)} is an array`, hint)
     return errorType
   }
 

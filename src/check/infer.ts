@@ -1,10 +1,14 @@
 import { isArithmetic } from "../syntax/arithmetic.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
+import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inAlternative, inText, inValue } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { inferAsset } from "./infer-asset.ts"
+import { inferFunction } from "./infer-function.ts"
 import { inferInvoke } from "./infer-invoke.ts"
+import { inferWorkflowCall } from "./infer-workflow-call.ts"
+import { inferList } from "./infer-list.ts"
 import { inferMatch } from "./infer-match.ts"
 import { inferArithmetic, inferNegation } from "./infer-arithmetic.ts"
 import { inferBinary, inferNot } from "./infer-operators.ts"
@@ -25,9 +29,20 @@ import type { Field, Type } from "../types/types.ts"
 
 /** The type of an expression where it stands; what is wrong with it is reported. */
 export function infer(checking: CheckContext, expression: Syntax.Expression, scope: Scope): Type {
-  const type = inferHere(checking, expression, scope)
+  const reported = checking.diagnostics.length
+  let type = inferHere(checking, expression, scope)
+  if (isBracketed(expression) && checking.skipped.hasError(expression)) {
+    // What else is wrong in it follows from that.
+    checking.diagnostics.length = reported
+    type = errorType
+  }
   checking.expressionTypes.set(expression, type)
   return type
+}
+
+/** Whether brackets hold all of the expression: a mistake between them changes what each part of it means. */
+function isBracketed({ kind }: Syntax.Expression): boolean {
+  return kind === "array" || kind === "list" || kind === "function" || kind === "group"
 }
 
 function inferHere(checking: CheckContext, expression: Syntax.Expression, scope: Scope): Type {
@@ -41,6 +56,8 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
       return expression.value === null ? nullType : booleanType
     case "array":
       return inferArray(checking, expression, scope)
+    case "list":
+      return inferList(checking, expression, scope, infer)
     case "object":
       return { kind: "record", fields: inferFields(checking, expression.body.items, scope) }
     case "group":
@@ -58,14 +75,24 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
       return inferNot(checking, expression, scope, infer)
     case "negate":
       return inferNegation(checking, expression, scope, infer)
+    case "function":
+      return inferFunction(checking, expression, scope, infer)
     case "match":
       return inferMatch(checking, expression, scope, infer)
     case "call":
     case "read":
     case "render":
-      return inferInvoke(checking, expression, scope, infer)
+    case "repeat": {
+      const { kind, target } = expression
+      return kind === "repeat" || (kind === "call" && isWorkflow(target))
+        ? inferWorkflowCall(checking, expression, scope, infer)
+        : inferInvoke(checking, { ...expression, kind }, scope, infer)
+    }
     case "asset":
       return inferAsset(checking, expression, scope, infer)
+    case "exception":
+      checkReason(checking, expression, scope)
+      return infer(checking, expression.value, scope)
     case "observed":
       return checking.observed?.(expression) ?? errorType
     case "missing-expression":
@@ -90,6 +117,14 @@ export function expectProperty(
   const expression = expressionOf(checking, property, path)
   if (expression !== undefined) expectType(checking, expression, expected, scope)
   return expression
+}
+
+/** Whoever reviews the file reads the reason: it is written out, on one line. */
+function checkReason(checking: CheckContext, { reason, word }: Syntax.ExceptionNode, { path }: Scope): void {
+  if (reason === undefined) return
+  if (!reason.block && reason.interpolations.length === 0 && reason.texts.join("").trim() !== "") return
+  const message = `\`${word}\` needs a reason: a one-line string that is not empty and has no \`{{ }}\``
+  checking.report("invalid-value", path, reason, message, "Say why this value may be used here.")
 }
 
 function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Scope): Type {

@@ -48,7 +48,8 @@ export function knownNames(candidates: Iterable<string>): string {
 }
 
 function* asAllWritten(names: Iterable<string>): Generator<string> {
-  for (const name of names) yield asWritten(name)
+  // What came along with an import has no name here.
+  for (const name of names) if (!name.includes("#")) yield asWritten(name)
 }
 
 /** A name as it is written: in quotes when it is not an identifier. */

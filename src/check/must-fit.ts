@@ -23,6 +23,9 @@ export function mustFit(checking: CheckContext, node: Syntax.Expression, expecte
   if (node.kind === "array" && (wanted.kind === "array" || wanted.kind === "tuple")) {
     return elementsMustFit(checking, node, wanted, path)
   }
+  if (node.kind === "list" && wanted.kind === "array" && wanted.length === undefined) {
+    return mustFit(checking, node.value, wanted.element, path)
+  }
   if (node.kind === "object") {
     const record = wanted.kind === "variant" ? caseRecord(wanted, constantField(node, wanted.tag)) : wanted
     if (record?.kind === "record") return fieldsMustFit(checking, node, record, path)

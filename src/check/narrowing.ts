@@ -10,6 +10,12 @@ export function narrowed(scope: Scope, paths: readonly string[]): Scope {
   return paths.length === 0 ? scope : { ...scope, present: new Set([...scope.present, ...paths]) }
 }
 
+/** The same paths without those that begin with a name which now stands for something else. */
+export function withoutNames(present: Scope["present"], names: ReadonlyMap<string, unknown>): Scope["present"] {
+  if (present.size === 0 || names.size === 0) return present
+  return new Set([...present].filter((path) => !names.has(/^\w+/.exec(path)?.[0] ?? "")))
+}
+
 /** The paths that are not null when a condition turns out so. */
 export function pathsPresent(condition: Syntax.Expression, outcome: boolean): readonly string[] {
   switch (condition.kind) {

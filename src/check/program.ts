@@ -1,3 +1,5 @@
+import type { ChatFields } from "./chat-fields.ts"
+import type { FileSpace } from "./file-space.ts"
 import type { Span } from "../source/span.ts"
 import type { WordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -9,6 +11,10 @@ import type { Field, RecordType, Type, TypeTable, VariantType } from "../types/t
  */
 export interface Program {
   readonly tree: Syntax.Tree
+  /** Its path from the root, and the files around it. */
+  readonly files: FileLookup
+  /** Declarations that come from other files, by their ids here: `model.fast`, `provider.lib/common.wire#llm`. */
+  readonly grafts: ReadonlyMap<string, GraftedSymbol>
   readonly types: TypeTable
   readonly input: BlockSymbol | undefined
   readonly secrets: BlockSymbol | undefined
@@ -16,13 +22,20 @@ export interface Program {
   readonly providers: ReadonlyMap<string, Syntax.ProviderDeclaration>
   readonly models: ReadonlyMap<string, Syntax.ModelDeclaration>
   readonly servers: ReadonlyMap<string, Syntax.McpDeclaration>
+  readonly apis: ReadonlyMap<string, Syntax.ApiDeclaration>
   readonly tools: ReadonlyMap<string, ImportSymbol>
   readonly resources: ReadonlyMap<string, ImportSymbol>
   readonly prompts: ReadonlyMap<string, ImportSymbol>
+  /** The files that it calls, by the names of their declarations; those that can be used. */
+  readonly workflows: ReadonlyMap<string, WorkflowSymbol>
   readonly dynamics: ReadonlyMap<string, DynamicSymbol>
   readonly agents: ReadonlyMap<string, AgentSymbol>
   readonly asks: ReadonlyMap<string, AskSymbol>
   readonly limits: Syntax.LimitsDeclaration | undefined
+  /** Undefined without a `chat` block, and where it does not say what it must. */
+  readonly chat: ChatFields | undefined
+  /** Schedules and webhooks, by name. */
+  readonly triggers: ReadonlyMap<string, TriggerSymbol>
   readonly output: OutputSymbol | undefined
   /** What every `chain` that begins with a name refers to. */
   readonly roots: ReadonlyMap<Syntax.Chain, ResolvedRoot>
@@ -38,12 +51,58 @@ export interface Program {
   readonly fittedTypes: readonly (readonly [Type, Type])[]
   /** Types of whole expressions, for hovers and for those who complete them. */
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
+  /** The variables of every list from a list. */
+  readonly lists: ReadonlyMap<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>
   /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */
   readonly references: ReadonlyMap<string, readonly Span[]>
   /** Which nodes (`agent.x`, `ask.y`, `dynamic.z`, `output`) refer to which. */
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
   /** The agent-local dynamic values of an agent (by its name) that another of its values refers to. */
   readonly localDependencies: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
+}
+
+/** What the path of another file leads to. */
+export type FoundFile =
+  | { readonly kind: "found"; readonly file: string; readonly program: Program; readonly base: number }
+  /** There is no such file, or it is not one that may be read. `near`: the existing path that is most like it. */
+  | { readonly kind: "unknown"; readonly near: string | undefined }
+  /** It leads back to the file that names it: the paths on the way, that file at both ends. */
+  | { readonly kind: "cycle"; readonly way: readonly string[] }
+  | { readonly kind: "invalid"; readonly file: string; readonly errors: number; readonly first: string }
+
+/** The other files, as the file that is checked sees them. */
+export interface FileLookup {
+  /** The path of the file that is checked, from the root. */
+  readonly file: string
+  readonly space: FileSpace
+  find(written: string): FoundFile
+  /** The version of a file, with all that it needs. Empty where no plan is run, as in a page. */
+  version(file: string): string
+}
+
+/** A declaration of another file. */
+export interface GraftedSymbol {
+  readonly file: string
+  /** Its name there. */
+  readonly name: string
+  /** Where it is declared, a span of the other file. */
+  readonly declared: Span
+  /** The import that names it; undefined where it came along with another. */
+  readonly item: Syntax.FileImportItem | undefined
+}
+
+/** A file that is called. */
+export interface WorkflowSymbol {
+  readonly name: Syntax.Name
+  readonly declaration: Syntax.WorkflowDeclaration
+  /** Its path from the root. */
+  readonly file: string
+  readonly program: Program
+  /** The first offset of its text among those of other files. */
+  readonly base: number
+  /** Types with the names that its schemas have here. */
+  readonly input: RecordType
+  readonly output: RecordType
 }
 
 export interface BlockSymbol {
@@ -58,6 +117,8 @@ export interface ImportSymbol {
   readonly name: Syntax.Name
   readonly kind: Syntax.ImportKind
   readonly node: ImportNode
+  /** What kind of server it comes from. */
+  readonly origin: Syntax.RemotePath["word"]
   readonly server: Syntax.Name | undefined
   readonly remote: string
   /** The batch that it stands in, whose `bindings` and `max_calls` it shares. */
@@ -99,9 +160,23 @@ export interface StepSymbolOf<Step> {
 export type AgentSymbol = StepSymbolOf<Syntax.AgentDeclaration>
 export type AskSymbol = StepSymbolOf<Syntax.AskDeclaration>
 
+/** A schedule or a webhook. */
+export interface TriggerSymbol {
+  readonly declaration: Syntax.TriggerDeclaration
+  /** What its expressions see: `due`, or `body`, `header` and `query`. */
+  readonly variables: ReadonlyMap<string, LoopVariable>
+  /** The names of the headers and of the fields of the query that they name, as written. */
+  readonly headers: readonly string[]
+  readonly queries: readonly string[]
+}
+
 export interface LoopVariable {
   readonly name: Syntax.Name
   readonly type: Type
+  /** A word of the language, which no source declares. */
+  readonly isBuiltIn?: true
+  /** Of a list, and not of a step's loop. */
+  readonly isItem?: true
 }
 
 export interface OutputSymbol {
@@ -110,7 +185,7 @@ export interface OutputSymbol {
 }
 
 export type ResolvedRoot =
-  | { readonly kind: "input" | "secrets" }
-  | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable"; readonly name: string }
+  | { readonly kind: "input" | "secrets" | "run" | "result" | "round" }
+  | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable" | "item"; readonly name: string }
   /** The case's name at the start of a branch of `match`. */
   | { readonly kind: "matched" }

@@ -46,6 +46,8 @@ export function readProperties(
       checking.report("duplicate-field", `${path}.${name}`, property.name, message, "Remove one of the two.")
     }
   }
+  // Whoever wrote the head in the form of another language wrote the block in it, too.
+  if (checking.skipped.hasError(owner)) return properties
   for (const [name, row] of rows) {
     const { required = name === alsoRequired ? "" : undefined } = row
     if (required === undefined || properties.has(name) || misspelt.has(name)) continue
@@ -71,14 +73,25 @@ function checkRow(checking: CheckContext, row: PropertyRow, property: Syntax.Pro
   } else if (row.constant !== undefined) checkConstant(checking, property, own, row.constant)
   else if (row.words !== undefined && row.type === undefined) {
     if (row.form === "approval" && value.kind === "properties") return
+    if (value.kind === "configured") return checkWord(checking, value.reference, row.words, own)
     const expression = expressionOf(checking, property, path)
     if (expression === undefined) return
-    const items = expression.kind === "array" && row.isList === true ? expression.items : [expression]
+    if (row.takesNames === true && expression.kind === "array" && expression.items.every(isWritten)) return
+    const items = expression.kind === "array" && row.isList !== undefined ? expression.items : [expression]
     if (row.isList === true && expression.kind !== "array") {
       const message = `Expected an array such as \`["${wordsIn(row.words).words[0]}"]\``
       checking.report("type-mismatch", own, expression, message)
     } else for (const item of items) checkWord(checking, item, row.words, own)
+    const { apart } = wordsIn(row.words)
+    const written = new Set(items.map((item) => wordOrString(item)))
+    if (apart?.words.every((one) => written.has(one)) === true) {
+      checking.report("type-mismatch", own, property, apart.message, "Remove one of the two.")
+    }
   }
+}
+
+function isWritten(node: Syntax.Expression): boolean {
+  return wordOrString(node) !== undefined
 }
 
 /** One of a few words, written bare or as a string. */

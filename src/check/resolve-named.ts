@@ -7,7 +7,7 @@ import { nameOf, unknownReference } from "./infer-steps.ts"
 export function resolveNamed<Declared>(
   checking: CheckContext,
   chain: Syntax.Chain,
-  kind: "model" | Syntax.ImportKind,
+  kind: "model" | "workflow" | Syntax.ImportKind,
   table: ReadonlyMap<string, Declared>,
   path: string,
 ): Declared | undefined {

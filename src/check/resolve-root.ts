@@ -3,10 +3,13 @@ import { isCutOff } from "../syntax/cut-off.ts"
 import { importKindOf, verbs } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
-import { errorType } from "../types/primitives.ts"
+import { errorType, integerType } from "../types/primitives.ts"
+import { elementType } from "../types/element-type.ts"
+import { fieldType } from "../types/field-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { secretExposed } from "./rules/secret-exposed.ts"
 import { unknownReference } from "./infer-steps.ts"
+import { foreignRunFields, foreignRunRoots, runType } from "./run-values.ts"
 import { isBuiltInType } from "./resolve-types.ts"
 import type { StepSymbol } from "./program.ts"
 import type { Scope } from "./scope.ts"
@@ -24,11 +27,12 @@ export function inferRoot(
   base: Syntax.Name,
   scope: Scope,
 ): InferredRoot | undefined {
-  const variable = scope.agent?.variables.get(base.text)
+  const variable = scope.variables.get(base.text)
   if (variable !== undefined) {
-    checking.roots.set(chain, { kind: "variable", name: base.text })
+    checking.roots.set(chain, { kind: variable.isItem === true ? "item" : "variable", name: base.text })
     return { type: variable.type, steps: 0 }
   }
+  if (scope.isClosed === true) return closedRoot(checking, chain, scope)
   switch (base.text) {
     case "input":
       return requestRoot(checking, chain, base, "input", scope)
@@ -40,10 +44,31 @@ export function inferRoot(
       return stepRoot(checking, chain, base, "ask", checking.asks, scope)
     case "dynamic":
       return dynamicRoot(checking, chain, base, scope)
+    case "run":
+      return runRoot(checking, chain, scope)
+    case "result":
+      if (scope.result === undefined) return unknownRoot(checking, chain, base, scope)
+      checking.roots.set(chain, { kind: "result" })
+      return { type: scope.result, steps: 0 }
+    case "round":
+      if (scope.hasRound !== true) return unknownRoot(checking, chain, base, scope)
+      checking.roots.set(chain, { kind: "round" })
+      return { type: integerType, steps: 0 }
     default:
-      unknownRoot(checking, chain, base, scope)
-      return undefined
+      return unknownRoot(checking, chain, base, scope)
   }
+}
+
+/** A trigger's expressions are evaluated before there is a run. */
+function closedRoot(checking: CheckContext, chain: Syntax.Chain, scope: Scope): undefined {
+  if (checking.skipped.hasError(chain)) return undefined
+  const names = [...scope.variables.keys()]
+  const near = checking.suggest(checking.quote(chain.base), names)
+  const rest = checking.quote({ start: chain.base.end, end: chain.end })
+  const known = `In ${scope.place} a value begins with ${names.map((one) => `\`${one}\``).join(", ")}.`
+  const hint = near === undefined ? known : `Did you mean ${near}${rest}?`
+  checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)
+  return undefined
 }
 
 function requestRoot(
@@ -76,6 +101,21 @@ function requestRoot(
   return { type, steps: 0 }
 }
 
+/** `run.id`, `run.started_at`, `run.date` */
+function runRoot(checking: CheckContext, chain: Syntax.Chain, scope: Scope): InferredRoot | undefined {
+  const [step] = chain.steps
+  const meant = step?.kind === "field" ? foreignRunFields.get(step.name.text) : undefined
+  if (step?.kind === "field" && meant !== undefined) {
+    const hint = `Did you mean run.${meant}?`
+    const span = { start: step.name.start, end: chain.end }
+    checking.report("unknown-reference", scope.path, span, `Unknown reference: ${checking.quote(chain)}`, hint)
+    return undefined
+  }
+  if (!mayRefer(checking, chain, scope, "which are known before the run")) return undefined
+  checking.roots.set(chain, { kind: "run" })
+  return { type: runType, steps: 0 }
+}
+
 /** `agent.x`, `ask.x` */
 function stepRoot(
   checking: CheckContext,
@@ -94,6 +134,12 @@ function stepRoot(
     return undefined
   }
   checking.refer(id, name)
+  if (scope.result !== undefined && scope.node === id) {
+    const rest = checking.quote({ start: chain.steps[0]?.end ?? chain.end, end: chain.end })
+    const message = `${id} is what the requirement judges`
+    checking.report("unknown-reference", scope.path, chain, message, `Did you mean result${rest}?`)
+    return undefined
+  }
   if (!mayRefer(checking, chain, scope)) return undefined
   checking.roots.set(chain, { kind, name: name.text })
   depend(checking, chain, id, scope)
@@ -145,10 +191,15 @@ function depend(checking: CheckContext, chain: Syntax.Chain, on: string, scope: 
 }
 
 /** Only `input` and `secrets` decide where a key goes and as whom a server is called. */
-function mayRefer(checking: CheckContext, chain: Syntax.Chain, scope: Scope): boolean {
+function mayRefer(
+  checking: CheckContext,
+  chain: Syntax.Chain,
+  scope: Scope,
+  why = "so that no model decides it",
+): boolean {
   if (scope.values === "run") return true
   const known = scope.secrets === "allowed" ? "`input` and `secrets` alone" : "`input` alone"
-  const message = `${scope.place} may refer to ${known}, so that no model decides it`
+  const message = `${scope.place} may refer to ${known}, ${why}`
   const sentence = message.charAt(0).toUpperCase() + message.slice(1)
   const hint = `Use a value of the request${scope.place.includes("bindings") ? ", or bind it where the import is used" : ""}.`
   checking.report("misplaced-expression", scope.path, chain, sentence, hint)
@@ -177,38 +228,77 @@ function foreignRoot(word: string): string | undefined {
   if (["env", "process", "os", "ENV", "var"].includes(word)) return environmentHint
   const lower = word.toLowerCase()
   if (["none", "nil", "undefined", "null"].includes(lower)) return "Did you mean `null`?"
+  const ofRun = foreignRunRoots.get(lower)
+  if (ofRun !== undefined) return `Did you mean ${ofRun}?`
   if (lower === "yes" || lower === "no") return `Did you mean \`${String(lower === "yes")}\`?`
   return lower === "true" || lower === "false" ? `Did you mean \`${lower}\`?` : undefined
 }
 
-function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): void {
+/** What other languages call the value that is judged. */
+const foreignResults: ReadonlySet<string> = new Set(["output", "this", "self", "it", "answer", "response"])
+
+/** The chain with its root, or how far it leads: a list has no fields of its own, and not every field is there. */
+function rootHint(checking: CheckContext, { base, steps }: Syntax.Chain, root: string): string {
+  const written = checking.quote(base)
+  const [step] = steps
+  const of: Record<string, Type | undefined> = {
+    input: checking.input && fieldNamed(checking.input, written)?.type,
+    agent: checking.agents.get(written)?.type,
+    ask: checking.asks.get(written)?.type,
+  }
+  const type = of[root]
+  const whole = `${root}.${written}`
+  if (type === undefined || step?.kind !== "field")
+    return `Did you mean ${root}.${checking.quote({ start: base.start, end: steps.at(-1)?.end ?? base.end })}?`
+  const { text } = step.name
+  const element = elementType(type, checking.types)
+  const owner = element ?? type
+  if (fieldType(owner, text, checking.types) === undefined) return `Did you mean ${whole}?`
+  return `Did you mean ${whole}${element === undefined ? "" : ".*"}.${text}?`
+}
+
+function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): undefined {
   // It may be a variable of the loop that could not be read.
-  if (scope.agent?.hasBrokenLoop === true || checking.skipped.hasError(chain)) return
+  if (scope.hasBrokenLoop || checking.skipped.hasError(chain)) return undefined
   const written = checking.quote(chain)
   const { text } = base
   const foreign = foreignRoot(text)
-  const report = (hint: string) =>
+  const report = (hint: string): undefined => {
     checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${written}`, hint)
+    return undefined
+  }
+  if (scope.result !== undefined && foreignResults.has(text)) {
+    return report(`Did you mean result${written.slice(text.length)}?`)
+  }
   const kind = importKindOf(text)
   if (kind !== undefined) {
     const [step] = chain.steps
     const name = step?.kind === "field" ? step.name.text : "name"
     return report(`A ${kind} is not a value: write \`${verbs[kind]} ${kind}.${name}\`.`)
   }
+  if (text === "workflow") {
+    const [step] = chain.steps
+    const name = step?.kind === "field" ? step.name.text : "name"
+    return report(`A workflow is not a value: write \`call workflow.${name} { input { … } }\`.`)
+  }
   if (text === "schema" || isBuiltInType(text)) return report("Expected a value, found a type.")
   if (foreign !== undefined && (foreign === environmentHint || chain.steps.length === 0)) return report(foreign)
   if (text === "model") return report("A model is not a value: name it in the `model` of an agent.")
   const root = [
+    ["result", scope.result?.kind === "record" && fieldNamed(scope.result, text) !== undefined] as const,
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,
     ["agent", checking.agents.has(text)] as const,
     ["ask", checking.asks.has(text)] as const,
     ["dynamic", checking.dynamicFields.has(text) || scope.agent?.localFields.has(text) === true] as const,
   ].find(([, known]) => known)?.[0]
-  if (root !== undefined) return report(`Did you mean ${root}.${written}?`)
-  const roots = [...(scope.agent?.variables.keys() ?? []), "input", "agent", "ask", "dynamic", "secrets"]
+  if (root !== undefined) return report(rootHint(checking, chain, root))
+  const roots = [...scope.variables.keys(), "input", "agent", "ask", "dynamic", "run", "secrets"]
+  if (scope.result !== undefined) roots.unshift("result")
+  if (scope.hasRound === true) roots.unshift("round")
   // `inputname`, `input_name`
-  const joined = roots.find((one) => text.startsWith(one) && text.length > one.length + 1)
+  const joined = roots.find((one) => one.length > 2 && text.startsWith(one) && text.length > one.length + 1)
   if (joined !== undefined) return report(`Did you mean ${joined}.${written.slice(joined.length).replace(/^_/, "")}?`)
   const otherwise = `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
   unknownReference(checking, chain, base, () => roots, scope.path, otherwise)
+  return undefined
 }

@@ -58,7 +58,7 @@ export function resolveSchemas(checking: CheckContext): void {
   for (const { field, path } of schemaFieldsInOrder(checking)) {
     checking.schemaFields.set(field, resolveType(checking, field.type, path))
   }
-  for (const declaration of checking.tree.declarations) {
+  for (const declaration of checking.declarations) {
     if (declaration.kind !== "schema") continue
     const type = resolveSchema(checking, declaration)
     const name = declaration.name.text
@@ -134,6 +134,9 @@ export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path:
       return resolveRecord(checking, [node.body], path)
     case "maybe":
       return maybe(resolveType(checking, node.type, path))
+    case "marked":
+      if (path.startsWith("secrets.")) refuseMark(checking, node, path)
+      return resolveType(checking, node.type, path)
     case "union-type":
       if (refuseNames(checking, node, path)) return errorType
       return union(node.members.map((member) => resolveType(checking, member, path)))
@@ -142,6 +145,12 @@ export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path:
     case "missing-type":
       return errorType
   }
+}
+
+/** A secret goes only where the language lets secrets go, so that it has no label. */
+function refuseMark(checking: CheckContext, { mark, start, type }: Syntax.MarkedType, path: string): void {
+  const message = `A secret is not \`${mark}\`: no expression may read it`
+  checking.report("type-mismatch", path, { start, end: type.start }, message, `Remove \`${mark}\`.`)
 }
 
 /** `good | bad`: names of no types, which are meant as an enum. */

@@ -16,7 +16,7 @@ export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
     paths.set(field, path)
     eachPart(field.type, path, note, () => {})
   }
-  for (const declaration of checking.tree.declarations) {
+  for (const declaration of checking.declarations) {
     if (declaration.kind !== "schema") continue
     const path = `schema.${declaration.name.text}`
     for (const item of declaration.body.items) {
@@ -58,6 +58,7 @@ function eachPart(
     case "array-type":
       return eachPart(type.element, path, onField, onPath)
     case "maybe":
+    case "marked":
     case "group-type":
       return eachPart(type.type, path, onField, onPath)
     case "tuple-type":

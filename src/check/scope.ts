@@ -14,20 +14,36 @@ export interface Scope extends Allowance {
   /** The plan's node that this is a part of; undefined where references make no dependency. */
   readonly node: string | undefined
   readonly agent: AgentScope | undefined
+  /** Variables of the agent's loop, and of the lists around the expression. */
+  readonly variables: ReadonlyMap<string, LoopVariable>
+  /** There are variables whose names are unknown. */
+  readonly hasBrokenLoop: boolean
   /** The agent-local dynamic value that is being defined. */
   readonly local: string | undefined
   /** Paths that a condition around the expression makes non-null (see narrowing.ts). */
   readonly present: ReadonlySet<string>
+  /** Its variables are all that it may refer to. */
+  readonly isClosed?: true
+  /** In a requirement, or after a round of a repetition: the type of the output or the answer that is judged. */
+  readonly result?: Type
+  /** After a round of a repetition, which has a number. */
+  readonly hasRound?: true
 }
 
 export const nonePresent: ReadonlySet<string> = new Set()
 
+/** Nothing is known of an agent, a loop or a condition around the place. */
+const outside = {
+  agent: undefined,
+  variables: new Map<string, LoopVariable>(),
+  hasBrokenLoop: false,
+  local: undefined,
+  present: nonePresent,
+}
+
 /** The names that only the expressions of one agent (or question) see. */
 export interface AgentScope {
   readonly name: string
-  readonly variables: ReadonlyMap<string, LoopVariable>
-  /** There are variables whose names are unknown. */
-  readonly hasBrokenLoop: boolean
   readonly localFields: ReadonlyMap<string, Syntax.ValueField>
   readonly locals: Map<string, DynamicSymbol>
   /** In the agent's condition: its own values, which are computed after it. */
@@ -39,12 +55,12 @@ export type Infer = (checking: CheckContext, expression: Syntax.Expression, scop
 
 /** A place that is evaluated while the workflow runs, as a part of a node. */
 export function runScope(node: string, place: string): Scope {
-  return { ...runPlace, path: node, place, node, agent: undefined, local: undefined, present: nonePresent }
+  return { ...runPlace, path: node, place, node, ...outside }
 }
 
 /** A place that the request alone decides: where calls go, and as whom. */
 export function requestScope(path: string, place: string, allowance = requestPlace): Scope {
-  return { ...allowance, path, place, node: undefined, agent: undefined, local: undefined, present: nonePresent }
+  return { ...allowance, path, place, node: undefined, ...outside }
 }
 
 export function at(scope: Scope, name: string): Scope {

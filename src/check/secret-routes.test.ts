@@ -109,3 +109,20 @@ test("a plan does not grow with the number of secrets times the number of backen
   const size = (count: number): number => JSON.stringify(compile(source(count)).plan).length
   assert.ok(size(400) < size(100) * 6, `${size(100)} and ${size(400)} characters`)
 })
+
+test("an api exposes what its headers, its sign-in and the bindings of its tools hold", () => {
+  const api = (endpoint: string, more = "", use = ""): string =>
+    `${head}api a { endpoint: ${endpoint} ${more} }
+tool t from api.a."GET /x" { input { k: string } bindings { k: secrets.token } }
+output { r: call tool.t ${use} }
+`
+  const auth = 'auth { issuer: "https://login.example" client_id: "c" client_secret: secrets.key }'
+  assert.deepEqual(found(api("input.url", "headers { X: secrets.key }")), [
+    "api.a.headers.X key",
+    "tool.t.bindings.k token",
+  ])
+  assert.deepEqual(found(api("input.url", auth)), ["api.a.auth key", "tool.t.bindings.k token"])
+  const steered = 'auth { issuer: input.url client_id: "c" client_secret: secrets.key }'
+  assert.deepEqual(found(api('"https://a.example"', steered)), ["api.a.auth key", "tool.t.bindings.k token"])
+  assert.deepEqual(found(api('"https://a.example"', "headers { X: secrets.key }")), [])
+})

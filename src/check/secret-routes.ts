@@ -1,7 +1,10 @@
+import { remembered } from "../base/remembered.ts"
 import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { boundSecrets } from "./bound-secrets.ts"
 import type { Program } from "./program.ts"
+import { givenTo } from "./steering.ts"
 
 /** Secrets that a backend gets, and the place in the source that gives them. */
 export interface SentSecrets extends Place {
@@ -11,9 +14,9 @@ export interface SentSecrets extends Place {
 /** Names of secrets; `all` that are declared, since a source may pass thousands of them on at thousands of places. */
 export type SecretNames = readonly string[] | "all"
 
-/** A provider or MCP server that gets secrets, and whose address or headers refer to `input` or to secrets. */
+/** A provider, MCP server or API that gets secrets, and whose address or headers refer to `input` or to secrets. */
 export interface SecretRoute {
-  /** `provider.p`, `mcp.s` */
+  /** `provider.p`, `mcp.s`, `api.a` */
   readonly backend: string
   /** What decides where its calls go: fields of the input (`input.url`), and names of secrets. */
   readonly inputs: readonly string[]
@@ -35,7 +38,37 @@ const steersNothing = "api_key"
  * Where a caller could have secrets sent, by choosing the input or by sending a secret of its own. A caller may send its own secrets
  * anywhere; the server's own must not go where a caller says.
  */
-export function secretRoutes(program: Program): SecretRoute[] {
+export function secretRoutes(program: Program): readonly SecretRoute[] {
+  // A file may be called from many places.
+  return remembered(known, program, () => [...ownRoutes(program), ...routesThrough(program)])
+}
+
+const known = new WeakMap<Program, readonly SecretRoute[]>()
+
+/** The backends of called files, as far as a request to this one decides where their calls go. */
+function routesThrough(program: Program): SecretRoute[] {
+  const chains = program.workflows.size === 0 ? [] : chainsOf(program, "input")
+  return [...program.workflows].flatMap(([name, { file, declaration, program: called }]) => {
+    const inner = secretRoutes(called)
+    if (inner.length === 0) return []
+    const bound = boundSecrets(declaration)
+    const all = called.secrets?.type.fields.map((field) => field.name) ?? []
+    const own = (names: SecretNames): string[] => (names === "all" ? all : names).flatMap((one) => bound.get(one) ?? [])
+    const fields = givenTo(program, name)
+    return inner.flatMap((route) => {
+      const given = fields.filter((field) =>
+        route.inputs.some((one) => one === "input" || one === `input.${field.name.text}`),
+      )
+      const inputs = given.flatMap(({ value }) => within(chains, value).map(inputField))
+      const [steering, names] = [own(route.steering), own(route.sent)]
+      if (names.length === 0 || (inputs.length === 0 && steering.length === 0)) return []
+      const places = [{ names, path: `workflow.${name}`, span: declaration.name }]
+      return [{ backend: `${file}#${route.backend}`, inputs: [...new Set(inputs)], steering, sent: names, places }]
+    })
+  })
+}
+
+function ownRoutes(program: Program): SecretRoute[] {
   const inputs = chainsOf(program, "input")
   const secrets = chainsOf(program, "secrets")
   if (secrets.length === 0) return []
@@ -78,7 +111,10 @@ export function secretRoutes(program: Program): SecretRoute[] {
   }
 
   const providers = [...program.providers].map(([name, { body }]) => routeOf(`provider.${name}`, body, () => []))
-  const servers = [...program.servers].map(([name, { body }]) => routeOf(`mcp.${name}`, body, () => placesOf(name)))
+  const servers = [...program.servers.values(), ...program.apis.values()].map(({ kind, name, body }) => {
+    const backend = `${kind}.${name.text}`
+    return routeOf(backend, body, () => placesOf(backend))
+  })
   return [...providers, ...servers].filter((route) => route !== null)
 }
 
@@ -120,7 +156,7 @@ function placesByServer(program: Program): ReadonlyMap<string, readonly Place[]>
   for (const [kind, table] of Object.entries(tables)) {
     for (const [name, symbol] of table) {
       const path = `${kind}.${name}`
-      const server = symbol.server?.text ?? ""
+      const server = `${symbol.origin}.${symbol.server?.text ?? ""}`
       servers.set(path, server)
       if (symbol.node.body !== undefined) add(server, ...propertyPlaces(path, symbol.node.body))
       const shared = symbol.batch?.body.items.filter((item) => item.kind === "property") ?? []

@@ -13,6 +13,8 @@ export class SkippedText {
   readonly nameless: Set<string>
   /** Names of imports without `tool`, `resource` or `prompt`. */
   readonly kindless = new Set<string>()
+  /** Declarations that would have come from a file that cannot be used, by their ids. */
+  readonly lost = new Set<string>()
   /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
   #written: ReadonlySet<string> | undefined
   /** Names that seem to be declared in what the parser skipped. */
@@ -23,8 +25,9 @@ export class SkippedText {
     this.nameless = new Set(tree.nameless)
   }
 
-  /** Whether a syntax error may hide something that is written in the text: it is then not reported as missing. */
+  /** Whether a mistake elsewhere may hide something: it is then not reported as missing. */
   isSwallowed(word: string, name: string): boolean {
+    if (this.lost.has(`${word}.${name}`)) return true
     if (this.#tree.errors.length === 0) return false
     if (this.nameless.has(word) || this.isSkipped(name)) return true
     this.#written ??= wordsInRow(this.#tree)
@@ -115,7 +118,7 @@ function namesDeclaredIn({ text, tokens, skipped }: Syntax.Tree): Set<string> {
   return names
 }
 
-const mayFollowName = /^(?:[:{(]|from|for|when)$/
+const mayFollowName = /^(?:[:{(=]|from|for|when)$/
 
 function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
   const rows = new Set<string>()

@@ -2,12 +2,16 @@ import type * as Syntax from "../syntax/tree.ts"
 import { anyType, stringType } from "../types/primitives.ts"
 import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
+import { ForeignTypes } from "./foreign-types.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
 import type { Program } from "./program.ts"
 
 /** A step of the tested workflow, as a test names it after `given`, `ran` and their like. */
 export interface TestedStep {
-  readonly kind: StepKind
+  /** `workflow`: a called file as a whole. */
+  readonly kind: StepKind | "workflow"
+  /** The called files that it stands in: `workflow.triage.`; empty for a step of the tested file. */
+  readonly path: string
   readonly name: string
   /** What it gives; of a looped agent, for one item. */
   readonly type: Type
@@ -20,6 +24,11 @@ export interface TestedStep {
 export const stepKinds = ["agent", "ask", "tool", "resource", "prompt"] as const
 export type StepKind = (typeof stepKinds)[number]
 
+/** `run.started_at`, which a test may give as well. */
+export function isOfRun({ base }: Syntax.Chain): boolean {
+  return base.kind === "name" && base.text === "run"
+}
+
 /** The step that a chain names; undefined for one that the workflow does not have, which is reported. */
 export function testedStep(
   checking: CheckContext,
@@ -27,27 +36,97 @@ export function testedStep(
   tested: Program,
   path: string,
 ): TestedStep | undefined {
-  const { base } = chain
-  const [first, second, third] = chain.steps
-  const kind = base.kind === "name" ? stepKinds.find((each) => each === base.text) : undefined
+  const inner = calledFile(checking, chain, tested, path)
+  if (inner === undefined) return undefined
+  const { program, before, kind: written, steps } = inner
+  const [first, second, third] = steps
+  if (written === undefined) return wholeFile(checking, inner)
+  const kind = stepKinds.find((each) => each === written)
   if (kind === undefined || first?.kind !== "field") {
-    const hint = "A step is `agent.name`, `ask.name`, `tool.name`, `resource.name` or `prompt.name`."
+    const hint =
+      "A step is `agent.name`, `ask.name`, `tool.name`, `resource.name` or `prompt.name`; of a called file `workflow.name`, or `workflow.name.agent.name`."
     checking.report("unknown-reference", path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)
     return undefined
   }
   const name = first.name.text
   const extra = second?.kind === "index" ? third : second
   if (extra !== undefined) {
-    unknownReference(checking, chain, nameOf(checking, extra), () => [], path, `Write \`${kind}.${name}\`.`)
+    unknownReference(checking, chain, nameOf(checking, extra), () => [], path, `Write \`${before}${kind}.${name}\`.`)
     return undefined
   }
-  const found = lookUp(tested, kind, name)
+  const found = lookUp(program, kind, name)
   if (found === undefined) {
-    unknownReference(checking, chain, first.name, () => stepNames(tested, kind), path)
+    unknownReference(checking, chain, first.name, () => stepNames(program, kind), path)
     return undefined
   }
   const index = second?.kind === "index" ? second.index?.value : undefined
-  return { kind, name, index, ...found }
+  return { kind, name, path: before, index, ...found, type: typeHere(checking, inner, found.type) }
+}
+
+/** Where a chain leads through called files, and what is left of it there. */
+interface CalledFile {
+  readonly program: Program
+  /** Its path from the root; null for the tested file. */
+  readonly file: string | null
+  /** The name that the calling file has for it, and the called files around that one; empty for the tested file. */
+  readonly name: string
+  readonly around: string
+  /** `workflow.triage.` */
+  readonly before: string
+  /** The word before the name of a step; undefined where the chain ends with the file. */
+  readonly kind: string | undefined
+  readonly steps: readonly Syntax.ChainStep[]
+}
+
+/** Undefined where a file is not called, which is reported. */
+function calledFile(
+  checking: CheckContext,
+  chain: Syntax.Chain,
+  tested: Program,
+  path: string,
+): CalledFile | undefined {
+  const { base, steps } = chain
+  let found: CalledFile = {
+    program: tested,
+    file: null,
+    name: "",
+    around: "",
+    before: "",
+    kind: base.kind === "name" ? base.text : "",
+    steps,
+  }
+  while (found.kind === "workflow") {
+    const [named, next, ...others]: readonly Syntax.ChainStep[] = found.steps
+    if (named?.kind !== "field") break
+    const { workflows } = found.program
+    const symbol = workflows.get(named.name.text)
+    if (symbol === undefined) {
+      unknownReference(checking, chain, named.name, () => workflows.keys(), path)
+      return undefined
+    }
+    found = {
+      program: symbol.program,
+      file: symbol.file,
+      name: named.name.text,
+      around: found.before,
+      before: `${found.before}workflow.${named.name.text}.`,
+      kind: next === undefined ? undefined : next.kind === "field" ? next.name.text : "",
+      steps: others,
+    }
+  }
+  return found
+}
+
+function wholeFile(checking: CheckContext, inner: CalledFile): TestedStep {
+  const { name, around } = inner
+  const type = typeHere(checking, inner, inner.program.output?.type ?? { kind: "record", fields: [] })
+  return { kind: "workflow", name, path: around, type, looped: false, mayBeSkipped: false, index: undefined }
+}
+
+/** A type of a called file, with the names that its schemas have here. */
+function typeHere(checking: CheckContext, { file, program }: CalledFile, type: Type): Type {
+  if (file === null || type.kind !== "record") return type
+  return new ForeignTypes(file, program.types, checking.types, () => undefined).record(type)
 }
 
 function lookUp(

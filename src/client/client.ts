@@ -10,11 +10,13 @@ import type {
   WaitingAnswer,
 } from "../api/execute.ts"
 import type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
-import type { CancelAnswer, RunAnswer, RunsAnswer } from "../api/runs.ts"
+import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
+import type { TriggerAnswer, TriggeredAnswer, TriggersAnswer } from "../api/triggers.ts"
 import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../api/workflows.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { Question } from "../log/events.ts"
+import type { ErrorKind, Question } from "../log/events.ts"
+import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { errorOf, misfit } from "./errors.ts"
 import { followStream } from "./follow-stream.ts"
 import { readObject, UnreadableAnswer } from "./read-json.ts"
@@ -27,10 +29,12 @@ export { WireworksError } from "./errors.ts"
 export { RunWaiting } from "./run-waiting.ts"
 export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 export type { Question } from "../log/events.ts"
+export type { AgentPartial } from "../log/partials/agent-partials.ts"
 export type { ExecuteBody, ExecuteOptions, StartedAnswer } from "../api/execute.ts"
-export type { AnswerBody } from "../api/questions.ts"
-export type { RunAnswer, ListedRunAnswer, RunsAnswer } from "../api/runs.ts"
+export type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
+export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
+export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
 export type { WorkflowAnswer, WorkflowDetail } from "../api/workflows.ts"
 
 export interface ClientOptions {
@@ -66,6 +70,14 @@ export interface FollowOptions extends CallOptions {
   readonly after?: number
   /** Called before each reconnect, with what broke or refused the connection. */
   readonly onReconnect?: (attempt: number, cause: unknown) => void
+  /** Called for each piece of a field of an agent's output, of a run with `options.partials`: once, before the event that it comes from. */
+  readonly onPartial?: (partial: AgentPartial) => void
+}
+
+/** A run that exists. */
+export interface FollowedRun extends AskingRun {
+  /** As `partials` of the client. */
+  readonly partials: (options?: Omit<FollowOptions, "onPartial">) => AsyncGenerator<AgentPartial, void>
 }
 
 export interface StreamOptions extends ExecuteCallOptions, Omit<FollowOptions, "after"> {
@@ -84,15 +96,31 @@ export interface WorkflowRequest {
 export interface WorkflowClient<Input extends object, Output> {
   /** Runs it and waits for its output; rejects as `execute` of the client does. */
   execute(input: Input, options?: ExecuteCallOptions & WorkflowRequest): Promise<Executed<Output>>
-  /** Runs it and yields its events. */
-  stream(input: Input, options?: StreamOptions & WorkflowRequest): AsyncGenerator<StreamEvent, void>
+  /** Runs it and yields its events; `workflow_completed` has its output. */
+  stream(input: Input, options?: StreamOptions & WorkflowRequest): AsyncGenerator<StreamEvent<Output>, void>
   /** Starts it and does not wait for it. */
   start(input: Input, options?: ExecuteCallOptions & WorkflowRequest): Promise<StartedAnswer>
 }
 
+export interface InboxRequest {
+  /** `open` unless given. */
+  readonly status?: Question["status"]
+  /** Only questions to this group, or with this label. */
+  readonly to?: string
+  readonly limit?: number
+  readonly after?: string
+}
+
 export interface RunsRequest {
   readonly workflow?: string
-  readonly status?: "open" | "waiting" | "ended"
+  /** `open` is queued, running or cancelling; `ended` is completed, failed or cancelled. */
+  readonly status?: RunAnswer["status"] | "open" | "ended"
+  /** Only runs that were made at this time or later. RFC 3339, or a `Date`. */
+  readonly since?: string | Date
+  /** Only runs that failed with an error of this kind. */
+  readonly error_kind?: ErrorKind
+  /** `preview`: with the input and the result of each run in one line. */
+  readonly include?: "preview"
   readonly limit?: number
   readonly after?: string
 }
@@ -163,26 +191,40 @@ export class WireworksClient {
    * Runs a workflow and yields its events, each once and in order, up to the terminal one; a connection that breaks is
    * made again with the last id. Leaving the loop does not cancel the run.
    */
-  stream(body: ExecuteBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
-    return this.#stream("/execute", body, options)
+  stream<Output = JsonValue>(
+    body: ExecuteBody,
+    options: StreamOptions = {},
+  ): AsyncGenerator<StreamEvent<Output>, void> {
+    return this.#stream<Output>("/execute", body, options)
   }
 
   /** Runs an earlier run again, taking over what did not change; what the body leaves out is as it was. */
-  rerun(run_id: string, body: RerunBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
-    return this.#stream(`${runPath(run_id)}/rerun`, body, options)
+  rerun<Output = JsonValue>(
+    run_id: string,
+    body: RerunBody,
+    options: StreamOptions = {},
+  ): AsyncGenerator<StreamEvent<Output>, void> {
+    return this.#stream<Output>(`${runPath(run_id)}/rerun`, body, options)
   }
 
-  async *#stream(path: string, body: object, options: StreamOptions): AsyncGenerator<StreamEvent, void> {
+  async *#stream<Output>(
+    path: string,
+    body: object,
+    options: StreamOptions,
+  ): AsyncGenerator<StreamEvent<Output>, void> {
     // With a key, a start whose answer was lost can be asked for again without a second run.
     const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? randomKey()) }
     const open = (): Promise<Response> => this.#post(path, body, options, headers)
-    yield* this.#follow(open, options, 0)
+    yield* this.#follow<Output>(open, options, 0)
   }
 
   /** Yields the events of a run that exists, from the start or after an id. */
-  async *follow(run_id: string, options: FollowOptions = {}): AsyncGenerator<StreamEvent, void> {
+  async *follow<Output = JsonValue>(
+    run_id: string,
+    options: FollowOptions = {},
+  ): AsyncGenerator<StreamEvent<Output>, void> {
     const after = options.after ?? 0
-    yield* this.#follow(() => this.#events(run_id, after, options), options, after)
+    yield* this.#follow<Output>(() => this.#events(run_id, after, options), options, after)
   }
 
   /** Starts a workflow and does not wait for it: the run goes on without this client, and after a restart of the service. */
@@ -206,7 +248,7 @@ export class WireworksClient {
     })
     return {
       execute: (input, call = {}) => this.#execute<Output>(path, bodyOf(input, call), call),
-      stream: (input, call = {}) => this.#stream(path, bodyOf(input, call), call),
+      stream: (input, call = {}) => this.#stream<Output>(path, bodyOf(input, call), call),
       start: (input, call = {}) => this.#start(path, bodyOf(input, call), call),
     }
   }
@@ -223,30 +265,89 @@ export class WireworksClient {
 
   /** A page of the caller's runs, newest first. */
   runs(query: RunsRequest = {}, options: CallOptions = {}): Promise<RunsAnswer> {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined)
-    const text = given.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join("&")
-    return this.#json<RunsAnswer>("GET", `/runs${text === "" ? "" : `?${text}`}`, undefined, options)
+    return this.#json<RunsAnswer>("GET", `/runs${queryOf(query)}`, undefined, options)
   }
 
-  /** The run's record. Its methods `questions` and `answer` are not part of what it prints or compares as. */
-  async run(run_id: string, options: RunCallOptions = {}): Promise<RunAnswer & AskingRun> {
+  /** What a run was asked to do: source, input and options, without secrets. */
+  runRequest(run_id: string, options: CallOptions = {}): Promise<RunRequestAnswer> {
+    return this.#json<RunRequestAnswer>("GET", `${runPath(run_id)}/request`, undefined, options)
+  }
+
+  /** The request of a model call, as it was sent: `call_id` is in the `calls` of events. */
+  callRequest(run_id: string, call_id: string, options: CallOptions = {}): Promise<CallRequestAnswer> {
+    return this.#json<CallRequestAnswer>("GET", `${runPath(run_id)}/calls/${segment(call_id)}`, undefined, options)
+  }
+
+  /** The pieces of the outputs of a run's agents as they are written, of a run with `options.partials`. Ends with the run. */
+  async *partials(run_id: string, options: Omit<FollowOptions, "onPartial"> = {}): AsyncGenerator<AgentPartial, void> {
+    const found: AgentPartial[] = []
+    for await (const _ of this.follow(run_id, { ...options, onPartial: (one) => void found.push(one) })) {
+      yield* found.splice(0)
+    }
+  }
+
+  /** The run's record. Its methods are not part of what it prints or compares as. */
+  async run(run_id: string, options: RunCallOptions = {}): Promise<RunAnswer & FollowedRun> {
     const query = options.wait === undefined ? "" : `?wait=${options.wait}`
     const record = await this.#json<RunAnswer>("GET", `${runPath(run_id)}${query}`, undefined, options)
     const { questions, answer } = this.#asking(run_id, [])
     return Object.defineProperties(record, {
       questions: { value: questions },
       answer: { value: answer },
-    }) as RunAnswer & AskingRun
+      partials: { value: (follow?: FollowOptions) => this.partials(run_id, follow) },
+    }) as RunAnswer & FollowedRun
+  }
+
+  /** Deletes a run that has ended: all that is stored of it, at once. */
+  async delete(run_id: string, options: CallOptions = {}): Promise<void> {
+    const response = await this.#call("DELETE", runPath(run_id), undefined, options, {})
+    await response.body?.cancel()
   }
 
   async cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
     return this.#json<CancelAnswer>("POST", `${runPath(run_id)}/cancel`, undefined, options)
   }
 
+  /** The schedules and webhooks of the server's workflows. */
+  async triggers(options: CallOptions = {}): Promise<readonly TriggerAnswer[]> {
+    return (await this.#json<TriggersAnswer>("GET", "/triggers", undefined, options)).triggers
+  }
+
+  /** Starts a schedule now. */
+  runTrigger(workflow: string, name: string, options: CallOptions = {}): Promise<TriggeredAnswer> {
+    return this.#json<TriggeredAnswer>("POST", triggerPath(workflow, name, "run"), undefined, options)
+  }
+
+  pauseTrigger(workflow: string, name: string, options: CallOptions = {}): Promise<TriggerAnswer> {
+    return this.#json<TriggerAnswer>("POST", triggerPath(workflow, name, "pause"), undefined, options)
+  }
+
+  /** A schedule starts from now. */
+  resumeTrigger(workflow: string, name: string, options: CallOptions = {}): Promise<TriggerAnswer> {
+    return this.#json<TriggerAnswer>("POST", triggerPath(workflow, name, "resume"), undefined, options)
+  }
+
+  /** Sends a signed delivery to a webhook, as its sender would. The answer has no text where no run was started. */
+  async deliver(
+    workflow: string,
+    name: string,
+    delivery: { readonly body: string; readonly headers: Readonly<Record<string, string>> },
+    options: CallOptions = {},
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    const path = `/hooks/${workflow.split("/").map(segment).join("/")}/${segment(name)}`
+    const response = await this.#send("POST", path, delivery.body, options, { ...delivery.headers })
+    return { status: response.status, text: await response.text() }
+  }
+
   /** The questions of a run, oldest first. */
   questions(run_id: string, options: CallOptions = {}): Promise<readonly Question[]> {
     const path = `${runPath(run_id)}/questions`
     return this.#pages<QuestionsAnswer, Question>(path, options, ({ questions }) => questions)
+  }
+
+  /** A page of what the caller may answer, over all runs, oldest first. */
+  inbox(query: InboxRequest = {}, options: CallOptions = {}): Promise<QuestionsAnswer> {
+    return this.#json<QuestionsAnswer>("GET", `/questions${queryOf(query)}`, undefined, options)
   }
 
   /** Answers a question of a run; an approval repeats the question's `digest`. The question with its answer. */
@@ -290,13 +391,14 @@ export class WireworksClient {
 
   // ---------------------------------------------------------------------------------------------------- streams
 
-  #follow(
+  #follow<Output>(
     open: () => Promise<Response>,
     options: Omit<StreamOptions, "idempotencyKey">,
     after: number,
-  ): AsyncGenerator<StreamEvent, void> {
+  ): AsyncGenerator<StreamEvent<Output>, void> {
     const resume = (run_id: string, last: number): Promise<Response> => this.#events(run_id, last, options)
-    return followStream({ ...options, open, resume, after, maxReconnects: this.#maxReconnects })
+    const events = followStream({ ...options, open, resume, after, maxReconnects: this.#maxReconnects })
+    return events as AsyncGenerator<StreamEvent<Output>, void>
   }
 
   #events(run_id: string, after: number, options: CallOptions): Promise<Response> {
@@ -345,11 +447,23 @@ export class WireworksClient {
     const all: Record<string, string> = { ...headers }
     if (this.#apiKey !== undefined) all["authorization"] = `Bearer ${this.#apiKey}`
     if (body !== undefined) all["content-type"] = "application/json"
+    return this.#send(method, path, body === undefined ? undefined : JSON.stringify(body), options, all)
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    body: string | undefined,
+    options: CallOptions,
+    headers: Record<string, string>,
+  ): Promise<Response> {
     const response = await this.#fetch(`${this.#base}${path}`, {
       method,
-      headers: all,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers,
+      ...(body !== undefined && { body }),
       ...(options.signal !== undefined && { signal: options.signal }),
+    }).catch((error: unknown) => {
+      throw error instanceof TypeError ? unreachable(this.#base, error) : error
     })
     if (!response.ok) throw await errorOf(response)
     return response
@@ -364,6 +478,23 @@ async function objectIn<T>(response: Response): Promise<T> {
     // A connection that broke is reported as `fetch` reports it.
     throw error instanceof SyntaxError || error instanceof UnreadableAnswer ? misfit(response) : error
   }
+}
+
+/** `fetch` says only that it failed. Its cause has the reason, on Node. */
+function unreachable(base: string, error: TypeError): TypeError {
+  const { cause } = error
+  const reason = cause instanceof Error && cause.message !== "" ? cause.message : error.message
+  return new TypeError(`The service at ${base} cannot be reached: ${reason}`, { cause: error })
+}
+
+/** `?key=value…`, or nothing. */
+function queryOf(query: object): string {
+  const given = Object.entries(query) as [string, string | number | Date | undefined][]
+  const parts = given.flatMap(([key, value]) => {
+    if (value === undefined) return []
+    return [`${key}=${encodeURIComponent(value instanceof Date ? value.toISOString() : String(value))}`]
+  })
+  return parts.length === 0 ? "" : `?${parts.join("&")}`
 }
 
 function isOpen({ status }: Question): boolean {
@@ -385,6 +516,10 @@ function sourceBody<T extends object>(body: T | string): T | SourceBody {
 
 function workflowPath(name: string): string {
   return `/workflows/${name.split("/").map(segment).join("/")}`
+}
+
+function triggerPath(workflow: string, name: string, act: string): string {
+  return `/triggers/${workflow.split("/").map(segment).join("/")}/${segment(name)}/${act}`
 }
 
 function runPath(run_id: string): string {

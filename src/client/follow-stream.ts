@@ -1,6 +1,7 @@
 import { errorStatus } from "../api/error-kinds.ts"
 import { timerMs } from "../base/timer-ms.ts"
 import { isTerminal } from "../log/events.ts"
+import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { WireworksError } from "./errors.ts"
 import { UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"
@@ -23,26 +24,34 @@ export interface FollowedStream {
   readonly signal?: AbortSignal
   readonly onRun?: (run_id: string) => void
   readonly onReconnect?: (attempt: number, cause: unknown) => void
+  readonly onPartial?: (partial: AgentPartial) => void
 }
 
 /** The events of a stream, each once and in order, up to the terminal one. Connects again when the connection breaks. */
 export async function* followStream(stream: FollowedStream): AsyncGenerator<StreamEvent, void> {
-  const { open, resume, after, maxReconnects, signal, onRun, onReconnect } = stream
+  const { open, resume, after, maxReconnects, signal, onRun, onReconnect, onPartial } = stream
   let last = after
   let run_id: string | undefined
   let wait = firstWait
   let failures = 0
   for (;;) {
     let broken: unknown
+    // They stand before the event that they come from. Without it they come again, on the next connection.
+    let partials: AgentPartial[] = []
     try {
       const response = run_id === undefined ? await open() : await resume(run_id, last)
       if (response.status === 204 || response.body === null) return
       const known = response.headers.get("x-service-run-id")
       if (run_id === undefined && known !== null) onRun?.((run_id = known))
-      for await (const { event, failure, retryMs } of readEvents(response.body)) {
+      for await (const { event, failure, retryMs, partial } of readEvents(response.body)) {
+        if (partial !== undefined && onPartial !== undefined) partials.push(partial)
         if (retryMs !== undefined) wait = retryMs
         if (failure !== undefined) throw new WireworksError(failure, errorStatus[failure.kind], run_id)
-        if (event === undefined || event.id <= last) continue
+        if (event === undefined) continue
+        const known = partials
+        partials = []
+        if (event.id <= last) continue
+        for (const one of known) onPartial?.(one)
         last = event.id
         failures = 0
         yield event

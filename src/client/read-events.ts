@@ -1,15 +1,25 @@
 import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
+import { partialEvent, type AgentPartial } from "../log/partials/agent-partials.ts"
 import type { EventData, EventType } from "../log/events.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { readError } from "./errors.ts"
 import { EventParser } from "./event-parser.ts"
 
-/** An event of a run's stream; `data` has `at`, except in `workflow_started`. */
-export type StreamEvent = {
-  [T in EventType]: { readonly id: number; readonly type: T; readonly data: EventData[T] & { readonly at?: string } }
+/** An event of a run's stream; `data` has `at`, except in `workflow_started`. The last one of a run that completes has its output. */
+export type StreamEvent<Output = JsonValue> = {
+  [T in EventType]: {
+    readonly id: number
+    readonly type: T
+    readonly data: DataOf<T, Output> & { readonly at?: string }
+  }
 }[EventType]
 
+type DataOf<T extends EventType, Output> = T extends "workflow_completed"
+  ? Omit<EventData[T], "output"> & { readonly output: { readonly result: Output } }
+  : EventData[T]
+
 export interface StreamPart {
+  readonly partial?: AgentPartial
   readonly event?: StreamEvent
   /** The stream ends here, and not because the run has. */
   readonly failure?: ErrorAnswer["error"]
@@ -25,6 +35,10 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
       if (event === streamError) {
         const failure = readError((JSON.parse(data) as Partial<ErrorAnswer> | null)?.error as JsonValue | undefined)
         if (failure !== undefined) parts.push({ failure })
+        return
+      }
+      if (event === partialEvent) {
+        parts.push({ partial: JSON.parse(data) as AgentPartial })
         return
       }
       const number = Number(id)

@@ -13,7 +13,7 @@ export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]):
   const issues: Issue[] = []
   let characters = 0
   for (const found of chosen(diagnostics)) {
-    const { code, severity, path, message, hint, range } = toIssue(found, lines)
+    const { code, severity, path, message, hint, range, related } = toIssue(found, lines)
     const issue: Issue = {
       code,
       severity,
@@ -21,6 +21,7 @@ export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]):
       message: cutText(message, longestText),
       ...(hint !== undefined && { hint: cutText(hint, longestText) }),
       range,
+      ...(related && { related: related.map((one) => ({ ...one, message: cutText(one.message, longestText) })) }),
     }
     characters += issue.path.length + issue.message.length + (issue.hint?.length ?? 0)
     if (characters > sourceIssuesLength) break

@@ -1,5 +1,8 @@
+import type { SourceText } from "../source/source-files.ts"
+import { filesOf, sourceLength } from "../source/source-files.ts"
 import { Worker } from "node:worker_threads"
 import type { Plan } from "../plan/plan-shape.ts"
+import { plansIn } from "../plan/plans-in.ts"
 import { prepareInTurns } from "../plan/prepare.ts"
 import { RunFailure, failure } from "../ports/run-failure.ts"
 import type { WireError } from "../log/events.ts"
@@ -15,6 +18,7 @@ import {
   sourceCompileMegabytes,
   sourceCompileMs,
   sourceInOneTurn,
+  sourcePairOfFiles,
   sourceWaiting,
   sourceWaitingOfOne,
 } from "../base/limits.ts"
@@ -67,9 +71,10 @@ export class Compiler {
     this.#file = options.file ?? threadFile()
   }
 
-  async plan(source: string, share = ""): Promise<Planned> {
-    if (source.length <= sourceInOneTurn) return this.#inTurn(source.length, share, () => planSource(source))
-    const answer = await this.#ask({ kind: "plan", source }, share).catch(planError)
+  async plan(given: SourceText | string, share = ""): Promise<Planned> {
+    const { source, text, length } = readText(given)
+    if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => planSource(text))
+    const answer = await this.#ask({ kind: "plan", source, ...filesOf(text) }, share).catch(planError)
     if ("error" in answer) return answer
     if ("text" in answer) return JSON.parse(answer.text) as Planned
     if (!("pieces" in answer)) throw bug(answer)
@@ -85,16 +90,17 @@ export class Compiler {
     throw bug(answer)
   }
 
-  async describe(source: string): Promise<Described> {
-    if (source.length <= sourceInOneTurn) return this.#inTurn(source.length, "", () => describeSource(source))
-    const answer = await this.#ask({ kind: "describe", source }, "")
+  async describe(given: SourceText | string): Promise<Described> {
+    const { source, text, length } = readText(given)
+    if (length <= sourceInOneTurn) return this.#inTurn(length, "", () => describeSource(text))
+    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text) }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
   }
 
   /** JSON of a `ValidateAnswer`. */
   async validate(job: ValidateJob, share = ""): Promise<string> {
-    const characters = job.source.length + (job.earlier?.source.length ?? 0)
+    const characters = compilingWork(job) + (job.earlier === undefined ? 0 : compilingWork(job.earlier))
     if (characters <= sourceInOneTurn) return this.#inTurn(characters, share, () => JSON.stringify(validateSource(job)))
     const answer = await this.#ask(job, share)
     if ("text" in answer) return answer.text
@@ -210,11 +216,26 @@ export class Compiler {
   }
 }
 
+/** A text alone is a source without other files. */
+/** In characters. Each file may take over the declarations of all others. */
+function compilingWork(text: SourceText): number {
+  return sourceLength(text) + sourcePairOfFiles * Object.keys(text.modules ?? {}).length ** 2
+}
+
+function readText(given: SourceText | string): { source: string; text: SourceText; length: number } {
+  const text = typeof given === "string" ? { source: given } : given
+  return { source: text.source, text, length: compilingWork(text) }
+}
+
 const tables = ["types", "providers", "models", "servers", "tools", "resources", "prompts"] as const
 
 /** Tables by name have no prototype: a workflow may call its agent `constructor`. */
 function withBareTables(plan: Plan): Plan {
-  for (const table of tables) Object.setPrototypeOf(plan[table], null)
+  for (const one of plansIn(plan)) {
+    for (const table of tables) Object.setPrototypeOf(one[table], null)
+    if (one.apis !== undefined) Object.setPrototypeOf(one.apis, null)
+    if (one.workflows !== undefined) Object.setPrototypeOf(one.workflows, null)
+  }
   return plan
 }
 

@@ -1,3 +1,5 @@
+import { isLibrary } from "../check/is-library.ts"
+import { openAgents, reachOf } from "../trust/reach.ts"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { ValidateAnswer } from "../api/source.ts"
 import type { JsonObject } from "../base/json-value.ts"
@@ -7,43 +9,56 @@ import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { NodeChange } from "../plan/compare-plans.ts"
 import { comparePlans } from "../plan/compare-plans.ts"
-import type { Plan } from "../plan/plan-shape.ts"
+import type { Expression } from "../plan/expression.ts"
+import { children } from "../plan/expression-traits.ts"
+import type { Plan, PlanNode, PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/plan-shape.ts"
 import { mayWait } from "../plan/may-wait.ts"
-import { prepare } from "../plan/prepare.ts"
+import { planTriggers, secretsOfRuns, type TriggerPlan } from "../plan/plan-triggers.ts"
+import { expressionsOf, prepare } from "../plan/prepare.ts"
 import type { WireError } from "../log/events.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 import type { Issue } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
+import type { SourceText } from "../source/source-files.ts"
 import { formatText } from "../syntax/format.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { validateValue } from "../types/validate-value.ts"
 import { boundedIssues } from "./bounded-issues.ts"
 import { sourceError } from "./source-error.ts"
+import { versionOf } from "./version-of.ts"
 import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
 
 /** What can be asked of a source without running it. */
 export type SourceJob =
-  | { readonly kind: "plan"; readonly source: string }
+  | ({ readonly kind: "plan" } & SourceText)
   | { readonly kind: "format"; readonly source: string }
-  | { readonly kind: "describe"; readonly source: string }
+  | ({ readonly kind: "describe" } & SourceText)
   | ValidateJob
 
-export interface ValidateJob {
+export interface EarlierSource extends SourceText {
+  readonly input: JsonObject
+  /** A re-run would have the same `run.date`. */
+  readonly sameDay: boolean
+}
+
+export interface ValidateJob extends SourceText {
   readonly kind: "validate"
-  readonly source: string
   readonly input?: JsonObject | null | undefined
   readonly secrets?: JsonObject | null | undefined
   /** An earlier run: the answer says of each node whether it changed since. */
-  readonly earlier?: { readonly source: string; readonly input: JsonObject } | undefined
+  readonly earlier?: EarlierSource | undefined
+  /** Whether to say what the workflow can reach. */
+  readonly reach?: boolean | undefined
 }
 
 export type Planned = { readonly plan: Plan } | { readonly error: WireError }
 
 export type Formatted = { readonly formatted: string; readonly changed: boolean } | { readonly error: WireError }
 
-export function planSource(source: string): Planned {
-  const { plan, diagnostics } = compile(source)
+export function planSource(text: SourceText): Planned {
+  const { source } = text
+  const { plan, diagnostics } = compile(source, text, versionOf)
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
@@ -55,8 +70,9 @@ export function formatSource(source: string): Formatted {
   return { error: { kind: "limit_exceeded", message, issues: [] } }
 }
 
-export function validateSource({ source, input, secrets, earlier }: ValidateJob): ValidateAnswer {
-  const { program, diagnostics, plan } = compile(source)
+export function validateSource(job: ValidateJob): ValidateAnswer {
+  const { source, input, secrets, earlier, reach } = job
+  const { program, diagnostics, plan } = compile(source, job)
   const issues: ValidateIssue[] = boundedIssues(source, diagnostics)
   let found = diagnostics.length
   const report = (path: string, message: string, hint?: string): void => {
@@ -67,7 +83,7 @@ export function validateSource({ source, input, secrets, earlier }: ValidateJob)
   }
   const given = [
     { name: "input", value: input, type: program.input?.type, values: "shown" },
-    { name: "secrets", value: secrets, type: program.secrets?.type, values: "hidden" },
+    { name: "secrets", value: secrets, type: secretsOfRuns(program), values: "hidden" },
   ] as const
   for (const { name, value, type, values } of given) {
     if (value === undefined || value === null) continue
@@ -84,17 +100,16 @@ export function validateSource({ source, input, secrets, earlier }: ValidateJob)
     const rerun = changes?.get(node.id)
     return rerun === undefined ? node : { ...node, rerun }
   })
-  return { valid, issues, ...omitted, plan: { ...view, nodes }, schemas: schemasOf(plan) }
+  const reached = reach === true ? { reach: reachOf(program) } : {}
+  return { valid, issues, ...omitted, plan: { ...view, nodes }, ...reached, schemas: schemasOf(plan) }
 }
 
 /** Null where the earlier source cannot be compared: an older release took it, and today it is refused. Then all is new. */
-function changesSince(
-  earlier: NonNullable<ValidateJob["earlier"]>,
-  plan: Plan,
-  input: JsonObject,
-): Map<string, NodeChange> | null {
-  const before = compile(earlier.source).plan
-  return before === undefined ? null : comparePlans(before, plan, { before: earlier.input, after: input })
+function changesSince(earlier: EarlierSource, plan: Plan, input: JsonObject): Map<string, NodeChange> | null {
+  const before = compile(earlier.source, earlier).plan
+  return before === undefined
+    ? null
+    : comparePlans(before, plan, { before: earlier.input, after: input }, earlier.sameDay)
 }
 
 /** All that a list of workflows shows of one, and what serving it needs to know. */
@@ -103,23 +118,32 @@ export interface Described extends ValidateAnswer {
   readonly empty: boolean
   /** It may wait for people. */
   readonly waits: boolean
+  /** Its agents that read what strangers wrote and may act on the world, with nothing between. */
+  readonly open: readonly string[]
+  /** It has a `chat` block. */
+  readonly chats: boolean
   /** Secrets that only a request may give, each with the issue of a server that has one. */
   readonly exposed: readonly { readonly secret: string; readonly issue: Issue }[]
+  /** What starts its runs without a caller. */
+  readonly triggers: readonly TriggerPlan[]
   /** The backends whose address or headers a request may decide, with the secrets that they get. */
   readonly routes: NonNullable<Plan["secret_routes"]>
 }
 
-export function describeSource(source: string): Described {
-  const compiled = compile(source)
+export function describeSource(text: SourceText): Described {
+  const { source } = text
+  const compiled = compile(source, text)
   const { program, diagnostics, plan } = compiled
   const syntax = diagnostics.some(({ code }) => code === "syntax-error")
-  const steps = program.agents.size + program.dynamics.size + (program.output === undefined ? 0 : 1)
   const lines = new LineMap(source)
   return {
     ...answerOf(source, compiled),
-    empty: steps === 0 && !syntax,
+    empty: isLibrary(program.tree) && !syntax,
     waits: plan !== undefined && mayWait(plan),
+    open: plan === undefined ? [] : openAgents(program),
+    chats: plan?.chat !== undefined,
     exposed: plan === undefined ? [] : exposedIssues(program, lines),
+    triggers: plan === undefined ? [] : planTriggers(program),
     routes: plan?.secret_routes ?? [],
   }
 }
@@ -152,9 +176,36 @@ function answerOf(source: string, { diagnostics, plan }: Compiled): ValidateAnsw
   return { valid: true, issues, ...omitted, plan: planView(plan), schemas: schemasOf(plan) }
 }
 
-function planView(plan: Plan): NonNullable<ValidateAnswer["plan"]> {
-  const nodes = prepare(plan).planned
+/** Nodes of called files that an answer shows: files that call many, which call many, could fill it. */
+const mostShown = 10_000
+
+function planView(plan: Plan, shown = { left: mostShown }): PlannedGraph {
+  const nodes = plan.nodes.map((node, index): PlannedNode => {
+    const { id, kind, name, depends_on } = node
+    const own = prepare(plan).planned[index] ?? { id, kind, name, depends_on }
+    const called = workflowsOf(node).flatMap((one) => plan.workflows?.[one] ?? [])
+    const [first, ...others] = called.map((one): PlannedWorkflow => {
+      shown.left -= one.plan.nodes.length
+      return { name: one.name, file: one.file, plan: shown.left < 0 ? noNodes : planView(one.plan, shown) }
+    })
+    if (first === undefined) return own
+    return { ...own, workflow: first, ...(others.length === 0 ? {} : { workflows: [first, ...others] }) }
+  })
   return { nodes, edges: nodes.flatMap((node) => node.depends_on.map((from) => ({ from, to: node.id }))) }
+}
+
+const noNodes: PlannedGraph = { nodes: [], edges: [] }
+
+/** The names of the files that a node calls, or that its model may call. */
+function workflowsOf(node: PlanNode): readonly string[] {
+  const found = new Set<string>()
+  const visit = (expression: Expression): void => {
+    if (expression.op === "call-workflow") found.add(expression.workflow)
+    for (const child of children(expression)) visit(child)
+  }
+  for (const expression of expressionsOf(node)) visit(expression)
+  for (const { workflow } of node.kind === "agent" ? (node.workflows ?? []) : []) found.add(workflow)
+  return [...found]
 }
 
 function schemasOf(plan: Plan): ValidateAnswer["schemas"] {

@@ -20,11 +20,11 @@ if (port === null) throw new Error("This is a worker thread's entry point")
 function resultOf(job: SourceJob): object {
   switch (job.kind) {
     case "plan":
-      return planSource(job.source)
+      return planSource(job)
     case "format":
       return formatSource(job.source)
     case "describe":
-      return describeSource(job.source)
+      return describeSource(job)
     case "validate":
       return validateSource(job)
   }
@@ -32,7 +32,7 @@ function resultOf(job: SourceJob): object {
 
 port.on("message", (job: SourceJob) => {
   try {
-    const planned = job.kind === "plan" ? planSource(job.source) : null
+    const planned = job.kind === "plan" ? planSource(job) : null
     if (planned !== null && "plan" in planned) {
       const message: FromSourceThread = { pieces: toPieces(planned.plan as unknown as JsonValue) }
       port.postMessage(message)

@@ -2,6 +2,7 @@ import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
+import { answerCrm, crmPath } from "./demo-crm.ts"
 import { demoRoute } from "./apis/route.ts"
 import type { DemoOptions, DemoReply } from "./handle-demo.ts"
 import { answerDemo, createDemoModel, errorReply } from "./handle-demo.ts"
@@ -12,6 +13,8 @@ export interface DemoServer {
   readonly endpoint: string
   /** `http://127.0.0.1:PORT/demo/mcp`, what that of an MCP server takes. */
   readonly library: string
+  /** `http://127.0.0.1:PORT/demo/crm`, what that of an api takes. */
+  readonly crm: string
   close(): Promise<void>
 }
 
@@ -27,7 +30,8 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
 
   async function answerOne(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?")[0]
-    const refusal = path === "/demo/mcp" ? null : refusalOf(request)
+    const isCrm = path === crmPath || path?.startsWith(`${crmPath}/`) === true
+    const refusal = path === "/demo/mcp" || isCrm ? null : refusalOf(request)
     if (refusal !== null) return send(response, refusal)
     const chunks: Buffer[] = []
     let bytes = 0
@@ -37,6 +41,7 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
       chunks.push(chunk)
     }
     const body = Buffer.concat(chunks).toString("utf8")
+    if (isCrm) return answerCrm(request, body, response)
     const route = demoRoute(request.url ?? "")
     if (route !== null) return answerDemo(model, route, { headers: request.headers, body }, response)
     // The protocol's SDK is slow to load: it is loaded at the first call.
@@ -54,6 +59,7 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
     port,
     endpoint: `http://127.0.0.1:${port}/demo/v1`,
     library: `http://127.0.0.1:${port}/demo/mcp`,
+    crm: `http://127.0.0.1:${port}${crmPath}`,
     async close() {
       await (await library)?.close()
       await new Promise<void>((resolve) => {

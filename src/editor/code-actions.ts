@@ -5,11 +5,13 @@ import type { Span } from "../source/span.ts"
 import { fixAccess, fixNullableText } from "./fixes/access.ts"
 import type { Fix } from "./fixes/fix.ts"
 import { addAssetKind, addAssetType, addBranches, addOutput, addPrice, addProperty } from "./fixes/add.ts"
+import { fixArgument, fixFunction, fixLength } from "./fixes/functions.ts"
 import { fixName } from "./fixes/names.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
 import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
 import { removeBranch, removeDeclaration, removeRepeatedModel } from "./fixes/remove.ts"
-import { moveToSecrets } from "./fixes/secrets.ts"
+import { bindSecret, moveToSecrets, signWebhook } from "./fixes/secrets.ts"
+import { addRequires, fixUntrusted } from "./fixes/trust.ts"
 import { fixSpelling } from "./fixes/spelling.ts"
 
 /** A change that an editor offers for a diagnostic. */
@@ -21,8 +23,14 @@ type Fixer = (program: Program, diagnostic: Diagnostic) => readonly Fix[]
 
 /** The fixes for each code. "Did you mean …?" works for every code. */
 const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
-  "nullable-access": fixAccess,
-  "array-access": fixAccess,
+  "nullable-access": (program, diagnostic) => [...fixArgument(diagnostic), ...fixAccess(program, diagnostic)],
+  "unknown-function": fixFunction,
+  "wrong-arguments": fixFunction,
+  "unknown-reference": fixLength,
+  "array-access": (program, diagnostic) => {
+    const fixes = fixLength(program, diagnostic)
+    return fixes.length > 0 ? fixes : fixAccess(program, diagnostic)
+  },
   "variant-access": fixAccess,
   "not-iterable": fixAccess,
   "nullable-interpolation": fixNullableText,
@@ -32,14 +40,24 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "missing-output": addOutput,
   "unsupported-asset": addAssetKind,
   "unpriced-model": addPrice,
+  "untrusted-action": fixUntrusted,
+  "undeclared-effect": addRequires,
   "duplicate-field": removeRepeatedModel,
   "unused-declaration": removeDeclaration,
   "unreachable-branch": removeBranch,
   "hardcoded-secret": moveToSecrets,
-  "syntax-error": (program, diagnostic) => [...fixForeignWord(program, diagnostic), ...fixName(program, diagnostic)],
-  "type-mismatch": fixMismatch,
+  "missing-secret": bindSecret,
+  "unsigned-webhook": signWebhook,
+  "syntax-error": (program, diagnostic) => [
+    ...fixForeignWord(program, diagnostic),
+    ...fixName(program, diagnostic),
+    ...(diagnostic.message === "Functions are not values" ? fixFunction(program, diagnostic) : []),
+  ],
+  "type-mismatch": (program, diagnostic) => [...fixMismatch(program, diagnostic), ...fixArgument(diagnostic)],
   "guessed-asset": addAssetType,
   "ignored-setting": removeSetting,
+  "unknown-property": (program, diagnostic) =>
+    diagnostic.hint?.startsWith("Remove it") === true ? removeSetting(program, diagnostic) : [],
   "unknown-case": fixCase,
   "constant-condition": removeCondition,
 }

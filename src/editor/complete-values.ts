@@ -2,6 +2,7 @@ import { quoteText } from "../source/quote-text.ts"
 import { asWritten } from "../check/known-list.ts"
 import { choiceOf, showLabel } from "../check/match-choice.ts"
 import type { Program } from "../check/program.ts"
+import { runType } from "../check/run-values.ts"
 import { fieldType } from "../types/field-type.ts"
 import { nullable, resolve, tagType } from "../types/relations.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -10,7 +11,7 @@ import { importKinds } from "../syntax/import-kinds.ts"
 import { wordsIn } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Completion } from "./completion.ts"
-import { completeConstants, keyword } from "./complete-words.ts"
+import { completeConstants, completeFunctions, keyword } from "./complete-words.ts"
 import { describe, detailOf } from "./describe.ts"
 import type { Edit } from "./edit.ts"
 import { lookUp, rootTexts } from "./explanations.ts"
@@ -30,9 +31,10 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
     case "resource":
     case "prompt":
     case "agent":
+    case "workflow":
       return namesUnder(program, setting.expects, setting, true)
     case "use":
-      return importKinds.flatMap((kind) => namesUnder(program, kind, setting, true))
+      return [...importKinds, "workflow" as const].flatMap((kind) => namesUnder(program, kind, setting, true))
     case "context":
       return [...namesUnder(program, "agent", setting, true), keyword("compact", undefined, "compact agent.${1}")]
     case "value":
@@ -48,11 +50,23 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
 
 function completeValues(program: Program, setting: Setting, rootOnly: boolean): Completion[] {
   const found: Completion[] = []
-  for (const [name, { type }] of setting.agent?.variables ?? []) {
+  for (const [name, { type }] of setting.variables) {
     found.push({ label: name, kind: "variable", insert: name, detail: detailOf(type) })
   }
-  const allowed: ("input" | "secrets" | "agent" | "ask" | "dynamic")[] = ["input"]
-  if (setting.values === "run") allowed.push("agent", "ask", "dynamic")
+  if (setting.judges === true && setting.agent !== undefined) {
+    const { output } = setting.agent
+    found.push({
+      label: "result",
+      kind: "variable",
+      insert: "result",
+      detail: detailOf(output),
+      doc: rootTexts["result"] ?? "",
+    })
+    if (!rootOnly) found.push(...output.fields.map((field) => fieldItem(field, "result.")))
+  }
+  const allowed: ("input" | "secrets" | "agent" | "ask" | "dynamic" | "run")[] = []
+  if (setting.isClosed !== true) allowed.push("input")
+  if (setting.isClosed !== true && setting.values === "run") allowed.push("agent", "ask", "dynamic", "run")
   if (setting.secrets === "allowed") allowed.push("secrets")
   const under = allowed.map((root) => ({ root, names: namesUnder(program, root, setting, true) }))
   for (const { root, names } of under) {
@@ -63,12 +77,19 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
   for (const { names } of under) found.push(...names)
   if (setting.values === "run") {
     found.push(keyword("match", undefined, "match ${1:value} {\n    ${2}\n}"))
-    if (program.tools.size > 0) found.push(keyword("call", undefined, "call tool.${1}"))
-    if (program.resources.size > 0) found.push(keyword("read", undefined, "read resource.${1}"))
-    if (program.prompts.size > 0) found.push(keyword("render", undefined, "render prompt.${1}"))
+    const mayCall = setting.isComputed !== true
+    if (mayCall && program.tools.size > 0) found.push(keyword("call", undefined, "call tool.${1}"))
+    if (mayCall && program.workflows.size > 0) {
+      found.push(keyword("call workflow", undefined, "call workflow.${1} {\n    input {\n        ${2}\n    }\n}"))
+      const rounds = "until: result.${2}\n    next { ${3} }\n    at_most: ${4:3}"
+      found.push(keyword("repeat", undefined, `repeat workflow.\${1} {\n    input {\n    }\n\n    ${rounds}\n}`))
+    }
+    if (mayCall && program.resources.size > 0) found.push(keyword("read", undefined, "read resource.${1}"))
+    if (mayCall && program.prompts.size > 0) found.push(keyword("render", undefined, "render prompt.${1}"))
     if (setting.assets === "value") found.push(keyword("asset", undefined, 'asset ${1:value} { type: "${2:image}" }'))
   }
   for (const word of ["true", "false", "null"]) found.push(keyword(word))
+  found.push(...completeFunctions(false))
   return found
 }
 
@@ -112,7 +133,7 @@ export function branchLabels(program: Program, match: Syntax.MatchNode): readonl
   return choice.variant === undefined && nullable(type, program.types) ? [...labels, "null"] : labels
 }
 
-type Root = "input" | "secrets" | "agent" | "ask" | "dynamic" | "model" | Syntax.ImportKind
+type Root = "input" | "secrets" | "run" | "agent" | "ask" | "dynamic" | "model" | "workflow" | Syntax.ImportKind
 
 /** The names that may follow a root and its dot; `qualified` with both. */
 function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
@@ -123,8 +144,10 @@ function namesUnder(program: Program, root: Root, setting: Setting, qualified: b
   }
   switch (root) {
     case "input":
-    case "secrets": {
-      const fields = (root === "input" ? program.input : program.secrets)?.type.fields ?? []
+    case "secrets":
+    case "run": {
+      const type = root === "run" ? runType : (root === "input" ? program.input : program.secrets)?.type
+      const fields = type?.fields ?? []
       return fields.map((field) => fieldItem(field, qualified ? `${root}.` : ""))
     }
     case "agent": {
@@ -163,6 +186,10 @@ function namesUnder(program: Program, root: Root, setting: Setting, qualified: b
       return [...program.models].map(([name, node]) => {
         return item(name, "model", { kind: "declaration", declares: "model", node, name: node.name })
       })
+    case "workflow":
+      return [...program.workflows].map(([name, { declaration: node }]) => {
+        return item(name, "workflow", { kind: "declaration", declares: "workflow", node, name: node.name })
+      })
     case "tool":
     case "resource":
     case "prompt":
@@ -200,7 +227,7 @@ export function completeStep(program: Program, use: NameUse & { kind: "step" }):
   if (step.kind === "pluck") return fieldItems(program, elementOf(program, receiver))
   const { base } = chain
   if (index === 0 && !matched && base.kind === "name") {
-    const isVariable = setting.expects === "value" && setting.agent?.variables.has(base.text) === true
+    const isVariable = setting.expects === "value" && setting.variables.has(base.text)
     const root = isVariable ? undefined : rootOf(base.text, setting)
     if (root === "none") return []
     if (root !== undefined) return namesUnder(program, root, setting, false)
@@ -217,6 +244,7 @@ function rootOf(text: string, setting: Setting): Root | "none" | undefined {
     case "agent":
       return (expects === "value" && isRun) || expects === "context" || expects === "agent" ? "agent" : "none"
     case "ask":
+    case "run":
     case "dynamic":
       return expects === "value" && isRun ? text : "none"
     case "model":

@@ -1,3 +1,5 @@
+import { functionNames, functionRow, parametersOf } from "../check/function-table.ts"
+import { functionTexts } from "./function-texts.ts"
 import type { Program } from "../check/program.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
 import { declarationWords, isSingle } from "../syntax/declaration-start.ts"
@@ -26,18 +28,39 @@ export function keyword(word: string, doc = lookUp(keywordTexts, word), snippet?
   }
 }
 
+/** All functions; `called` where the brackets are there already. */
+export function completeFunctions(called: boolean): Completion[] {
+  return functionNames.map((name): Completion => {
+    const { forms } = functionRow(name)
+    const { text } = functionTexts[name]
+    const [form = name] = forms
+    const item = { label: name, kind: "function" as const, detail: forms.join(" or "), doc: text }
+    if (called) return { ...item, insert: name }
+    const places = parametersOf(form).filter((parameter) => parameter !== "…")
+    const snippet = `${name}(${places.map((parameter, at) => `\${${at + 1}:${parameter}}`).join(", ")})`
+    return { ...item, insert: `${name}(`, snippet }
+  })
+}
+
 // ------------------------------------------------------------------------------------------------------ properties
 
 export function completeProperties({ place, items }: PropertyBlock, use: NameUse & { kind: "property" }): Completion[] {
   const present = new Set(items.map((item) => (item.kind === "property" ? item.name.text : "")))
   // Where a colon or a block follows already, the name alone is being changed.
   const alone = use.property.colon !== undefined || use.property.value.kind !== "missing"
+  const { declaration } = use
+  const loops = declaration !== undefined && "loop" in declaration && declaration.loop !== undefined
   const found = [...rowsOf(place)]
+    .filter(([name]) => name !== "concurrency" || loops)
     .filter(([name, { repeated }]) => !present.has(name) || repeated === true)
     .map(([name, { form }]): Completion => {
       const doc = propertyText(place, name)
       const item = { label: name, kind: "property" as const, ...(doc === undefined ? {} : { doc }) }
       if (alone) return { ...item, insert: name }
+      if (form === "requirement") {
+        const snippet = 'require ${1:result} else "${2:What is wrong}"'
+        return { ...item, insert: `${name} `, snippet }
+      }
       if (form === "uses") return { ...item, insert: `${name}: [`, snippet: `${name}: [\${1}]` }
       if (!takesBlock(form) || form === "approval") return { ...item, insert: `${name}: `, snippet: `${name}: \${1}` }
       return { ...item, detail: "{ … }", insert: `${name} {`, snippet: `${name} {\n    \${1}\n}` }
@@ -52,6 +75,8 @@ export function completeTypes(program: Program): Completion[] {
   const found: Completion[] = []
   for (const [name, doc] of Object.entries(typeTexts)) found.push({ label: name, kind: "type", insert: name, doc })
   found.push(keyword("maybe", undefined, "maybe ${1:string}"))
+  found.push(keyword("untrusted", undefined, "untrusted ${1:string}"))
+  found.push(keyword("private", undefined, "private ${1:string}"))
   found.push(keyword("enum", undefined, "enum { ${1:first}, ${2:second} }"))
   found.push(
     keyword("variant", undefined, "variant ${1:kind} {\n    ${2:case} {\n        ${3:field}: string\n    }\n}"),

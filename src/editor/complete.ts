@@ -1,26 +1,31 @@
 import { headOf } from "../syntax/declaration-start.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
 import { rowsOf } from "../syntax/property-table.ts"
+import { valuesOf } from "../syntax/property-of.ts"
+import type { Declaration, FileImportDeclaration, RemotePath } from "../syntax/tree.ts"
 import { isIdentifier } from "../base/identifier.ts"
-import type { Program } from "../check/program.ts"
+import { isShared, namesOf } from "../check/check-files.ts"
+import { isRoute, readRoute } from "../check/http-route.ts"
+import type { ImportSymbol, Program } from "../check/program.ts"
 import type { Completion, Completions } from "./completion.ts"
 import { comparedItems, completeBranch, completeRoots, completeStep, fieldItems } from "./complete-values.ts"
 import {
   completeConstants,
   completeDeclarations,
+  completeFunctions,
   completeProperties,
   completeSchemas,
   completeTypes,
   keyword,
 } from "./complete-words.ts"
-import type { CompletionSite, StrayName } from "./completion-site.ts"
+import type { CompletionSite, ListWord, StrayName } from "./completion-site.ts"
 import { completionSite, siteInPlaceOf } from "./completion-site.ts"
 import { describe } from "./describe.ts"
 import { eachNameIn } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"
 import { elementOf, importsOf } from "./targets.ts"
 import { tokenIndexAt } from "./token-at.ts"
-import { declarationsAt } from "./use-at.ts"
+import { declarationsAt, useAt } from "./use-at.ts"
 
 /** What could be written at the offset; undefined where nothing can be known (in text, comments and new names). */
 export function complete(program: Program, offset: number): Completions | undefined {
@@ -48,6 +53,8 @@ function nameItems(program: Program, use: NameUse): Completion[] {
   switch (use.kind) {
     case "root":
       return completeRoots(program, use)
+    case "function":
+      return completeFunctions(true)
     case "step":
       return completeStep(program, use)
     case "property":
@@ -58,6 +65,12 @@ function nameItems(program: Program, use: NameUse): Completion[] {
       return segmentItems(program, use)
     case "argument":
       return argumentItems(program, use)
+    case "input-field": {
+      const given = new Set(siblingNames(use.declaration))
+      return fieldItems(program, program.input?.type)
+        .filter(({ label }) => !given.has(label))
+        .map((item) => ({ ...item, insert: `${item.insert}${use.node.colon === undefined ? ": " : ""}` }))
+    }
     case "branch":
       return completeBranch(program, use)
     case "field": {
@@ -78,12 +91,24 @@ function nameItems(program: Program, use: NameUse): Completion[] {
     case "provider-name":
       return follows(program, use, "from") ? providerItems(program) : [keyword("from")]
     case "server-name":
-      return serverItems(program, "")
+      return serverItems(program, use.source.word, "")
+    case "sent": {
+      const given = new Set(use.block.items.map(({ name }) => name.text))
+      const colon = use.node.colon === undefined ? ": " : ""
+      return fieldItems(program, program.tools.get(use.block.tool)?.input)
+        .filter(({ label }) => !given.has(label))
+        .map((item) => ({ ...item, insert: `${item.insert}${colon}` }))
+    }
+    case "http-word":
+      if (use.of === "output") return [keyword("status")]
+      return [keyword("query"), keyword("body"), keyword("header", undefined, 'header "${1:X-Name}"')]
     case "remote-kind": {
       const { declaration } = use
       const all = completeConstants("remote-kind", false)
       return declaration.kind === "import" ? all.filter(({ label }) => label === declaration.importKind) : all
     }
+    case "imported-name":
+      return importedItems(program, use)
     case "keyword":
     case "declaration":
     case "enum-value":
@@ -93,6 +118,24 @@ function nameItems(program: Program, use: NameUse): Completion[] {
     case "remote-name":
       return []
   }
+}
+
+/** What the file of an import declares. */
+function importedItems(program: Program, { declaration, start }: NameUse): Completion[] {
+  if (declaration.kind !== "file-import") return []
+  const item = declaration.names.items.find(({ source }) => source.start === start)
+  const found = program.files.find(declaration.file.texts[0] ?? "")
+  if (item === undefined || found.kind !== "found") return []
+  const kind = item.word.text
+  const names = isShared(kind) ? namesOf(found.program, kind) : []
+  const shown = !isShared(kind) ? "value" : kind === "mcp" || kind === "api" ? "server" : kind
+  return names.map((name) => ({ label: name, insert: name, kind: shown }))
+}
+
+/** The fields that the `input` of a trigger has. */
+function siblingNames(declaration: Declaration): string[] {
+  if (declaration.kind !== "schedule" && declaration.kind !== "webhook") return []
+  return valuesOf(declaration.body, "input").map(({ name }) => name.text)
 }
 
 const variantSnippet = "variant ${1:kind} {\n    ${2:case} {\n        ${3:field}: string\n    }\n}"
@@ -110,8 +153,9 @@ function providerItems(program: Program): Completion[] {
   })
 }
 
-function serverItems(program: Program, prefix: string, suffix = ""): Completion[] {
-  return [...program.servers.values()].map(({ name, doc }): Completion => {
+function serverItems(program: Program, word: "mcp" | "api", prefix: string, suffix = ""): Completion[] {
+  const servers = word === "mcp" ? program.servers : program.apis
+  return [...servers.values()].map(({ name, doc }): Completion => {
     const label = `${prefix}${name.text}`
     return { label, kind: "server", insert: `${label}${suffix}`, ...(doc === undefined ? {} : { doc }) }
   })
@@ -148,13 +192,23 @@ function headerItems({ node }: NameUse & { kind: "foreign-key" }): Completion[] 
 // ------------------------------------------------------------------------------------------------- outside of trees
 
 /** Between declarations, and in heads that are only begun. */
-function strayItems(program: Program, { before, atLineStart, afterLoop }: StrayName): Completion[] {
+const listSnippets: Readonly<Partial<Record<ListWord, string>>> = {
+  for: "for ${1:item} in ${2:input}",
+  when: "when ${1:condition}",
+  by: "by ${1:key}",
+}
+
+function strayItems(program: Program, { before, atLineStart, afterLoop, clauses }: StrayName): Completion[] {
+  if (clauses.length > 0) return clauses.map((word) => keyword(word, undefined, listSnippets[word]))
   if (afterLoop) return [keyword("when", undefined, "when ${1:condition}")]
   if (atLineStart) return completeDeclarations(program)
   const [last = "", second = "", third = "", fourth = ""] = before.toReversed()
   const importKind = importKinds.find((kind) => kind === third || kind === second)
-  if (last === "from" && importKind !== undefined) return serverItems(program, "mcp.", `.${importKind}.`)
-  if (last === "from") return serverItems(program, "mcp.")
+  if (last === "from" && importKind !== undefined) {
+    const apis = importKind === "tool" ? serverItems(program, "api", "api.", '."') : []
+    return [...serverItems(program, "mcp", "mcp.", `.${importKind}.`), ...apis]
+  }
+  if (last === "from") return serverItems(program, "mcp", "mcp.")
   switch (headOf(second)) {
     case "import":
     case "from":
@@ -173,6 +227,8 @@ function strayItems(program: Program, { before, atLineStart, afterLoop }: StrayN
 
 /** Strings that are one of a few words. */
 function stringItems(program: Program, offset: number): Completion[] {
+  const named = useAt(program, offset)
+  if (named?.kind === "remote-name" && named.source.word === "api") return operationItems(program, named.source)
   let around: (NameUse & { kind: "property" }) | undefined
   for (const declaration of declarationsAt(program, offset)) {
     eachNameIn(program, declaration, (use) => {
@@ -186,6 +242,28 @@ function stringItems(program: Program, offset: number): Completion[] {
   return words === undefined ? [] : completeConstants(words, false)
 }
 
+/** The requests to an api that tools make: those of this file, and of the file that the api is imported from. */
+function operationItems(program: Program, { server, remote }: RemotePath): Completion[] {
+  const graft = program.grafts.get(`api.${server?.text}`)
+  const from = program.tree.declarations.find(
+    (one): one is FileImportDeclaration =>
+      one.kind === "file-import" && graft?.item !== undefined && one.names.items.includes(graft.item),
+  )
+  const found = from === undefined ? undefined : program.files.find(from.file.texts[0] ?? "")
+  const elsewhere = found?.kind === "found" && graft !== undefined ? toolsOf(found.program, graft.name) : []
+  const items = new Map<string, Completion>()
+  for (const { name, remote: label, node } of [...toolsOf(program, server?.text), ...elsewhere]) {
+    if (label === remote?.text || !isRoute(readRoute(label)) || items.has(label)) continue
+    const doc = node.doc === undefined ? {} : { doc: node.doc }
+    items.set(label, { label, kind: "tool", insert: label, detail: `tool ${name.text}`, ...doc })
+  }
+  return [...items.values()]
+}
+
+function toolsOf(program: Program, api: string | undefined): ImportSymbol[] {
+  return [...program.tools.values()].filter(({ origin, server }) => origin === "api" && server?.text === api)
+}
+
 /** In `input.tier == ""`: what the other side may be. */
 function comparedStrings(program: Program, { token }: CompletionSite & { kind: "string" }): Completion[] {
   const site = siteInPlaceOf(program, token)
@@ -194,8 +272,8 @@ function comparedStrings(program: Program, { token }: CompletionSite & { kind: "
 }
 
 function demoItems(place: string): Completion[] {
-  if (place !== "provider" && place !== "mcp") return []
-  const what = place === "provider" ? "demo model" : "demo server, a small library"
+  const what = { provider: "demo model", mcp: "demo server, a small library", api: "demo API, a small CRM" }[place]
+  if (what === undefined) return []
   return [
     { label: "demo", kind: "constant", insert: "demo", doc: `This service's own ${what}, for trying things out.` },
   ]

@@ -25,8 +25,13 @@ export interface StrayName {
   readonly atLineStart: boolean
   /** It follows the list of a loop, where a condition may stand. */
   readonly afterLoop: boolean
+  /** The words of a list from a list that may follow here. */
+  readonly clauses: readonly ListWord[]
   readonly span: Span
 }
+
+/** The words between the parts of a list from a list, in their order. */
+export type ListWord = "for" | "in" | "when" | "by" | "descending"
 
 /** What the cursor is in; undefined in comments, numbers and the text of interpolated strings. */
 export function completionSite(program: Program, offset: number): CompletionSite | undefined {
@@ -43,22 +48,23 @@ export function completionSite(program: Program, offset: number): CompletionSite
   if (/^[0-9]/.test(tree.text.slice(word.start, word.end))) return undefined
   // What the cursor is before of is not being written: it stays as it is.
   const span = word.start === offset ? { start: offset, end: offset } : word
-  return nameSite(tree.text, word, span)
+  return nameSite(program, word, span)
 }
 
 /** What a name would be that stood in place of a string. */
 export function siteInPlaceOf(program: Program, string: Span): CompletionSite | undefined {
-  return nameSite(program.tree.text, string, string)
+  return nameSite(program, string, string)
 }
 
-function nameSite(text: string, word: Span, span: Span): CompletionSite | undefined {
+function nameSite(around: Program, word: Span, span: Span): CompletionSite | undefined {
+  const { text } = around.tree
   const before = text.slice(0, word.start)
   const after = text.slice(word.end)
   let stray: StrayName | undefined
   // The head of a declaration, or a `match`, is taken in only with its block.
   for (const inserted of [placeholder, `${placeholder} { }`]) {
     const { tree } = parseWithTests(`${before}${inserted}${after}`)
-    const { program } = check(tree)
+    const { program } = check(tree, around.files)
     const use = useAt(program, word.start)
     if (use?.start === word.start && use.text === placeholder) return { kind: "name", program, use, span }
     const found = strayName(tree, word.start, span)
@@ -75,7 +81,60 @@ function strayName(tree: Tree, at: number, span: Span): StrayName | undefined {
   const around = tree.declarations.find((one) => one.start <= at && at < one.end)
   const atLineStart = around === undefined && (token.afterBreak || index === 0 || before.at(-1)?.kind === "}")
   const words = before.map(({ start, end }) => tree.text.slice(start, end))
-  return { kind: "stray", before: words, atLineStart, afterLoop: isAfterLoop(around, at), span }
+  const clauses = clausesAt(tree, index)
+  return { kind: "stray", before: words, atLineStart, afterLoop: isAfterLoop(around, at), clauses, span }
+}
+
+const following: Readonly<Record<ListWord | "[", readonly ListWord[]>> = {
+  "[": ["for"],
+  for: ["in"],
+  in: ["when", "by"],
+  when: ["by"],
+  by: ["descending"],
+  descending: [],
+}
+
+/** Tokens of a list that are looked over. */
+const longestList = 500
+/** Words that begin a type, or an entry of a list that is written out. */
+const otherLists =
+  /^(?:string|boolean|null|number|float|integer|object|schema|maybe|enum|variant|tool|resource|prompt|model|workflow)$/
+
+/** What may follow a part of a list from a list that ends before the token. */
+function clausesAt({ tokens, text }: Tree, index: number): readonly ListWord[] {
+  const before = tokens[index - 1]
+  if (before === undefined || !endsValue(before)) return []
+  let depth = 0
+  let last: ListWord | undefined
+  for (let at = index - 1; at >= 0 && index - at < longestList; at--) {
+    const token = tokens[at]
+    if (token === undefined) return []
+    const { kind } = token
+    if (kind === "]" || kind === ")" || kind === "}" || kind === "tail") depth++
+    else if (kind === "[" && depth === 0) {
+      const first = tokens[at + 1]
+      const isOther = first !== undefined && otherLists.test(text.slice(first.start, first.end))
+      return last === undefined && isOther ? [] : following[last ?? "["]
+    } else if (kind === "[" || kind === "(" || kind === "{" || kind === "head") {
+      if (depth === 0) return []
+      depth--
+    } else if (depth === 0 && kind === ",") return []
+    else if (depth === 0 && kind === "name") {
+      const word = text.slice(token.start, token.end)
+      // Right before the cursor it is more likely a variable of that name.
+      const isClause = at < index - 1 || word === "descending"
+      if (isClause && last === undefined && isListWord(word) && tokens[at - 1]?.kind !== ".") last = word
+    }
+  }
+  return []
+}
+
+function isListWord(word: string): word is ListWord {
+  return Object.hasOwn(following, word)
+}
+
+function endsValue({ kind }: Token): boolean {
+  return ["name", "number", "string", "tail", "]", ")", "}"].includes(kind)
 }
 
 function isAfterLoop(around: Declaration | undefined, at: number): boolean {

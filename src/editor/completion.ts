@@ -9,6 +9,7 @@ export type CompletionKind =
   | "schema"
   | "root"
   | "agent"
+  | "workflow"
   | "ask"
   | "value"
   | "variable"
@@ -20,6 +21,7 @@ export type CompletionKind =
   | "prompt"
   | "case"
   | "constant"
+  | "function"
 
 /** Something that could be written at the cursor. */
 export interface Completion {

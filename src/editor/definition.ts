@@ -1,3 +1,5 @@
+import type { FilePlace } from "../check/file-space.ts"
+import { isForeign } from "../check/file-space.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type { Target } from "./targets.ts"
@@ -15,6 +17,8 @@ export interface DefinitionTarget {
   readonly name: Span
   /** All of the declaration. */
   readonly span: Span
+  /** Where that is another file: its path from the root, and its text. */
+  readonly file?: Omit<FilePlace, "span">
 }
 
 /** Where the name at the offset is declared; for a name in a declaration, the declaration itself. */
@@ -27,8 +31,18 @@ export function definition(program: Program, offset: number): Definition | undef
   if (targets.length === 0) return undefined
   return {
     span: { start: use.start, end: use.end },
-    targets: targets.map((target) => ({ name: spanOf(target.name), span: spanOf(target.node) })),
+    targets: targets.map((target) => placed(program, target)),
   }
+}
+
+/** In the file that declares it, whatever imports it. */
+function placed(program: Program, target: Target): DefinitionTarget {
+  const id = target.kind === "declaration" ? `${target.declares}.${target.name.text}` : ""
+  const name = program.grafts.get(id)?.declared ?? spanOf(target.name)
+  const place = isForeign(name) ? program.files.space.locate(name) : undefined
+  if (place === undefined) return { name, span: spanOf(target.node) }
+  const { file, text, span } = place
+  return { name: span, span, file: { file, text } }
 }
 
 function spanOf({ start, end }: Target["name"] | Target["node"]): Span {

@@ -1,3 +1,4 @@
+import { openingComment } from "../source/opening-comment.ts"
 import type { Program } from "../check/program.ts"
 import { showName, showType } from "../types/show-type.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -76,6 +77,19 @@ function describeDeclaration(program: Program, declares: DeclarationKind, node: 
     }
     case "mcp":
       return withDoc(doc, `mcp ${name}`, "MCP server")
+    case "api":
+      return withDoc(doc, `api ${name}`, "HTTP API")
+    case "schedule":
+    case "webhook":
+      return withDoc(doc, `${node.kind} ${name}`, node.kind)
+    case "workflow": {
+      const symbol = program.workflows.get(name)
+      const head = `workflow ${name} from ${program.tree.text.slice(node.file.start, node.file.end)}`
+      if (symbol === undefined) return withDoc(doc, head, "workflow")
+      const { input, output } = symbol
+      const code = `${head}\ninput ${body(input.fields)}\noutput ${body(output.fields)}`
+      return withDoc(openingComment(symbol.program.tree.text) ?? doc, code, detailOf(output))
+    }
     case "import":
     case "batch-item":
       return describeImport(program, node, doc)
@@ -151,7 +165,8 @@ function fieldsIn(program: Program, node: Syntax.VariantCase): Field[] {
 }
 
 function variableType(program: Program, name: Syntax.Name): Type | undefined {
-  for (const { variables } of [...program.agents.values(), ...program.asks.values()]) {
+  const ofSteps = [...program.agents.values(), ...program.asks.values()].map(({ variables }) => variables)
+  for (const variables of [...ofSteps, ...program.lists.values()]) {
     const known = variables.get(name.text)
     if (known?.name === name) return known.type
   }

@@ -1,10 +1,12 @@
 import { dynamicPlace, modelPlace, runPlace, withoutSecrets } from "../check/allowance.ts"
 import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
+import { placeOfImport } from "../syntax/import-place.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { PropertyBlock } from "./name-use.ts"
+import type { DeclarationKind, DeclaredNode, PropertyBlock, Setting } from "./name-use.ts"
 import type { Visit } from "./name-walk.ts"
 import { NameWalk } from "./name-walk.ts"
-import { constant, inRequest, settingIn } from "./property-setting.ts"
+import { importsOf } from "./targets.ts"
+import { constant, inRequest, settingIn, triggerSetting } from "./property-setting.ts"
 
 /** Visits every name of the source with its role, one declaration after the other. */
 export function eachName(program: Program, visit: Visit): void {
@@ -25,6 +27,14 @@ class DeclarationWalk extends NameWalk {
     const declaration = this.declaration
     this.keyword(declaration.keyword)
     switch (declaration.kind) {
+      case "file-import":
+        this.#fileImport(declaration)
+        break
+      case "workflow":
+        this.declared("workflow", declaration.name, declaration)
+        this.words(declaration.name.end, declaration.file.start, ["from"])
+        if (declaration.body !== undefined) this.properties("workflow", declaration.body.items, inRequest)
+        break
       case "input":
       case "secrets":
         this.typeFields(declaration.body.items, false)
@@ -49,8 +59,9 @@ class DeclarationWalk extends NameWalk {
         this.properties("model", declaration.body.items, settingIn(modelPlace))
         break
       case "mcp":
-        this.declared("mcp", declaration.name, declaration)
-        this.properties("mcp", declaration.body.items, inRequest)
+      case "api":
+        this.declared(declaration.kind, declaration.name, declaration)
+        this.properties(declaration.kind, declaration.body.items, inRequest)
         break
       case "import":
         this.#import(declaration)
@@ -71,6 +82,13 @@ class DeclarationWalk extends NameWalk {
       case "limits":
         this.properties("limits", declaration.body.items, constant)
         break
+      case "chat":
+        this.properties("chat", declaration.body.items, settingIn(modelPlace))
+        break
+      case "schedule":
+      case "webhook":
+        this.#trigger(declaration)
+        break
       case "tests":
         break
       case "test":
@@ -83,6 +101,19 @@ class DeclarationWalk extends NameWalk {
         }
         break
     }
+  }
+
+  #fileImport({ names, file, body }: Syntax.FileImportDeclaration): void {
+    for (const { word, source, name } of names.items) {
+      this.keyword(word)
+      const node = importedNode(this.program, word.text, name.text)
+      if (source !== name) this.name(source, { kind: "imported-name" })
+      if (source !== name) this.words(source.end, name.start, ["as"])
+      if (node === undefined || node.name.start !== name.start) this.name(name, { kind: "imported-name" })
+      else this.declared(node.declares, name, node.node)
+    }
+    this.words(names.end, file.start, ["from"])
+    if (body !== undefined) this.properties("file-import", body.items, inRequest)
   }
 
   #import(declaration: Syntax.ImportDeclaration): void {
@@ -101,7 +132,7 @@ class DeclarationWalk extends NameWalk {
   }
 
   #source(source: Syntax.RemotePath, named: ImportNode | undefined): void {
-    this.keyword({ start: source.start, end: source.start + "mcp".length })
+    this.keyword({ start: source.start, end: source.start + source.word.length })
     this.name(source.server, { kind: "server-name", source })
     this.name(source.kindWord, { kind: "remote-kind", source })
     if (named !== undefined) this.declared(named.importKind, named.name, named)
@@ -110,7 +141,8 @@ class DeclarationWalk extends NameWalk {
 
   #importBody(node: ImportNode, items: readonly Syntax.Property[]): void {
     const taker = { kind: node.importKind, name: node.name.text }
-    this.properties(node.importKind, items, inRequest, taker)
+    const place = node.kind === "import" ? placeOfImport(node.importKind, node.source) : node.importKind
+    this.properties(place, items, inRequest, taker)
   }
 
   #batch(declaration: Syntax.BatchDeclaration): void {
@@ -139,10 +171,7 @@ class DeclarationWalk extends NameWalk {
     this.declared(kind, name, declaration)
     const node = `${kind}.${name.text}`
     if (loop !== undefined) {
-      this.keyword({ start: loop.start, end: loop.start + "for".length })
-      this.#pattern(declaration, loop)
-      this.words(loop.pattern.end, loop.items.start, ["in"])
-      this.expression(loop.items, settingIn(runPlace, node))
+      this.loop(loop, settingIn(runPlace, node))
     }
     if (declaration.when !== undefined) {
       this.keyword(declaration.when.keyword)
@@ -151,16 +180,12 @@ class DeclarationWalk extends NameWalk {
     this.properties(kind, declaration.body.items, settingIn(runPlace, node, symbol))
   }
 
-  #pattern(agent: Syntax.StepDeclaration, loop: Syntax.Loop): void {
-    const { pattern } = loop
-    if (pattern.kind === "item") {
-      this.name(pattern.name, { kind: "variable", agent, name: pattern.name })
-      return
-    }
-    for (const field of pattern.body.items) {
-      this.name(field.field, { kind: "pattern-field", agent, loop, field })
-      if (field.variable !== field.field) this.name(field.variable, { kind: "variable", agent, name: field.variable })
-    }
+  #trigger(declaration: Syntax.TriggerDeclaration): void {
+    this.declared(declaration.kind, declaration.name, declaration)
+    const symbol = this.program.triggers.get(declaration.name.text)
+    const variables = symbol?.declaration === declaration ? symbol.variables : undefined
+    const setting: Setting = { ...triggerSetting, ...(variables && { variables }) }
+    this.properties(declaration.kind, declaration.body.items, setting)
   }
 
   #test({ title, rows, body }: Syntax.TestDeclaration): void {
@@ -196,5 +221,33 @@ class DeclarationWalk extends NameWalk {
           this.expression(item.condition, inTest)
       }
     }
+  }
+}
+
+/** The declaration of another file that an import names. */
+function importedNode(
+  program: Program,
+  kind: string,
+  name: string,
+): { readonly declares: DeclarationKind; readonly node: DeclaredNode; readonly name: Syntax.Name } | undefined {
+  const found = (declares: DeclarationKind, node: DeclaredNode | undefined) =>
+    node && { declares, node, name: node.name }
+  switch (kind) {
+    case "schema":
+      return found(kind, program.schemas.get(name))
+    case "provider":
+      return found(kind, program.providers.get(name))
+    case "model":
+      return found(kind, program.models.get(name))
+    case "mcp":
+      return found(kind, program.servers.get(name))
+    case "api":
+      return found(kind, program.apis.get(name))
+    case "tool":
+    case "resource":
+    case "prompt":
+      return found(kind, importsOf(program, kind).get(name)?.node)
+    default:
+      return undefined
   }
 }

@@ -11,6 +11,14 @@ interface DeclarationText {
 
 /** The words that begin a declaration. */
 export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>> = {
+  import: {
+    text: "Takes declarations over from another file. The secrets that they need are bound in a block after the path.",
+    snippet: 'import { ${1:model.fast} } from "./${2:common}.wire"',
+  },
+  workflow: {
+    text: "Another file, to be called: `call workflow.name { input { … } }`, or as a model's tool in `uses`. Its secrets are bound in a block after the path.",
+    snippet: 'workflow ${1:name} from "./${2:name}.wire"',
+  },
   input: {
     text: "The values that a request brings. Refer to one as `input.name`.",
     snippet: "input {\n    ${1:name}: ${2:string}\n}",
@@ -36,8 +44,12 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     text: "An MCP server, from which tools, resources and prompts are imported.",
     snippet: 'mcp ${1:name} {\n    endpoint: "${2:https://example.com/mcp}"\n}',
   },
+  api: {
+    text: "An HTTP API, whose methods and paths are declared as tools.",
+    snippet: 'api ${1:name} {\n    endpoint: "${2:https://api.example.com/v1}"\n}',
+  },
   tool: {
-    text: "A tool of an MCP server. An agent may use it when it is listed in `uses`; a workflow calls it with `call tool.name`.",
+    text: "A tool of an MCP server or of an HTTP API. An agent may use it when it is listed in `uses`; a workflow calls it with `call tool.name`.",
     snippet: "tool ${1:name} from mcp.${2:server}.tool.${3:remote_name}",
   },
   resource: {
@@ -70,6 +82,19 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     text: "What the whole run may use at most: cost, tokens, calls, time. A call that does not fit any more fails the run.",
     snippet: "limits {\n    ${1:tokens}: ${2:200_000}\n}",
   },
+  chat: {
+    text: "Makes a conversation of the workflow: which input fields take the message and its history, and which output field is the reply. The server then offers it as a model to clients of OpenAI's APIs and of AG-UI.",
+    snippet: "chat {\n    message: input.${1:question}\n    reply: output.${2:answer}\n}",
+  },
+  schedule: {
+    text: "Starts a run at each time that its cron expression names. For workflows that a service serves by name.",
+    snippet: 'schedule ${1:daily} {\n    cron: "${2:0 9 * * 1-5}"\n    timezone: "${3:Europe/Berlin}"\n}',
+  },
+  webhook: {
+    text: "Starts a run for each signed delivery to `POST /hooks/{workflow}/{name}`. For workflows that a service serves by name.",
+    snippet:
+      "webhook ${1:pushed} {\n    verify: ${2:github}\n    secret: secrets.${3:hook_secret}\n\n    input {\n        ${4:name}: body.${5:field}\n    }\n}",
+  },
   output: { text: "The result of the workflow.", snippet: "output {\n    ${1:name}: ${2:value}\n}" },
 }
 
@@ -82,12 +107,20 @@ const remoteKinds = {
 /** Other words of the grammar. */
 export const keywordTexts: Readonly<Record<string, string>> = {
   from: "Where it comes from: the kind of a provider, the provider of a model, the place on an MCP server.",
-  for: "Does the step once for each item of an array. Its value is then the array of its outputs, in the order of the items.",
-  in: "The array whose items the step is done for.",
-  when: "Does the step only where the condition is true. Otherwise it is skipped, and its value is null.",
+  for: "Does the step once for each item of an array. Its value is then the array of its outputs, in the order of the items. In `[value for item in list]` it makes a value of each element.",
+  in: "The array whose items the step is done for, or that the list is made from.",
+  when: "Does the step only where the condition is true. Otherwise it is skipped, and its value is null. In a list it keeps the elements for which the condition is true.",
+  by: "Sorts the elements of a list by a number or a string. Equal keys keep the order of the list.",
+  descending: "The largest key first.",
+  else: "What is said where the requirement does not hold: to the model, or to the person.",
   contains: "Whether a string has another in it, or an array an element equal to the value.",
   as: "The name that the import has here.",
   mcp: "A server that is declared with `mcp name { … }`.",
+  api: "An HTTP API that is declared with `api name { … }`.",
+  query: "The argument goes into the query of the address.",
+  body: "The argument is the whole body, as JSON; the rest goes into the query.",
+  header: "The argument goes into the header of that name.",
+  status: "The tool gives the status, the headers and the body of every answer, whatever the status is.",
   match:
     "A value by the case of a variant, the member of an enum, or a boolean: each branch begins with what it takes, `_` is for the rest.",
   _: "The branch for all cases that have none of their own, and for null.",
@@ -97,6 +130,11 @@ export const keywordTexts: Readonly<Record<string, string>> = {
   asset: "An image, document or video that is written into an instruction.",
   compact: "Summarises the history of the other agent by a model call before it is continued.",
   maybe: "The type or null. The field is still required.",
+  untrusted: "Strangers may have written it: it may not decide what a tool with effects does.",
+  private: "Only what is cleared for private values may get it.",
+  trust: "The value as it is, trusted, for the reason that is given.",
+  release: "The value as it is, not private, for the reason that is given.",
+  because: "Why the exception is right: a one-line text for whoever reviews the file.",
   enum: "One of the names.",
   variant: "An object whose tag field names the case, and with it the other fields.",
   true: "A boolean.",
@@ -122,6 +160,12 @@ export const rootTexts: Readonly<Record<string, string>> = {
   agent: "The output of an agent; of one with `for`, the array of its outputs.",
   ask: "What a person answered; of a question with `for`, the array of answers.",
   dynamic: "A computed value: the agent's own, or one of the top level.",
+  result: "In a requirement: the output of the agent, or the answer to the question, that is judged.",
+  run: "This run: its `id`, when it began (`started_at`), and the day of that (`date`), in UTC.",
+  due: "When the run was due: `due.at` with the offset of the timezone, and `due.date`.",
+  body: "The body of the delivery: parsed JSON, or the fields of a form. Its type is not known.",
+  header: "A header of the delivery, or null. Headers are not signed: decide by `body`.",
+  query: "A field of the address's query, or null. It is not signed: decide by `body`.",
   model: "A declared model.",
   tool: "An imported tool.",
   resource: "An imported resource.",
@@ -140,13 +184,50 @@ export const wordTexts = {
     instruction_only: "The contract goes into the instruction alone.",
   },
   on_failure: {
-    fail: "The run fails with the agent.",
-    skip: "The agent's value is null, and the run goes on.",
+    fail: "The run fails with it.",
+    skip: "Its value is null, and the run goes on.",
   },
   approval: {
     required: "Each call waits until a person approves it.",
     none: "Calls need no approval, unless the import or the batch demands one.",
   },
+  elicitation: { ask: "People answer what the server asks during a call." },
+  client_auth: {
+    basic: "In the header `Authorization`, which is the default.",
+    post: "In the body of the request for a token.",
+  },
+  nulls: { send: "Fields that are null are sent in bodies as null." },
+  gives: {
+    untrusted: "Strangers may have written what it gives.",
+    trusted: "Strangers cannot write what it gives.",
+    private: "Only what is cleared may get what it gives.",
+  },
+  requires: {
+    trusted: "It acts on the world: strangers' words may neither choose nor fill its calls.",
+    none: "It does nothing that matters.",
+  },
+  adds: { untrusted: "Strangers may have written its result.", private: "Its result is private." },
+  demands: { trusted: "Strangers' words may neither choose nor fill its calls." },
+  cleared: { private: "It may receive private values." },
+  catch_up: {
+    last: "The last time that was missed starts a run, if it is less than a day old.",
+    none: "Times that were missed start no run.",
+  },
+  overlap: {
+    skip: "A time whose predecessor still runs or waits starts no run.",
+    allow: "Runs may overlap.",
+    cancel: "The predecessor is cancelled first.",
+  },
+  verify: {
+    standard: "Standard Webhooks, and GitLab's signing.",
+    github: "GitHub's `X-Hub-Signature-256`.",
+    stripe: "Stripe's `Stripe-Signature`.",
+    slack: "Slack's `X-Slack-Signature`.",
+    gitlab: "GitLab's `X-Gitlab-Token`.",
+    hmac: "An HMAC of the body in a header that you name.",
+  },
+  encoding: { hex: "The default.", base64: "" },
+  algorithm: { sha256: "The default.", sha512: "" },
   asset: {
     image: "A picture.",
     document: "A document, such as a PDF.",
@@ -189,12 +270,22 @@ type WordTexts = { readonly [List in WordList]: Readonly<Record<WordOf<List>, st
 }
 
 const bindings = "Arguments that the workflow sets: a model neither sees nor sets them."
+const skippedCall =
+  "`skip`: where it fails for good, its value is null and the run goes on. What ends a run always still does: its limits, a cancel."
+const require = '`require condition else "text"`, without a colon, any number of times: what an '
 const maxCalls = "Most calls in one run."
 const approval =
   "`required`: each call waits until a person approves it. A block, `approval { to: … }`, says who and how long."
+const gives =
+  "The labels of what it gives: `untrusted`, `trusted`, `private`, or a list. Trust that is left out is `trusted` for prompts and for tools that require it, else `untrusted`."
+const requires =
+  "`trusted`: it acts on the world, and strangers' words may neither choose nor fill its calls. A list names the arguments that must be trusted. `none`: it does nothing that matters."
+const givesAll = "The labels of what its tools, resources and prompts give, unless they say it themselves."
+const cleared = "`private`: it may receive private values."
 const expiresSeconds = "How long the question stays open; 7 days if left out."
 const to = "A string: the group that should answer, or a label to filter by."
 const headers = "HTTP headers that go with every call. They may hold secrets; one that is null is not sent."
+const auth = "Signs in by OAuth client credentials, and sends the token as `Authorization`."
 const inference = "Settings of the model calls. Those of the agent win over the model's, those over the provider's."
 const responseFormat =
   "How the output contract is put to the backend: `auto` (the default), `json_schema`, `json_object` or `instruction_only`."
@@ -204,9 +295,20 @@ const fileTexts = {
 }
 
 /** What the properties of each block mean. What a row of the table says is put before it. */
+const calledFile = { input: "Fields of the file's `input`.", approval, on_failure: skippedCall }
+
 export const propertyTexts: {
   readonly [Place in keyof PropertyNames]: Readonly<Record<PropertyNames[Place], string>>
 } = {
+  "file-import": {
+    secrets:
+      "Each secret that the other file's declarations need, as one of this file's: `api_key: secrets.openai_key`.",
+  },
+  workflow: {
+    secrets: "Each secret that the file declares, as one of this file's: `api_key: secrets.openai_key`.",
+    gives: "Labels that its result has besides those that the checker finds: `untrusted`, `private`.",
+    requires: "`trusted`: strangers' words may neither choose nor fill its calls.",
+  },
   provider: {
     endpoint:
       'The address of the backend, with `http://` or `https://`; that of the kind if left out. `"demo"` is this service\'s demo model.',
@@ -215,6 +317,7 @@ export const propertyTexts: {
     headers,
     inference,
     wire_api: "Which of OpenAI's APIs the backend speaks. It wins over the kind.",
+    cleared: "`private`: all of its models may receive private values.",
   },
   model: {
     id: "What the backend calls the model. It may refer to `input`.",
@@ -224,8 +327,43 @@ export const propertyTexts: {
     system: "The system text of its agents that have none of their own. It may refer to `input`.",
     price: "What a million tokens cost, in one currency for the whole workflow.",
     wire_api: "Which of OpenAI's APIs the model is called by. It wins over the provider's.",
+    cleared,
   },
-  mcp: { endpoint: 'The address of the MCP server. `"demo"` is a small library in this service.', headers },
+  mcp: {
+    endpoint: 'The address of the MCP server. `"demo"` is a small library in this service.',
+    headers,
+    auth,
+    elicitation:
+      "`ask`: what the server asks during a call of a tool becomes questions to people. A block, `elicitation { to: … }`, says to whom and how long. Without it the server cannot ask.",
+    gives: givesAll,
+    cleared: "`private`: all that is imported from it may receive private values.",
+  },
+  api: {
+    endpoint:
+      'The address that the paths of its tools are added to. `"demo"` is a small CRM in this service, for trying things out.',
+    headers,
+    auth,
+    timeout_seconds: "How long each attempt of a call may take; 30 if left out.",
+    max_retries: "How many times a call that failed is tried again, where that does no harm; 2 if left out.",
+    gives: givesAll,
+    cleared: "`private`: all of its tools may receive private values.",
+  },
+  "http-tool": {
+    input: "The types of the tool's arguments. Those in the path are strings, numbers, booleans, enums or literals.",
+    output:
+      "The type of the answer, which is read as far as it is declared: other fields are left out, and a missing field that may be null is null. `output: status` gives `status`, `headers` and `body` of every answer.",
+    bindings,
+    max_calls: maxCalls,
+    description: "The description of the tool that the model gets.",
+    idempotent:
+      "`true`: a POST or PATCH is tried again as other methods are, and made again after an interruption, with the same `Idempotency-Key`.",
+    approval,
+    send: 'Where arguments go that do not go where the method says: `query`, `body` (the whole of it) or `header "Name"`.',
+    gives,
+    requires,
+    cleared,
+    nulls: "`send`: fields that are null are sent in bodies as null. Otherwise they are left out.",
+  },
   tool: {
     input: "The types of the tool's arguments: all of them, or those that are not bound.",
     output:
@@ -236,9 +374,12 @@ export const propertyTexts: {
     idempotent: "`true`: a call that was interrupted is made again.",
     pin: "The hash of the definition that the server publishes: another one fails the run.",
     approval,
+    gives,
+    requires,
+    cleared,
   },
-  resource: { bindings },
-  prompt: { bindings: "The arguments of the prompt." },
+  resource: { bindings, gives, cleared },
+  prompt: { bindings: "The arguments of the prompt.", gives, cleared },
   batch: {
     bindings: "Arguments that are filled in for every import of the block; an import's own win.",
     max_calls: "Most calls of each tool in one run; a tool's own limit wins.",
@@ -253,11 +394,13 @@ export const propertyTexts: {
     uses: "The tools, resources and prompts that the model may use. Nothing is offered unless it is listed. The `bindings`, `max_calls` and `approval` of an entry are for this agent.",
     context:
       "Continues the conversation of another agent: `agent.name`. `compact agent.name { model, instruction }` continues a summary, which a model writes first: this agent's, if none is named.",
+    require: `${require}output, \`result\`, must fulfil besides its type. One that does not is sent back to the model with the text after \`else\`.`,
     file: "A file that is attached to the step: a block, or its content, as in `file input.report`. May stand several times.",
     dynamic: "Values of this agent alone. In a loop they are computed for each item and see the loop's variables.",
     response_format: responseFormat,
     on_failure:
       "`skip`: when the agent fails for good, `agent.name` is null and the run goes on. `fail`, the default, ends the run.",
+    concurrency: "Only with `for`: most items at a time, within the `max_concurrency` of the run.",
     max_steps: "Most model turns while the agent calls tools; 16 if left out.",
     limits: "What the agent may use at most, over all of its iterations.",
   },
@@ -268,8 +411,28 @@ export const propertyTexts: {
     to,
     expires_seconds: expiresSeconds,
     on_expiry: "The answer that is used when nobody answers in time. Without it the run fails then, with a `timeout`.",
+    concurrency: "Only with `for`: most questions that are open at a time. Without it all are asked at once.",
+    require: `${require}answer, \`result\`, must fulfil besides its type. One that does not is refused with the text after \`else\`.`,
+    cleared: "`private`: those whom `to` names may see private values.",
   },
-  approval: { to, expires_seconds: expiresSeconds },
+  approval: {
+    to,
+    expires_seconds: expiresSeconds,
+    cleared: "`private`: those whom `to` names may see private values.",
+  },
+  auth: {
+    issuer: "The address of the authorization server, which publishes its token endpoint.",
+    token_endpoint: "The address that gives tokens, where no issuer publishes it.",
+    client_id: "The name of the client.",
+    client_secret: "Its secret. Declare it in `secrets { }`.",
+    private_key: "Its private key, in PEM (PKCS#8), for a signed assertion instead of a secret.",
+    key_id: "The id of the key, where the server knows several.",
+    algorithm: "The algorithm that the key signs by, such as `PS256`; by the kind of the key if left out.",
+    scopes: "The scopes to ask for, an array of strings.",
+    audience: "The audience to ask for.",
+    resource: "The resource to ask for; of an MCP server its own address if left out.",
+    client_auth: "How the secret is sent: `basic`, the default, or `post`.",
+  },
   inference: {
     temperature: "How freely the model chooses its words: 0 for the likeliest.",
     top_p: "Chooses among the likeliest words that together have this probability.",
@@ -301,9 +464,41 @@ export const propertyTexts: {
     tool_calls: "Most tool calls and resource reads.",
     time_seconds: "Most seconds, without the time spent waiting for people.",
   },
+  chat: {
+    message: "The string field of `input` that takes the last message of the user.",
+    reply: "The string field of `output` that is the answer.",
+    history:
+      "The field of `input` that takes the messages before it, of type `[{ role: enum { user, assistant }, text: string }]`.",
+    system: "The `maybe string` field of `input` that takes the system text of the request.",
+    files: "The `[string]` field of `input` that takes images and files as URLs. They are not fetched.",
+  },
+  schedule: {
+    cron: "Five fields (minute, hour, day of month, month, weekday), or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.",
+    timezone: "The timezone of the times, such as `Europe/Berlin`; UTC if left out.",
+    catch_up: "What happens to times that were missed while no service ran.",
+    overlap: "What happens at a time whose predecessor still runs or waits.",
+    input: "The input of the run: literals, `due.at` and `due.date`.",
+  },
+  webhook: {
+    verify: "How the sender signs its deliveries.",
+    secret: "The secret of the signature, or a list of them while one replaces the other: `secrets.name`.",
+    when: "Which deliveries start a run: a condition on `body`.",
+    input: "The input of the run, made from `body`, `header` and `query`.",
+  },
+  hmac: {
+    header: "The header that holds the signature.",
+    prefix: "The text before the signature in the header, such as `sha256=`.",
+    encoding: "How the signature is written: `hex` or `base64`.",
+    algorithm: "The hash: `sha256` or `sha512`.",
+  },
   file: { content: "What is in the file: text as it is, any other value as JSON.", ...fileTexts },
   "short-file": fileTexts,
-  use: { bindings, max_calls: maxCalls, approval },
+  use: {
+    bindings,
+    max_calls: maxCalls,
+    approval,
+    description: "What the model reads about it, in place of the description that it has.",
+  },
   "configured-model": { inference: "Settings for this agent alone." },
   compact: {
     model: "The model that writes the summary, or a list of models to try in order; the agent's own if left out.",
@@ -314,9 +509,19 @@ export const propertyTexts: {
     bindings: "Arguments that may hold secrets; they win over those of `input`.",
     max_calls: maxCalls,
     approval,
+    on_failure: skippedCall,
   },
-  read: { bindings: "The values of the variables in the resource's address." },
-  render: { bindings: "The arguments of the prompt." },
+  "workflow-call": calledFile,
+  repeat: {
+    until:
+      "The repetition ends when this holds. It sees `result`, the output of the last round, and `round`, its number from 1.",
+    at_most: "The repetition ends after so many rounds.",
+    next: "Input fields of the next round that are not those of the last: `text: result.text`. Needed unless `at_most` is 1.",
+    ...calledFile,
+    input: "The input of the first round.",
+  },
+  read: { bindings: "The values of the variables in the resource's address.", on_failure: skippedCall },
+  render: { bindings: "The arguments of the prompt.", on_failure: skippedCall },
   test: {
     samples: "How many times the test runs.",
     pass_rate: "The share of the samples that has to pass.",

@@ -1,8 +1,12 @@
+import { constantIn } from "../check/constants.ts"
+import { functionRow, isFunction } from "../check/function-table.ts"
+import { functionTexts } from "./function-texts.ts"
 import type { Program } from "../check/program.ts"
+import { calendarOf } from "../plan/calendar.ts"
 import type { Span } from "../source/span.ts"
 import { isWordList } from "../syntax/property-table.ts"
 import { nullable } from "../types/relations.ts"
-import type { Type } from "../types/types.ts"
+import type { Field, Type } from "../types/types.ts"
 import { describe, typed } from "./describe.ts"
 import {
   declarationTexts,
@@ -16,7 +20,7 @@ import {
 import type { NameUse } from "./name-use.ts"
 import { pathTo } from "./symbols.ts"
 import type { Target } from "./targets.ts"
-import { fieldAt, targetsOf } from "./targets.ts"
+import { fieldAt, fieldsOf, targetsOf } from "./targets.ts"
 import { useAt } from "./use-at.ts"
 
 export interface Hover {
@@ -46,8 +50,36 @@ export function hover(program: Program, offset: number): Hover | undefined {
     }
     return { span, code, ...(doc === undefined ? {} : { doc }), ...textOf(whatIs(program, target)) }
   }
+  const field = use.kind === "step" ? builtInField(program, use) : undefined
+  if (field !== undefined) {
+    return { span, code: typed(field.name, field.type), ...(field.doc === undefined ? {} : { text: field.doc }) }
+  }
+  if (use.kind === "function" && isFunction(use.text)) {
+    const { forms } = functionRow(use.text)
+    const { text } = functionTexts[use.text]
+    return { span, code: forms.join("\n"), text }
+  }
+  const due = use.kind === "property" && use.text === "cron" ? nextTimes(use) : undefined
+  if (due !== undefined) return { span, text: `${explain(use) ?? ""} ${due}`.trim() }
   const text = explain(use)
   return text === undefined ? undefined : { span, text }
+}
+
+/** The next five times of a schedule. */
+function nextTimes({ declaration }: NameUse): string | undefined {
+  if (declaration.kind !== "schedule") return undefined
+  const cron = constantIn(declaration.body, "cron")
+  const timezone = constantIn(declaration.body, "timezone") ?? "UTC"
+  if (typeof cron !== "string" || typeof timezone !== "string") return undefined
+  const calendar = calendarOf(cron, timezone)
+  if (calendar === undefined) return undefined
+  const times = calendar.upcoming(Date.now(), 5).map((at) => `\`${calendar.show(at)}\``)
+  return `Next: ${times.join(", ")}.`
+}
+
+/** A field that no source declares, such as `run.date`. */
+function builtInField(program: Program, { step, text }: NameUse & { kind: "step" }): Field | undefined {
+  return step.kind === "field" ? fieldsOf(program, program.receivers.get(step), text)[0] : undefined
 }
 
 /** A value that is never null where it stands, although its declaration says that it may be. */
@@ -128,6 +160,7 @@ function explain(use: NameUse): string | undefined {
     case "provider-kind":
       return lookUp(wordTexts["provider-kind"], use.text)
     case "remote-kind":
+    case "http-word":
       return lookUp(keywordTexts, use.text)
     case "remote-name":
       return `What the server calls it.`

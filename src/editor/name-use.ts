@@ -1,17 +1,23 @@
 import type { Allowance } from "../check/allowance.ts"
-import type { ImportNode, StepSymbol } from "../check/program.ts"
+import type { ImportNode, LoopVariable, StepSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type { PropertyPlace, WordList } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
 /** The surroundings of an expression, and what it may use there. */
 export interface Setting extends Allowance {
-  /** The agent or question around it, whose loop variables and own values it sees. */
+  /** The agent or question around it, whose own values it sees. */
   readonly agent: StepSymbol | undefined
+  /** Variables of the step's loop, and of the lists around it. */
+  readonly variables: ReadonlyMap<string, LoopVariable>
   /** The node of the plan that it belongs to: `agent.writer`, `dynamic.related`, `output`. */
   readonly node: string | undefined
   /** The agent's own value that it is a part of. */
   readonly local: string | undefined
+  /** Its variables are all that it may refer to. */
+  readonly isClosed?: true
+  /** It is a requirement: `result` is the step's output. */
+  readonly judges?: true
   /** What its place takes: a value, or the name of something else. */
   readonly expects: Expected
   /** The other side of the comparison that it is an operand of. */
@@ -26,6 +32,7 @@ export type Expected =
   /** An agent, or `compact` and an agent. */
   | "context"
   | "agent"
+  | "workflow"
   | Syntax.ImportKind
   | WordList
 
@@ -35,11 +42,15 @@ export type DeclarationKind =
   | "provider"
   | "model"
   | "mcp"
+  | "api"
   | Syntax.ImportKind
   | "dynamic"
   | "local"
   | "agent"
   | "ask"
+  | "schedule"
+  | "webhook"
+  | "workflow"
 
 /** A name in the source, with all that its place in the tree says about it. */
 export type NameUse = Span & {
@@ -57,13 +68,23 @@ export type NameRole =
       readonly id: string
       readonly node: DeclaredNode
     }
+  /** The name of something in another file. */
+  | { readonly kind: "imported-name" }
   | { readonly kind: "property"; readonly property: Syntax.Property; readonly block: PropertyBlock }
   /** Where a field is written: of a type, or of an object. `remote` ones have the name that a server gave them. */
   | { readonly kind: "field"; readonly node: Syntax.TypeField | Syntax.ValueField; readonly remote: boolean }
   /** A key of the `input` or `bindings` of an import. */
   | { readonly kind: "argument"; readonly node: Syntax.ValueField; readonly block: ArgumentBlock }
+  /** A key of the `input` of a schedule or webhook. */
+  | { readonly kind: "input-field"; readonly node: Syntax.ValueField }
+  /** A key of `send`: an argument of an HTTP tool. */
+  | { readonly kind: "sent"; readonly node: Syntax.SendField; readonly block: SendBlock }
+  /** A word for the place that an argument is sent to, or the `status` of `output: status`. */
+  | { readonly kind: "http-word"; readonly of: "send" | "output" }
   /** A key of `headers` or `extra`. */
   | { readonly kind: "foreign-key"; readonly node: Syntax.ValueField; readonly of: "headers" | "extra" }
+  /** The name of a function that is called. */
+  | { readonly kind: "function"; readonly node: Syntax.FunctionNode; readonly setting: Setting }
   | { readonly kind: "root"; readonly chain: Syntax.Chain; readonly setting: Setting }
   | {
       readonly kind: "step"
@@ -85,11 +106,10 @@ export type NameRole =
   | { readonly kind: "enum-value" }
   | { readonly kind: "tag"; readonly node: Syntax.VariantType }
   | { readonly kind: "case"; readonly node: Syntax.VariantCase; readonly variant: Syntax.VariantType }
-  | { readonly kind: "variable"; readonly agent: Syntax.StepDeclaration; readonly name: Syntax.Name }
+  | { readonly kind: "variable"; readonly name: Syntax.Name }
   /** A field in the pattern of a loop; where it has no other name there, also the variable. */
   | {
       readonly kind: "pattern-field"
-      readonly agent: Syntax.StepDeclaration
       readonly loop: Syntax.Loop
       readonly field: Syntax.PatternField
     }
@@ -104,14 +124,23 @@ export type DeclaredNode =
   | Syntax.ProviderDeclaration
   | Syntax.ModelDeclaration
   | Syntax.McpDeclaration
+  | Syntax.ApiDeclaration
   | Syntax.AgentDeclaration
   | Syntax.AskDeclaration
+  | Syntax.TriggerDeclaration
+  | Syntax.WorkflowDeclaration
   | ImportNode
   | Syntax.ValueField
 
 export interface PropertyBlock {
   readonly place: PropertyPlace
   readonly items: readonly (Syntax.Property | Syntax.BatchItem)[]
+}
+
+export interface SendBlock {
+  readonly items: readonly Syntax.SendField[]
+  /** The name of the tool. */
+  readonly tool: string
 }
 
 export interface ArgumentBlock {

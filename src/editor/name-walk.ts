@@ -1,7 +1,16 @@
-import { dynamicPlace, inAlternative, inOperand, inText, inValue, withoutSecrets } from "../check/allowance.ts"
+import {
+  dynamicPlace,
+  inAlternative,
+  inOperand,
+  inText,
+  inValue,
+  withoutCalls,
+  withoutSecrets,
+} from "../check/allowance.ts"
+import { asksForStatus } from "../check/check-http-tool.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { importKindOf } from "../syntax/import-kinds.ts"
+import { importKindOf, isWorkflow } from "../syntax/import-kinds.ts"
 import { branchChain } from "../syntax/match-branch.ts"
 import type { PropertyPlace } from "../syntax/property-table.ts"
 import { formOf, isBlockForm } from "../syntax/property-table.ts"
@@ -87,17 +96,26 @@ export class NameWalk {
         this.expression(value.expression, propertySetting(block.place, name, setting))
         break
       case "types":
-        this.typeFields(value.block.items, block.place === "tool")
+        this.typeFields(value.block.items, isRemote(block.place))
         break
       case "type":
-        this.type(value.type, block.place === "tool")
+        if (block.place === "http-tool" && value.type.kind === "type-name" && asksForStatus(property)) {
+          this.name(value.type.name, { kind: "http-word", of: "output" })
+        } else this.type(value.type, isRemote(block.place))
+        break
+      case "send":
+        for (const node of value.block.items) {
+          const { items } = value.block
+          this.name(node.name, { kind: "sent", node, block: { items, tool: taker?.name ?? "" } })
+          this.name(node.to, { kind: "http-word", of: "send" })
+        }
         break
       case "values":
         this.#values(property, value.block.items, block.place, setting, taker)
         break
       case "properties": {
         const form = formOf(block.place, name)
-        const inner = isBlockForm(form) || form === "file" || form === "approval" ? form : "unknown"
+        const inner = isBlockForm(form) || form === "file" || form === "approval" || form === "auth" ? form : "unknown"
         this.properties(inner, value.block.items, blockSetting(form, setting))
         break
       }
@@ -105,7 +123,10 @@ export class NameWalk {
         for (const entry of value.entries) this.#use(entry, setting)
         break
       case "configured":
-        this.#model(value, setting)
+        if (formOf(block.place, name) === "verify") {
+          this.#chain(value.reference, propertySetting(block.place, name, setting))
+          this.properties("hmac", value.block.items, constant)
+        } else this.#model(value, setting)
         break
       case "models":
         for (const entry of value.entries) this.#model(entry, setting)
@@ -119,6 +140,13 @@ export class NameWalk {
         this.expression(value.content, setting)
         if (value.block !== undefined) this.properties("short-file", value.block.items, setting)
         break
+      case "requirement": {
+        const inner: Setting = { ...withoutCalls(setting), judges: true }
+        this.expression(value.condition, inner)
+        this.words(value.condition.end, value.otherwise?.start ?? property.end, ["else"])
+        if (value.otherwise !== undefined) this.expression(value.otherwise, inner)
+        break
+      }
       case "missing":
         break
     }
@@ -143,6 +171,9 @@ export class NameWalk {
         })
       } else if (name === "headers" || name === "extra") {
         this.name(field.name, { kind: "foreign-key", node: field, of: name })
+        this.expression(field.value, setting)
+      } else if (place === "schedule" || place === "webhook") {
+        this.name(field.name, { kind: "input-field", node: field })
         this.expression(field.value, setting)
       } else if (name === "input" || name === "bindings") {
         this.name(field.name, { kind: "argument", node: field, block: { name, items, import: taker } })
@@ -206,6 +237,10 @@ export class NameWalk {
         this.words(node.start, node.type.start, ["maybe"])
         this.type(node.type, remote)
         break
+      case "marked":
+        this.words(node.start, node.type.start, [node.mark])
+        this.type(node.type, remote)
+        break
       case "union-type":
         for (const member of node.members) this.type(member, remote)
         break
@@ -235,6 +270,14 @@ export class NameWalk {
         break
       case "array":
         for (const item of node.items) this.expression(item, inValue(setting))
+        break
+      case "list":
+        this.#list(node, { ...inValue(setting), expects: "value" })
+        break
+      case "function":
+        if (node.receiver !== undefined) this.expression(node.receiver, { ...inOperand(setting), expects: "value" })
+        this.name(node.name, { kind: "function", node, setting })
+        for (const item of node.items) this.expression(item, { ...inOperand(setting), expects: "value" })
         break
       case "object":
         for (const field of node.body.items) {
@@ -274,12 +317,18 @@ export class NameWalk {
       case "call":
       case "read":
       case "render":
+      case "repeat":
         this.#invoke(node, setting)
         break
       case "asset":
         this.#emit(node.keyword, "asset", { kind: "keyword", asset: node })
         this.expression(node.value, inValue(setting))
         if (node.block !== undefined) this.properties("asset", node.block.items, inValue(setting))
+        break
+      case "exception":
+        this.keyword(node.keyword)
+        this.expression(node.value, inValue(setting))
+        if (node.reason !== undefined) this.words(node.value.end, node.reason.start, ["because"])
         break
       case "observed":
         this.keyword(node.keyword)
@@ -289,6 +338,38 @@ export class NameWalk {
       case "missing-expression":
         break
     }
+  }
+
+  /** `for pattern in list` */
+  protected loop(loop: Syntax.Loop, setting: Setting): void {
+    const { pattern, items } = loop
+    this.keyword({ start: loop.start, end: loop.start + "for".length })
+    if (pattern.kind === "item") this.name(pattern.name, { kind: "variable", name: pattern.name })
+    else {
+      for (const field of pattern.body.items) {
+        this.name(field.field, { kind: "pattern-field", loop, field })
+        if (field.variable !== field.field) this.name(field.variable, { kind: "variable", name: field.variable })
+      }
+    }
+    this.words(pattern.end, items.start, ["in"])
+    this.expression(items, setting)
+  }
+
+  #list(node: Syntax.ListNode, setting: Setting): void {
+    const { value, loop, when, by } = node
+    const outer = setting.secrets === "allowed" ? withoutSecrets(setting) : setting
+    const own = this.program.lists.get(node) ?? []
+    const inner: Setting = { ...outer, variables: new Map([...outer.variables, ...own]) }
+    this.expression(value, inner)
+    this.loop(loop, outer)
+    if (when !== undefined) {
+      this.keyword(when.keyword)
+      this.expression(when.condition, withoutCalls(inOperand(inner)))
+    }
+    if (by === undefined) return
+    this.keyword(by.keyword)
+    this.expression(by.key, withoutCalls(inOperand(inner)))
+    if (by.descending !== undefined) this.keyword(by.descending)
   }
 
   /** `agent.x` after `given`, `ran` and their like. */
@@ -311,6 +392,10 @@ export class NameWalk {
   }
 
   #invoke(node: Syntax.InvokeNode, setting: Setting): void {
+    if (node.kind === "repeat" || (node.kind === "call" && isWorkflow(node.target))) {
+      this.#workflowCall(node, setting)
+      return
+    }
     const kind = node.kind === "call" ? "tool" : node.kind === "read" ? "resource" : "prompt"
     this.keyword(node.keyword)
     this.#chain(node.target, { ...setting, expects: kind })
@@ -318,6 +403,14 @@ export class NameWalk {
     const inner: Setting = { ...inValue(setting), expects: "value" }
     const target = importOf(node.target)
     this.properties(node.kind, node.block.items, inner, target?.kind === kind ? target : undefined)
+  }
+
+  #workflowCall(node: Syntax.InvokeNode, setting: Setting): void {
+    this.keyword(node.keyword)
+    this.#chain(node.target, { ...setting, expects: "workflow" })
+    const inner: Setting = { ...inValue(setting), expects: "value" }
+    const place = node.kind === "repeat" ? "repeat" : "workflow-call"
+    this.properties(place, node.block?.items ?? [], inner)
   }
 
   #chain(chain: Syntax.Chain, setting: Setting): void {
@@ -339,4 +432,9 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   if (base.kind !== "name" || step?.kind !== "field") return undefined
   const kind = importKindOf(base.text)
   return kind && { kind, name: step.name.text }
+}
+
+/** Whether the fields of a block's types have the names that a server gave them. */
+function isRemote(place: PropertyPlace): boolean {
+  return place === "tool" || place === "http-tool"
 }

@@ -4,22 +4,28 @@ import {
   instructionPlace,
   inValue,
   requestPlace,
+  runPlace,
   withoutSecrets,
   type Allowance,
 } from "../check/allowance.ts"
-import type { StepSymbol } from "../check/program.ts"
+import type { LoopVariable, StepSymbol } from "../check/program.ts"
 import type { PropertyForm, PropertyPlace } from "../syntax/property-table.ts"
 import { isBlockForm, rowsOf } from "../syntax/property-table.ts"
 import type { ArgumentBlock, Setting } from "./name-use.ts"
 
 // What a value may refer to, and what it is expected to be, by the property that it stands in.
 
+const none = new Map<string, LoopVariable>()
+
 export const inRequest = settingIn(requestPlace)
 
 export const constant = settingIn(constantPlace)
 
+/** A trigger's values, which see nothing of a run. */
+export const triggerSetting: Setting = { ...settingIn(runPlace), isComputed: true, isClosed: true }
+
 export function settingIn(place: Allowance, node?: string, agent?: StepSymbol): Setting {
-  return { ...place, agent, node, local: undefined, expects: "value" }
+  return { ...place, agent, variables: agent?.variables ?? none, node, local: undefined, expects: "value" }
 }
 
 /** A batch decides for all its items whether its bindings may hold secrets; elsewhere the import decides. */
@@ -33,6 +39,7 @@ export function propertySetting(place: PropertyPlace, name: string, setting: Set
   if (row?.constant !== undefined || (row?.words !== undefined && row.type === undefined)) {
     return { ...constant, expects: row.words ?? "value" }
   }
+  if (place === "webhook" && name === "secret") return inRequest
   if (place === "agent" && name === "instruction") return { ...setting, ...instructionPlace }
   const expects = row?.words ?? (row?.form === "model" || row?.form === "context" ? row.form : undefined)
   return expects === undefined ? setting : { ...setting, expects }

@@ -1,5 +1,6 @@
 import { isIdentifier } from "../base/identifier.ts"
 import { check } from "../check/check.ts"
+import { isForeign } from "../check/file-space.ts"
 import type { Program } from "../check/program.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { isError } from "../source/diagnostic.ts"
@@ -51,12 +52,27 @@ export function rename(program: Program, offset: number, newName: string): Renam
   const { use, occurrences } = found
   if (newName === use.text) return { edits: [] }
   const kind = occurrences[0]?.target.kind
+  const merged = kind === "field" ? [use.text, newName].find((name) => mergesKey(program.tree, name)) : undefined
+  if (merged !== undefined) {
+    return { problem: `A \`merge\` sets \`${merged}\`, and would set another field afterwards: rename both by hand.` }
+  }
   if (newName === "_" && (kind === "case" || kind === "variable")) {
     return { problem: "`_` stands for all other cases; it is not a name." }
   }
   const edits = occurrences.map((occurrence) => renamed(occurrence, newName))
   const problem = changedMeaning(program, edits, occurrences, newName)
   return problem === undefined ? { edits } : { problem }
+}
+
+/** Whether a call of `merge` is given an object with this key: it replaces the field of that name, whichever declaration that is of. */
+function mergesKey(part: unknown, name: string, isMerged = false): boolean {
+  if (typeof part !== "object" || part === null) return false
+  if (Array.isArray(part)) return part.some((item) => mergesKey(item, name, isMerged))
+  const node = part as Readonly<Record<string, unknown>>
+  const isField =
+    isMerged && node["kind"] === "value-field" && (node["name"] as { text?: unknown } | undefined)?.text === name
+  const merges = node["kind"] === "function" && (node["name"] as { text?: unknown } | undefined)?.text === "merge"
+  return isField || Object.values(node).some((value) => mergesKey(value, name, isMerged || merges))
 }
 
 interface Found {
@@ -71,6 +87,7 @@ function renamableAt(program: Program, offset: number): Found | Refusal {
   const [target] = targetsOf(program, use)
   if (target === undefined) return { problem: notRenamable(use) }
   if (target.kind === "block") return { problem: `\`${use.text}\` is a word of the language.` }
+  if (isForeign(target.name)) return { problem: `\`${use.text}\` is declared in another file.` }
   const occurrences = occurrencesOf(program, [target])
   if (occurrences.some(({ use: one }) => one?.kind === "field" && one.remote)) {
     return { problem: `\`${use.text}\` is what the tool itself calls it: only its server can rename it.` }
@@ -88,6 +105,8 @@ function notRenamable(use: NameUse): string {
       return `\`${use.text}\` is a word of the language.`
     case "enum-value":
       return `\`${use.text}\` is a value, and may be written anywhere: it is not renamed.`
+    case "imported-name":
+      return `\`${use.text}\` is declared in another file.`
     case "remote-name":
     case "argument":
     case "foreign-key":
@@ -106,6 +125,10 @@ function renamed({ start, end, use, target }: Occurrence, newName: string): Edit
   if (use?.kind === "declaration" && "naming" in use.node && use.node.naming === "remote") {
     return { span: { start: end, end }, text: ` as ${newName}` }
   }
+  if (use?.kind === "declaration" && use.declaration.kind === "file-import") {
+    const item = use.declaration.names.items.find(({ name }) => name.start === start)
+    if (item !== undefined && item.name === item.source) return { span: { start: end, end }, text: ` as ${newName}` }
+  }
   // The field and the variable of a pattern are written apart when one of them is renamed.
   if (use?.kind === "pattern-field" && use.field.variable === use.field.field) {
     return target.kind === "variable"
@@ -123,7 +146,7 @@ function changedMeaning(
   newName: string,
 ): string | undefined {
   const after = parseWithTests(applyEdits(program.tree.text, edits))
-  const checked = check(after.tree)
+  const checked = check(after.tree, program.files)
   const offsetAfter = offsetsAfter(edits)
   const known = new Set(diagnosticsOf(program).map(({ code, span }) => `${code} ${offsetAfter(span.start)}`))
   for (const found of [...after.diagnostics, ...checked.diagnostics]) {
@@ -138,7 +161,7 @@ function changedMeaning(
 
 function diagnosticsOf(program: Program): readonly Diagnostic[] {
   const { tree, diagnostics } = parseWithTests(program.tree.text)
-  return [...diagnostics, ...check(tree).diagnostics]
+  return [...diagnostics, ...check(tree, program.files).diagnostics]
 }
 
 /** Whether the names at these places, and no others, stand for one thing of that kind. */

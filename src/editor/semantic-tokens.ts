@@ -1,3 +1,4 @@
+import { isFunction } from "../check/function-table.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { isWordList } from "../syntax/property-table.ts"
@@ -135,6 +136,8 @@ function nameToken(program: Program, use: NameUse): SemanticToken {
     case "field":
       return token("property", declares)
     case "argument":
+    case "input-field":
+    case "sent":
     case "foreign-key":
       return token("property")
     case "tag":
@@ -143,6 +146,7 @@ function nameToken(program: Program, use: NameUse): SemanticToken {
       return token("enumMember", declares)
     case "enum-value":
     case "branch":
+    case "http-word":
       return token("enumMember")
     case "type":
       return token("type", builtIn)
@@ -157,7 +161,10 @@ function nameToken(program: Program, use: NameUse): SemanticToken {
     case "server-name":
       return token("class")
     case "remote-name":
+    case "imported-name":
       return token("property")
+    case "function":
+      return token("function", isFunction(use.text) ? builtIn : none)
     case "root":
       return token(rootType(use))
     case "step": {
@@ -170,7 +177,7 @@ function nameToken(program: Program, use: NameUse): SemanticToken {
 
 function rootType(use: NameUse & { kind: "root" }): TokenType {
   const { setting, chain } = use
-  if (setting.expects === "value" && setting.agent?.variables.has(use.text) === true) return "parameter"
+  if (setting.expects === "value" && setting.variables.has(use.text)) return "parameter"
   if (chain.steps.length > 0) return "namespace"
   return isWordList(setting.expects) ? "enumMember" : "variable"
 }
@@ -182,12 +189,16 @@ function declarationType(declared: (NameUse & { kind: "declaration" })["declares
     case "provider":
     case "model":
     case "mcp":
+    case "api":
       return "class"
     case "tool":
     case "resource":
     case "prompt":
     case "agent":
     case "ask":
+    case "schedule":
+    case "webhook":
+    case "workflow":
       return "function"
     case "dynamic":
     case "local":

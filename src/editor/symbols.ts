@@ -15,11 +15,14 @@ export type SymbolKind =
   | "server"
   | Syntax.ImportKind
   | "imports"
+  | "workflow"
   | "dynamic"
   | "value"
   | "agent"
   | "ask"
   | "limits"
+  | "chat"
+  | "trigger"
   | "output"
   | "field"
   | "case"
@@ -77,6 +80,7 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
     case "model":
       return entry("model", declaration.name, declaration.name.text, [], declaration.provider?.text)
     case "mcp":
+    case "api":
       return entry("server", declaration.name, declaration.name.text, [])
     case "import": {
       const source = program.tree.text.slice(declaration.source.start, declaration.source.end)
@@ -88,6 +92,14 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
       const children = items.map((item) => symbolOf(item, item.importKind, item.name, item.name.text, []))
       return entry("imports", source, program.tree.text.slice(source.start, source.end), children)
     }
+    case "file-import": {
+      const children = declaration.names.items.map((item) => {
+        return symbolOf(item, importedKind(item.word.text), item.name, item.name.text, [])
+      })
+      return entry("imports", declaration.file, declaration.file.texts[0] ?? "", children)
+    }
+    case "workflow":
+      return entry("workflow", declaration.name, declaration.name.text, [], declaration.file.texts[0])
     case "dynamic":
       return entry("dynamic", declaration.keyword, "dynamic", valueFields(program, declaration.body.items, "value"))
     case "agent":
@@ -99,10 +111,28 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
         stepParts(program, declaration),
         loopOf(program, declaration),
       )
+    case "schedule":
+    case "webhook":
+      return entry("trigger", declaration.name, declaration.name.text, [], declaration.kind)
     case "limits":
-      return entry("limits", declaration.keyword, "limits", [])
+    case "chat":
+      return entry(declaration.kind, declaration.keyword, declaration.kind, [])
     case "output":
       return entry("output", declaration.keyword, "output", valueFields(program, declaration.body.items, "field"))
+  }
+}
+
+function importedKind(word: string): SymbolKind {
+  switch (word) {
+    case "schema":
+    case "provider":
+    case "model":
+    case "tool":
+    case "resource":
+    case "prompt":
+      return word
+    default:
+      return "server"
   }
 }
 
@@ -161,6 +191,7 @@ function partsOf(program: Program, type: Syntax.TypeNode): DocumentSymbol[] {
     case "array-type":
       return partsOf(program, type.element)
     case "maybe":
+    case "marked":
     case "group-type":
       return partsOf(program, type.type)
     default:

@@ -40,6 +40,8 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
       const taker = use.block.import && importsOf(program, use.block.import.kind).get(use.block.import.name)
       return fieldTargets(program, taker?.input, use.text)
     }
+    case "input-field":
+      return fieldTargets(program, program.input?.type, use.text)
     case "root":
       return rootTargets(program, use)
     case "step":
@@ -66,8 +68,13 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
     case "provider-name":
       return declared("provider", program.providers.get(use.text))
     case "server-name":
-      return declared("mcp", program.servers.get(use.text))
+      return use.source.word === "mcp"
+        ? declared("mcp", program.servers.get(use.text))
+        : declared("api", program.apis.get(use.text))
+    case "sent":
+      return fieldTargets(program, program.tools.get(use.block.tool)?.input, use.text)
     case "keyword":
+    case "function":
     case "property":
     case "foreign-key":
     case "type":
@@ -75,6 +82,8 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
     case "provider-kind":
     case "remote-kind":
     case "remote-name":
+    case "imported-name":
+    case "http-word":
       return []
   }
 }
@@ -93,7 +102,8 @@ function declared(declares: DeclarationKind, node: DeclaredNode | undefined): Ta
 
 function rootTargets(program: Program, use: NameUse & { kind: "root" }): Target[] {
   if (use.setting.expects !== "value") return []
-  const variable = use.setting.agent?.variables.get(use.text)
+  const variable = use.setting.variables.get(use.text)
+  if (variable?.isBuiltIn === true) return []
   if (variable !== undefined) return [{ kind: "variable", node: variable.name, name: variable.name }]
   const block = use.text === "input" ? program.input : use.text === "secrets" ? program.secrets : undefined
   if (block === undefined) return []
@@ -106,7 +116,7 @@ function stepTargets(program: Program, use: NameUse & { kind: "step" }): readonl
   if (step.kind === "case") return caseTargets(program, receiver, use.text)
   if (index === 0 && !matched && chain.base.kind === "name") {
     const root = chain.base.text
-    if (setting.agent?.variables.has(root) !== true || setting.expects !== "value") {
+    if (!setting.variables.has(root) || setting.expects !== "value") {
       const named = namedByRoot(program, root, use)
       if (named !== undefined) return named
     }
@@ -129,6 +139,8 @@ function namedByRoot(program: Program, root: string, use: NameUse & { kind: "ste
     }
     case "model":
       return declared("model", program.models.get(use.text))
+    case "workflow":
+      return declared("workflow", program.workflows.get(use.text)?.declaration)
     case "tool":
     case "resource":
     case "prompt":

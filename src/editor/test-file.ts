@@ -1,4 +1,5 @@
 import type { Program } from "../check/program.ts"
+import { runType } from "../check/run-values.ts"
 import type { StepKind } from "../check/tested-step.ts"
 import { stepKinds, stepNames } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"
@@ -30,7 +31,7 @@ function wordBefore(text: string): string {
   return text.slice(start)
 }
 
-const observing = ["given", "ran", "skipped", "asked", "calls"]
+const observing = ["given", "ran", "skipped", "asked", "calls", "rejections"]
 
 function itemsAfter(
   program: Program,
@@ -38,10 +39,14 @@ function itemsAfter(
   before: string,
   offset: number,
 ): Completion[] | undefined {
-  const [, kind] = /\b(agent|ask|tool|resource|prompt)\.$/.exec(before) ?? []
-  const found = stepKinds.find((each) => each === kind)
-  if (found !== undefined) return tested === undefined ? [] : stepItems(tested, found)
-  const [, root] = /\b(output|input|usage|error)\.$/.exec(before) ?? []
+  const [, files = "", word] =
+    /((?:\bworkflow\.\w+\.)*)(?:\b(agent|ask|tool|resource|prompt|workflow)\.)?$/.exec(before) ?? []
+  const called = tested === undefined ? undefined : calledBy(tested, files)
+  const found = stepKinds.find((each) => each === word)
+  if (found !== undefined) return called === undefined ? [] : stepItems(called, found)
+  if (word === "workflow") return [...(called?.workflows.keys() ?? [])].map((name) => item(name, "workflow"))
+  if (files !== "") return rootsOf(called)
+  const [, root] = /\b(output|input|usage|error|run)\.$/.exec(before) ?? []
   if (root === "output" || root === "input") {
     return (tested?.[root]?.type.fields ?? []).map(({ name }) => item(name, "field"))
   }
@@ -50,6 +55,8 @@ function itemsAfter(
       item(name, "field"),
     )
   }
+  if (/\bgiven run\.$/.test(before)) return [item("started_at", "field", "started_at: ")]
+  if (root === "run") return runType.fields.map(({ name }) => item(name, "field"))
   if (root === "error") return ["kind", "message", "issues"].map((name) => item(name, "field"))
   const inside = program.tree.declarations.some(
     ({ kind: of, start, end }) => of === "test" && start < offset && offset <= end,
@@ -58,10 +65,23 @@ function itemsAfter(
   const written = before.trimEnd()
   const last = written.length < before.length ? wordBefore(written) : ""
   if (observing.includes(last)) {
-    return stepKinds.map((each) => item(each, "root", `${each}.`))
+    const steps = rootsOf(tested)
+    return last === "given" ? [...steps, item("run", "root", "run.")] : steps
   }
   if (last === "expect" || /(?:&&|\|\||!|\()$/.test(written)) return expected
   return before.trim() === "" ? settings : undefined
+}
+
+/** What a path of called files leads to: `workflow.triage.` */
+function calledBy(tested: Program, files: string): Program | undefined {
+  let program: Program | undefined = tested
+  for (const [, name = ""] of files.matchAll(/workflow\.(\w+)\./g)) program = program?.workflows.get(name)?.program
+  return program
+}
+
+function rootsOf(program: Program | undefined): Completion[] {
+  const kinds = program === undefined || program.workflows.size === 0 ? stepKinds : [...stepKinds, "workflow"]
+  return kinds.map((each) => item(each, "root", `${each}.`))
 }
 
 function item(label: string, kind: Completion["kind"], insert = label, snippet?: string): Completion {
@@ -87,9 +107,9 @@ const settings: Completion[] = [
 ]
 
 const expected: Completion[] = [
-  ...["output", "agent", "ask", "input", "usage", "error"].map((word) => item(word, "root", `${word}.`)),
+  ...["output", "agent", "ask", "input", "run", "usage", "error"].map((word) => item(word, "root", `${word}.`)),
   item("duration_ms", "root"),
-  ...["ran", "skipped", "asked", "calls"].map((word) => item(word, "keyword", `${word} `)),
+  ...["ran", "skipped", "asked", "calls", "rejections"].map((word) => item(word, "keyword", `${word} `)),
   item("judge", "keyword", "judge ", 'judge model.${1:name} "${2:criterion}"'),
 ]
 

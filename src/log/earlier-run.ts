@@ -7,7 +7,8 @@ import { placeKey, placeOf, type EffectPast, type ReplayState, type StepOutcome 
 
 /** A step of an earlier run that a re-run may take over: what it gave, by the hash of its facts. */
 export interface EarlierStep {
-  readonly iteration: number | null
+  /** In its loop, and in lists: as `placeKey` writes it. */
+  readonly position: string
   readonly output: JsonValue
   /** Null where it was not kept. */
   readonly history: readonly Message[] | null
@@ -15,70 +16,134 @@ export interface EarlierStep {
 
 /** A `call`, `read` or `render` of the workflow's own. */
 export interface EarlierEffect {
-  readonly iteration: number | null
+  readonly position: string
   readonly outcome: KeptEffect
 }
 
+/** Where an effect is made: its expression, the item of the loop around it, and the items of the lists around it. */
+export interface EffectPlace {
+  readonly site: string
+  readonly iteration: number | null
+  readonly items: readonly number[]
+}
+
 /**
- * What an earlier run leaves to a re-run. Items of a loop are found by their facts, whatever their position: each is given
+ * What an earlier run leaves to a re-run. Items of a loop, and of lists, are found by their facts, whatever their position: each is given
  * once, the one of the same position first.
  */
 export class EarlierRun {
   readonly run_id: string
   readonly #forced: ReadonlySet<string>
-  readonly #steps = new Map<string, EarlierStep[]>()
-  readonly #effects = new Map<string, EarlierEffect[]>()
+  /** All of this file's steps must run. */
+  readonly #isForcedWhole: boolean
+  readonly #from: readonly string[]
+  readonly #past: ReplayState
+  readonly #scope: string | null
+  /** By file: what the called workflows leave, which all calls of a re-run share. */
+  readonly #files: Map<string, StepTables>
+  readonly #tables: StepTables
 
-  constructor(run_id: string, from: readonly string[], past: ReplayState) {
+  constructor(run_id: string, from: readonly string[], past: ReplayState, called: CalledAgain | null = null) {
     this.run_id = run_id
-    this.#forced = new Set(from)
-    for (const [key, { completed }] of past.agents) {
-      if (completed !== null) this.#addStep(`agent.${key}`, completed)
-    }
-    for (const [key, reused] of past.reusedAnswers) this.#addStep(key, reused)
-    for (const { asked, outcome } of past.questions.values()) {
-      if (asked.kind !== "ask" || outcome?.kind !== "answered") continue
-      const facts = questionFacts(asked.question, asked.schema)
-      const key = placeKey(`ask.${asked.name}`, asked.iteration)
-      this.#addStep(key, { output: outcome.answer, history: null, facts })
-    }
-    for (const [key, effect] of past.effects) {
-      const outcome = outcomeOf(effect)
-      if (effect.facts === undefined || outcome === null) continue
-      const { name, iteration } = placeOf(key)
-      add(this.#effects, `${name} ${effect.facts}`, { iteration, outcome })
-    }
+    this.#from = from
+    this.#past = past
+    this.#scope = called?.scope ?? null
+    const own = this.#scope === null ? "" : `${this.#scope}/`
+    this.#forced = new Set(from.filter((id) => id.startsWith(own)).map((id) => id.slice(own.length)))
+    this.#isForcedWhole = called?.forced ?? false
+    this.#files = called?.files ?? new Map<string, StepTables>()
+    this.#tables = called === null ? tablesOf(past, null) : this.#ofFile(called.file)
   }
 
-  #addStep(key: string, { facts, output, history }: StepOutcome): void {
-    if (facts === undefined) return
-    const { name, iteration } = placeOf(key)
-    add(this.#steps, `${name} ${facts}`, { iteration, output, history })
+  /** What it leaves to a workflow that the re-run calls: results of steps of the same file, in whatever call. */
+  within(scope: string, file: string): EarlierRun {
+    const own = scope.slice(this.#scope === null ? 0 : this.#scope.length + 1)
+    // A call runs again as a whole where `from` names it, or the value that makes it.
+    const [, place = ""] = /@(dynamic\.\w+)/.exec(own) ?? []
+    const forced = this.#isForced(own, place)
+    return new EarlierRun(this.run_id, this.#from, this.#past, { scope, file, forced, files: this.#files })
+  }
+
+  #ofFile(file: string): StepTables {
+    let tables = this.#files.get(file)
+    if (tables === undefined) {
+      tables = { steps: new Map(), effects: new Map() }
+      for (const [scope, past] of this.#past.inside) if (past.file === file) addTables(tables, past, scope)
+      this.#files.set(file, tables)
+    }
+    return tables
   }
 
   /** Whether one of these must run, whatever its facts. */
   #isForced(...ids: readonly string[]): boolean {
-    return ids.some((id) => this.#forced.has(id))
+    return this.#isForcedWhole || ids.some((id) => this.#forced.has(id))
   }
 
   /** `needed`: the step is of use only with its history. */
   takeStep(step: string, iteration: number | null, facts: string, needed: boolean): EarlierStep | undefined {
     if (this.#isForced(step)) return undefined
-    return take(this.#steps.get(`${step} ${facts}`), iteration, ({ history }) => !needed || history !== null)
+    return take(
+      this.#tables.steps.get(`${step} ${facts}`),
+      positionIn(this.#scope, placeKey("", iteration)),
+      ({ history }) => !needed || history !== null,
+    )
   }
 
   /** `step` is `tool.name` and its like, `path` where it is called from. */
-  takeEffect(
-    step: string,
-    path: string,
-    site: string,
-    iteration: number | null,
-    facts: string,
-  ): EarlierEffect | undefined {
+  takeEffect(step: string, path: string, at: EffectPlace, facts: string): EarlierEffect | undefined {
     const place = path.startsWith("dynamic.") ? path : step
     if (this.#isForced(step, place)) return undefined
-    return take(this.#effects.get(`${site} ${facts}`), iteration, () => true)
+    const position = positionIn(this.#scope, placeKey("", at.iteration, at.items))
+    return take(this.#tables.effects.get(`${at.site} ${facts}`), position, () => true)
   }
+}
+
+/** A call of a workflow in a re-run. */
+interface CalledAgain {
+  readonly scope: string
+  readonly file: string
+  readonly forced: boolean
+  readonly files: Map<string, StepTables>
+}
+
+interface StepTables {
+  readonly steps: Map<string, EarlierStep[]>
+  readonly effects: Map<string, EarlierEffect[]>
+}
+
+function tablesOf(past: ReplayState, scope: string | null): StepTables {
+  const tables: StepTables = { steps: new Map(), effects: new Map() }
+  addTables(tables, past, scope)
+  return tables
+}
+
+function addTables({ steps, effects }: StepTables, past: ReplayState, scope: string | null): void {
+  const addStep = (key: string, { facts, output, history }: StepOutcome): void => {
+    if (facts === undefined) return
+    const { name, position } = placeOf(key)
+    add(steps, `${name} ${facts}`, { position: positionIn(scope, position), output, history })
+  }
+  for (const [key, { completed }] of past.agents) {
+    if (completed !== null) addStep(`agent.${key}`, completed)
+  }
+  for (const [key, reused] of past.reusedAnswers) addStep(key, reused)
+  for (const { asked, outcome, requirements } of past.questions.values()) {
+    if (asked.kind !== "ask" || outcome?.kind !== "answered" || (asked.scope ?? null) !== scope) continue
+    const facts = questionFacts(asked.question, asked.schema, requirements)
+    const key = placeKey(`ask.${asked.name}`, asked.iteration)
+    addStep(key, { output: outcome.answer, history: null, facts })
+  }
+  for (const [key, effect] of past.effects) {
+    const outcome = outcomeOf(effect)
+    if (effect.facts === undefined || outcome === null) continue
+    const { name, position } = placeOf(key)
+    add(effects, `${name} ${effect.facts}`, { position: positionIn(scope, position), outcome })
+  }
+}
+
+/** A position in one call of a workflow. */
+function positionIn(scope: string | null, position: string): string {
+  return scope === null ? position : `${scope} ${position}`
 }
 
 function add<T>(table: Map<string, T[]>, key: string, item: T): void {
@@ -87,13 +152,13 @@ function add<T>(table: Map<string, T[]>, key: string, item: T): void {
   else before.push(item)
 }
 
-function take<T extends { readonly iteration: number | null }>(
+function take<T extends { readonly position: string }>(
   items: T[] | undefined,
-  iteration: number | null,
+  position: string,
   fits: (item: T) => boolean,
 ): T | undefined {
   if (items === undefined) return undefined
-  const same = items.findIndex((item) => item.iteration === iteration && fits(item))
+  const same = items.findIndex((item) => item.position === position && fits(item))
   const at = same >= 0 ? same : items.findIndex(fits)
   return at < 0 ? undefined : items.splice(at, 1)[0]
 }
@@ -116,7 +181,7 @@ export function effectFacts(facts: JsonValue): string {
   return hash("sha256", canonicalJson([1, facts]), "hex").slice(0, 32)
 }
 
-/** The hash of what decides a person's answer. */
-export function questionFacts(question: string, schema: JsonValue): string {
-  return effectFacts([question, schema])
+/** The hash of what decides a person's answer; `requirements` is that of what the answer must fulfil. */
+export function questionFacts(question: string, schema: JsonValue, requirements?: string): string {
+  return effectFacts(requirements === undefined ? [question, schema] : [question, schema, requirements])
 }

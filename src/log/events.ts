@@ -38,6 +38,12 @@ export interface ErrorIssue {
   readonly upstream_status?: number
 }
 
+/** A requirement that an output or an answer does not fulfil: its position among the step's, and its text. */
+export interface Rejection {
+  readonly index: number
+  readonly message: string
+}
+
 export type LimitKey = (typeof limitKeys)[number]
 
 /** Limits as they are shown, with what has been used of each. */
@@ -57,6 +63,8 @@ export type Shown = JsonValue
 
 /** One call of a model backend. */
 export interface ModelCallRecord {
+  /** Names it within the run: `review[2].1.1`, of the step, the turn and the attempt. */
+  readonly call_id?: string
   readonly turn: number
   readonly attempt: number
   readonly started_at: string
@@ -68,6 +76,21 @@ export interface ModelCallRecord {
   readonly usage?: Usage
   /** The output format that held (`json_schema`, `json_object`, `instruction_only`), or `text`. */
   readonly format?: string
+  /** The end of the run cut it off: what it used is not known. */
+  readonly cut_off?: true
+}
+
+/** The model calls of a step that the end of the run interrupted. */
+export interface InterruptedStep {
+  readonly scope?: string
+  readonly agent: string
+  readonly iteration?: number
+  readonly calls: readonly ModelCallRecord[]
+}
+
+/** With the first event of a turn that called tools: the model calls of that turn. */
+interface OfTurn {
+  readonly calls?: readonly ModelCallRecord[]
 }
 
 /** A message that entered a conversation from elsewhere than the workflow's source, as events show it. */
@@ -87,7 +110,11 @@ interface AtSite {
   readonly site?: string
   /** Inside a loop, counted from 0. */
   readonly iteration?: number
+  readonly items?: Items
 }
+
+/** Positions in the lists that a call stands in, after `when` and `by`, the outermost first. */
+type Items = readonly number[]
 
 interface About {
   readonly agent: string
@@ -95,25 +122,50 @@ interface About {
   readonly iteration?: number
 }
 
+/** What a tool of an api sent and got. */
+interface OverHttp {
+  readonly http?: { readonly method: string; readonly status: number }
+}
+
 interface AboutTool {
   /** The agent whose model called, or (`dynamic`) the value whose expression did. */
   readonly agent?: string
   readonly dynamic?: string
   readonly iteration?: number
+  readonly items?: Items
   readonly tool: string
   readonly server: string
   readonly call_id: string
 }
 
-/** A question to a person as it is asked: of an `ask` step, or whether a tool may be called (`approval`). */
+/** A call of a workflow: a `call` in an expression, or one that a model made. */
+interface AboutWorkflowCall {
+  readonly workflow: string
+  readonly call_id: string
+  /** That of all events inside the call. */
+  readonly scope?: string
+  /** Only for a call in an expression. */
+  readonly site?: string
+  /** The agent whose model or expression called, or (`dynamic`) the value whose expression did. */
+  readonly agent?: string
+  readonly dynamic?: string
+  readonly iteration?: number
+  readonly items?: Items
+}
+
+/** A question to a person as it is asked: of an `ask` step, whether a tool may be called (`approval`), or of an MCP server (`elicitation`). */
 export interface AskedQuestion {
   readonly id: string
   readonly run_id: string
-  readonly kind: "ask" | "approval"
-  /** The name of the step, or the declared name of the tool. */
+  readonly kind: "ask" | "approval" | "elicitation"
+  /** The call of a workflow in which it is asked. Absent for one of the run itself. */
+  readonly scope?: string
+  /** The name of the step, or the declared name of the tool or of the workflow. */
   readonly name: string
   /** Inside a loop, counted from 0. */
   readonly iteration?: number
+  /** Of a call in a list. */
+  readonly items?: Items
   readonly question: string
   /** For the person to look at. */
   readonly show: Shown
@@ -121,10 +173,13 @@ export interface AskedQuestion {
   readonly to: string | null
   /** JSON Schema of the answer. */
   readonly schema: JsonObject
-  /** For an approval: the tool's name on its server, the server, and the arguments as they would be sent, secrets by name. */
+  /** The tool's name on its server, and the server; for an approval the arguments as they would be sent, secrets by name. */
   readonly tool?: string
   readonly server?: string
   readonly endpoint?: string
+  /** In place of tool and server, where the call of a workflow is to be approved: its declared name, and its file. */
+  readonly workflow?: string
+  readonly file?: string
   readonly arguments?: JsonObject
   /** Digest of everything that an approval allows; the answer repeats it. */
   readonly digest?: string
@@ -148,12 +203,26 @@ export interface Question extends AskedQuestion {
   readonly answered_at?: string
 }
 
+interface Interrupting {
+  readonly interrupted?: readonly InterruptedStep[]
+}
+
+/** What started a run without a caller. `due_at` is null for a schedule that was started by hand. */
+export type RunTrigger =
+  | { readonly schedule: string; readonly due_at: string | null }
+  | { readonly webhook: string; readonly delivery: string }
+
 /** The data of each event, `at` left out: it is added when the event is logged. */
 export interface EventData {
-  /** `rerun_of`: the earlier run that this one takes results over from. */
-  workflow_started: { readonly rerun_of?: string }
+  /** `rerun_of`: the earlier run that this one takes results over from. `trigger`: what started it, where no caller did. */
+  workflow_started: { readonly rerun_of?: string; readonly trigger?: RunTrigger }
   /** `limits`: those of the run, where it has any. */
-  workflow_planned: { readonly nodes: readonly PlannedNode[]; readonly limits?: ShownRunLimits }
+  workflow_planned: {
+    readonly nodes: readonly PlannedNode[]
+    readonly limits?: ShownRunLimits
+    /** Streams of the run also have `agent_partial`. */
+    readonly partials?: true
+  }
   agent_started: About & {
     readonly model: string
     readonly tools: readonly string[]
@@ -171,6 +240,8 @@ export interface EventData {
      * and what the model is asked to do about it.
      */
     readonly added?: ShownMessages
+    /** The requirements that sent the output back, where they did. */
+    readonly requirements?: readonly Rejection[]
   }
   /** In runs with limits: stored before each request to a backend. */
   model_call_started: About & {
@@ -203,12 +274,13 @@ export interface EventData {
     readonly duration_ms: number
     readonly calls: readonly ModelCallRecord[]
   }
-  /** A step that its condition ruled out, or (`error`) one that failed and may. */
-  step_skipped: { readonly step: string; readonly iteration?: number; readonly error?: WireError }
+  /** A step that its condition ruled out, or (`error`) one that failed and may; with `site`, a call of it that failed and may. */
+  step_skipped: AtSite & { readonly step: string; readonly error?: WireError }
   /** A step whose result a re-run takes over from an earlier run. */
   step_reused: {
     readonly step: string
     readonly iteration?: number
+    readonly items?: Items
     readonly output: Shown
     /** The earlier run. */
     readonly run_id: string
@@ -232,9 +304,19 @@ export interface EventData {
     readonly duration_ms: number
   }
   /** `site`: of a call in an expression. */
-  tool_call_started: AboutTool & { readonly arguments: Shown; readonly site?: string }
-  tool_call_completed: AboutTool & { readonly result: Shown; readonly duration_ms: number }
-  tool_call_failed: AboutTool & { readonly error: WireError; readonly duration_ms: number }
+  tool_call_started: AboutTool & OfTurn & { readonly arguments: Shown; readonly site?: string }
+  /** The call is made once more, with what people answered. */
+  tool_call_continued: AboutTool & { readonly round: number }
+  tool_call_completed: AboutTool & OverHttp & { readonly result: Shown; readonly duration_ms: number }
+  tool_call_failed: AboutTool & OverHttp & { readonly error: WireError; readonly duration_ms: number }
+  workflow_call_started: AboutWorkflowCall & OfTurn & { readonly input: Shown }
+  workflow_call_completed: AboutWorkflowCall & {
+    readonly output: Shown
+    readonly duration_ms: number
+    /** Of all that happened inside. */
+    readonly usage: Usage
+  }
+  workflow_call_failed: AboutWorkflowCall & { readonly error: WireError; readonly duration_ms: number }
   resource_read: AtSite & {
     readonly name: string
     readonly server: string
@@ -254,7 +336,9 @@ export interface EventData {
     readonly duration_ms: number
   }
   cache_degraded: { readonly operation: string }
-  question_asked: AskedQuestion & { readonly call_id?: string }
+  /** `agent`, `dynamic`: of an approval, what makes the call. */
+  question_asked: AskedQuestion &
+    OfTurn & { readonly call_id?: string; readonly agent?: string; readonly dynamic?: string }
   question_answered: {
     readonly id: string
     readonly name: string
@@ -274,20 +358,24 @@ export interface EventData {
     readonly duration_ms: number
   }
   /** `usage`: unknown for a run whose log is damaged. */
-  workflow_failed: {
+  workflow_failed: Interrupting & {
     readonly error: WireError
     readonly usage?: Usage
     readonly limits?: ShownRunLimits
     readonly duration_ms: number
   }
-  workflow_cancelled: { readonly usage?: Usage; readonly limits?: ShownRunLimits; readonly duration_ms: number }
+  workflow_cancelled: Interrupting & {
+    readonly usage?: Usage
+    readonly limits?: ShownRunLimits
+    readonly duration_ms: number
+  }
 }
 
 export type EventType = keyof EventData
 
 /**
  * One entry of a run's log. `id` counts 1, 2, 3 … without gaps; `data` is what clients see, `at` included (except in
- * `workflow_started`); `kept` is what only a continuation needs (histories, whole results) and never leaves the service.
+ * `workflow_started`), and `scope` where it is of a called workflow; `kept` is what only a continuation needs (histories, whole results) and never leaves the service.
  */
 export type LogEvent = {
   [T in EventType]: {
@@ -295,7 +383,7 @@ export type LogEvent = {
     readonly type: T
     /** ISO time. */
     readonly at: string
-    readonly data: EventData[T] & { readonly at?: string }
+    readonly data: EventData[T] & { readonly at?: string; readonly scope?: string }
     readonly kept?: JsonValue
     /** The cost of the recorded work where `data` shows it rounded. Never leaves the service. */
     readonly cost?: number

@@ -1,19 +1,23 @@
 import type { JsonValue } from "../base/json-value.ts"
+import { callingAgent, scopeAround } from "../plan/call-scope.ts"
 import type { EventData, EventType, LogEvent, ModelCallRecord } from "./events.ts"
 import { isTerminal } from "./events.ts"
-import type { Kept, KeptModelCall, KeptReuse, KeptTurn, KeptWorkflowCall } from "./kept.ts"
+import { askedQuestion } from "./asked-question.ts"
+import type { Kept, KeptElicitation, KeptModelCall, KeptReuse, KeptTurn, KeptWorkflowCall } from "./kept.ts"
 import type { LogWriter } from "./log-version.ts"
 import { eventBytes } from "./event-bytes.ts"
 import { UsedSum } from "./used.ts"
-import type { PriceOf } from "./usage.ts"
+import type { PriceOf, Spent } from "./usage.ts"
 import { addSpent, spentBy } from "./usage.ts"
 import { readMessages } from "./stored-messages.ts"
 import { readProgress } from "./turn-progress.ts"
 import {
   emptyPast,
+  emptyPastInside,
   placeKey,
   type AgentPast,
   type AnsweredTurn,
+  type AskedByServer,
   type CallOutcome,
   type CallPast,
   type QuestionOutcome,
@@ -39,24 +43,50 @@ interface OpenCall {
   readonly agent: string | undefined
 }
 
+/** Those of a call of a workflow itself, which is made in the scope around its own. */
+const ofCalls: ReadonlySet<EventType> = new Set<EventType>([
+  "workflow_call_started",
+  "workflow_call_completed",
+  "workflow_call_failed",
+])
+
+/** The fold of the workflow around a called one. */
+interface FoldAround {
+  readonly fold: LogFold
+  readonly scope: string
+}
+
 type KeptStep = Kept<"agent_completed"> | Exclude<KeptReuse, { readonly site: string }>
 
 /** Takes the events of a log one after the other into what the run has behind it. */
 export class LogFold {
-  readonly past = emptyPast()
+  readonly past: ReplayState
   readonly #openCalls = new Map<string, OpenCall>()
   readonly #priceOf: PriceOf
   readonly #used: UsedSum
+  readonly #around: FoldAround | null
+  /** By scope: those of all workflows that the run calls. */
+  readonly #inside = new Map<string, LogFold>()
 
-  constructor(priceOf: PriceOf = () => null) {
+  constructor(priceOf: PriceOf = () => null, around: FoldAround | null = null) {
     this.#priceOf = priceOf
-    this.#used = new UsedSum(priceOf)
+    this.#around = around
+    this.past = around === null ? emptyPast() : emptyPastInside(around.fold.past)
+    this.#used = new UsedSum(
+      priceOf,
+      around && { sum: around.fold.#used, scope: around.scope, agent: callingAgent(around.scope) },
+    )
   }
 
   /** The log is at its end. */
   finished(): ReplayState {
+    for (const { past, used } of this.#allInside()) past.used = used.total()
     this.past.used = this.#used.total()
     return this.past
+  }
+
+  #allInside(): { readonly past: ReplayState; readonly used: UsedSum }[] {
+    return [...this.#inside.values()].map((fold) => ({ past: fold.past, used: fold.#used }))
   }
 
   take(event: LogEvent): void {
@@ -67,6 +97,29 @@ export class LogFold {
     past.startedAt ??= at
     past.lastAt = Math.max(past.lastAt ?? at, at)
     if (!repeats.has(event.type)) past.vainResumes = 0
+    const { scope } = event.data
+    if (scope === undefined) this.#takeOwn(event, at)
+    else {
+      const inside = this.#in(scope)
+      if (ofCalls.has(event.type)) this.#in(scopeAround(scope)).#takeOwn(event, at)
+      else inside.#takeOwn(event, at)
+    }
+  }
+
+  /** The fold of a scope; null is that of the run. */
+  #in(scope: string | null): LogFold {
+    if (scope === null) return this
+    let fold = this.#inside.get(scope)
+    if (fold === undefined) {
+      fold = new LogFold(this.#priceOf, { fold: this.#in(scopeAround(scope)), scope })
+      this.#inside.set(scope, fold)
+      this.past.inside.set(scope, fold.past)
+    }
+    return fold
+  }
+
+  #takeOwn(event: LogEvent, at: number): void {
+    const { past } = this
     switch (event.type) {
       case "workflow_started":
         this.#writtenBy(kept<"workflow_started">(event))
@@ -138,7 +191,7 @@ export class LogFold {
         this.#stepEnded(event.data, at)
         break
       case "step_skipped":
-        past.skipped.add(placeKey(event.data.step, event.data.iteration))
+        this.#skipped(event.data)
         break
       case "step_reused":
         this.#reused(event)
@@ -187,6 +240,12 @@ export class LogFold {
       case "tool_call_started":
         this.#callStarted(event)
         break
+      case "tool_call_continued": {
+        const open = this.#openCalls.get(event.data.call_id)
+        // From here on the server may have acted on the answers.
+        if (open !== undefined) open.call.asked = null
+        break
+      }
       case "tool_call_completed": {
         const { result = event.data.result, parts } = kept<"tool_call_completed">(event) ?? {}
         this.#callEnded(event.data.call_id, {
@@ -204,6 +263,26 @@ export class LogFold {
           modelText: more?.told ?? null,
           refused: more?.refused ?? false,
         })
+        break
+      }
+      case "workflow_call_started": {
+        const { call_id, scope = "", agent, iteration } = event.data
+        const { file, call } = kept<"workflow_call_started">(event) ?? { file: null }
+        this.#workflowCall(call_id, scope, call, agent, iteration).startedAt = at
+        const inner = past.inside.get(scope)
+        if (inner !== undefined) Object.assign(inner, { startedAt: at, file })
+        break
+      }
+      case "workflow_call_completed": {
+        const call = past.workflowCalls.get(event.data.scope ?? "")
+        const result = kept<"workflow_call_completed">(event)?.output ?? event.data.output
+        if (call !== undefined) call.outcome = { kind: "completed", result }
+        break
+      }
+      case "workflow_call_failed": {
+        const call = past.workflowCalls.get(event.data.scope ?? "")
+        const { error } = event.data
+        if (call !== undefined) call.outcome = { kind: "failed", error, modelText: error.message, refused: false }
         break
       }
       case "resource_read": {
@@ -226,6 +305,11 @@ export class LogFold {
     }
   }
 
+  #skipped({ step, iteration, site, items }: EventData["step_skipped"]): void {
+    if (site === undefined) this.past.skipped.add(placeKey(step, iteration))
+    else this.past.skippedEffects.add(placeKey(site, iteration, items))
+  }
+
   #stepEnded(data: EventData["agent_completed" | "agent_failed"], at: number): void {
     this.#spend(data, data.calls)
     const times = this.past.agentTimes.get(data.agent)
@@ -233,8 +317,15 @@ export class LogFold {
   }
 
   #spend(about: { readonly agent: string; readonly iteration?: number }, calls: readonly ModelCallRecord[]): void {
-    this.past.spent = addSpent(this.past.spent, spentBy(calls, this.#priceOf))
+    const spent = spentBy(calls, this.#priceOf, this.#around?.scope)
+    this.#addSpent(spent)
     this.#used.modelCallsEnded(about, calls)
+  }
+
+  /** A called workflow and all around it use the same calls. */
+  #addSpent(spent: Spent): void {
+    this.past.spent = addSpent(this.past.spent, spent)
+    if (this.#around !== null) this.#around.fold.#addSpent(spent)
   }
 
   /** The newest form counts: the last writer may have used a newer one. */
@@ -261,12 +352,12 @@ export class LogFold {
   }
 
   #reused(event: Extract<LogEvent, { type: "step_reused" }>): void {
-    const { step, iteration, output } = event.data
+    const { step, iteration, items, output } = event.data
     const more = kept<"step_reused">(event)
     if (more !== undefined && "site" in more) {
       const { outcome, facts, site } = more
       this.past.effects.set(
-        placeKey(site, iteration),
+        placeKey(site, iteration, items),
         outcome.kind === "call" ? { kind: "call", call: reusedCall(outcome.value), facts } : { ...outcome, facts },
       )
       return
@@ -278,15 +369,22 @@ export class LogFold {
 
   #asked(event: Extract<LogEvent, { type: "question_asked" }>): void {
     const { past } = this
-    const { call_id, at: _, ...asked } = event.data
-    const question: QuestionPast = { asked, outcome: null }
-    past.questions.set(asked.id, question)
+    const { call_id } = event.data
+    const asked = askedQuestion(event.data)
     const more = kept<"question_asked">(event)
+    const requirements = more !== undefined && "place" in more ? more.requirements?.facts : undefined
+    const question: QuestionPast = { asked, outcome: null, ...(requirements !== undefined && { requirements }) }
+    past.questions.set(asked.id, question)
     if (more === undefined) return
     if ("place" in more) past.asks.set(more.place, question)
-    else if (call_id !== undefined) {
-      const { name, iteration } = asked
-      this.#call(call_id, name, more.call, iteration, more.agent).questions.push(question)
+    else if (call_id !== undefined && more.scope !== undefined) {
+      const { call, scope, agent } = more
+      const byModel = "turn" in call ? call : undefined
+      this.#workflowCall(call_id, scope, byModel, agent, asked.iteration).questions.push(question)
+    } else if (call_id !== undefined) {
+      const call = this.#call(call_id, asked.name, more.call, asked, more.agent)
+      if (more.elicitation === undefined) call.questions.push(question)
+      else askedBy(call, more.elicitation).questions.set(more.elicitation.key, question)
     }
   }
 
@@ -296,8 +394,8 @@ export class LogFold {
   }
 
   #callStarted(event: Extract<LogEvent, { type: "tool_call_started" }>): void {
-    const { tool, call_id, agent, iteration } = event.data
-    this.#call(call_id, tool, kept<"tool_call_started">(event), iteration, agent).startedAt = Date.parse(event.at)
+    const { tool, call_id, agent } = event.data
+    this.#call(call_id, tool, kept<"tool_call_started">(event), event.data, agent).startedAt = Date.parse(event.at)
   }
 
   /** The call, which counts from the first time that the log speaks of it. */
@@ -305,30 +403,50 @@ export class LogFold {
     callId: string,
     tool: string,
     more: KeptModelCall | KeptWorkflowCall | undefined,
-    iteration: number | undefined,
+    { iteration, items }: { readonly iteration?: number; readonly items?: readonly number[] },
     agent: string | undefined,
   ): CallPast {
     const { past } = this
     const known = this.#openCalls.get(callId)
     if (known !== undefined) return known.call
-    const call: CallPast = { callId, startedAt: null, questions: [], outcome: null }
+    const call: CallPast = { callId, startedAt: null, questions: [], asked: null, outcome: null }
     const site = more !== undefined && "site" in more ? more.site : null
     const open = { call, tool, site, agent }
     this.#openCalls.set(callId, open)
     this.#count(open, 1)
     if (more === undefined) return call
     if ("site" in more) {
-      past.effects.set(placeKey(more.site, iteration), { kind: "call", call, facts: more.facts })
-    } else if (agent !== undefined) {
-      if (more.answer !== undefined) this.#used.modelCallsEnded({ agent, iteration }, more.answer.calls)
-      const { turns } = this.#agent({ agent, iteration })
-      let turn = turns.get(more.turn)
-      if (turn === undefined && more.answer !== undefined) {
-        turn = { answer: readTurn(more.answer), calls: new Map() }
-        turns.set(more.turn, turn)
-      }
-      turn?.calls.set(more.index, call)
+      past.effects.set(placeKey(more.site, iteration, items), { kind: "call", call, facts: more.facts })
+    } else if (agent !== undefined) this.#inTurn(call, more, agent, iteration)
+    return call
+  }
+
+  /** A call that a model made belongs to its turn. */
+  #inTurn(call: CallPast, more: KeptModelCall, agent: string, iteration: number | undefined): void {
+    if (more.answer !== undefined) this.#used.modelCallsEnded({ agent, iteration }, more.answer.calls)
+    const { turns } = this.#agent({ agent, iteration })
+    let turn = turns.get(more.turn)
+    if (turn === undefined && more.answer !== undefined) {
+      turn = { answer: readTurn(more.answer), calls: new Map() }
+      turns.set(more.turn, turn)
     }
+    turn?.calls.set(more.index, call)
+  }
+
+  /** The call of a workflow, from the first time that the log speaks of it. It counts as no tool call. */
+  #workflowCall(
+    callId: string,
+    scope: string,
+    more: KeptModelCall | undefined,
+    agent: string | undefined,
+    iteration: number | undefined,
+  ): CallPast {
+    const { workflowCalls } = this.past
+    const known = workflowCalls.get(scope)
+    if (known !== undefined) return known
+    const call: CallPast = { callId, scope, startedAt: null, questions: [], asked: null, outcome: null }
+    workflowCalls.set(scope, call)
+    if (more !== undefined && agent !== undefined) this.#inTurn(call, more, agent, iteration)
     return call
   }
 
@@ -353,8 +471,13 @@ function outcomeOf(output: JsonValue, more: KeptStep | undefined): StepOutcome {
   return { output: more?.output ?? output, history, facts: more?.facts }
 }
 
+function askedBy(call: CallPast, { round, state }: KeptElicitation): AskedByServer {
+  if (call.asked?.round !== round) call.asked = { round, state: state ?? null, questions: new Map() }
+  return call.asked
+}
+
 function reusedCall(result: JsonValue): CallPast {
-  return { callId: "", startedAt: 0, questions: [], outcome: { kind: "completed", result } }
+  return { callId: "", startedAt: 0, questions: [], asked: null, outcome: { kind: "completed", result } }
 }
 
 function readTurn({ message, usage, calls, tool_calls, withdrawn }: KeptTurn): AnsweredTurn {

@@ -2,6 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "./events.ts"
 import type { KeptProgress } from "./turn-progress.ts"
 import type { ModelToolCall, PromptMessage, ToolPart } from "./messages.ts"
+import type { KeptRequests } from "./kept-requests.ts"
 import type { LogWriter } from "./log-version.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
@@ -19,7 +20,7 @@ interface KeptOf {
     /** Those of the model that failed, in this turn. */
     readonly calls: readonly ModelCallRecord[]
   }
-  agent_completed: {
+  agent_completed: WithRequests & {
     /** Where the event shows its size only. */
     readonly output?: JsonValue
     /** Where another agent continues it. */
@@ -27,10 +28,14 @@ interface KeptOf {
     /** Hash of what decided it, for a re-run; results that a test gave lack it. */
     readonly facts?: string
   }
+  agent_failed: WithRequests
   step_reused: KeptReuse
   context_compacted: { readonly summary: string; readonly calls: readonly ModelCallRecord[] }
   question_asked: KeptAsk | KeptApproval
   tool_call_started: KeptModelCall | KeptWorkflowCall
+  workflow_call_started: KeptCallOfWorkflow
+  /** Where the event shows its size only. */
+  workflow_call_completed: { readonly output: JsonValue }
   tool_call_completed: {
     /** Where the event shows its size only. */
     readonly result?: JsonValue
@@ -49,7 +54,13 @@ interface KeptOf {
   }
   /** `agent`: the one whose expression read it. */
   resource_read: { readonly site: string; readonly value: JsonValue; readonly agent?: string; readonly facts?: string }
+  workflow_failed: WithRequests
+  workflow_cancelled: WithRequests
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[]; readonly facts?: string }
+}
+
+interface WithRequests {
+  readonly requests?: KeptRequests
 }
 
 /** A step, or a call, read or render of the workflow's own, that a re-run took over. */
@@ -71,7 +82,7 @@ export interface KeptModelCall {
   readonly answer?: KeptTurn
 }
 
-export interface KeptTurn {
+export interface KeptTurn extends WithRequests {
   /** The model's answer. */
   readonly message: StoredMessages
   readonly usage: Usage
@@ -85,14 +96,49 @@ export interface KeptTurn {
 export interface KeptAsk {
   /** The step's id, with the position in a loop. */
   readonly place: string
+  /** Where it has requirements. */
+  readonly requirements?: KeptRequirements
+}
+
+export interface KeptRequirements {
+  /** Hash of all that decides which answers fulfil them, for a re-run. */
+  readonly facts: string
+  readonly captured: CapturedValues
+}
+
+/** What each requirement of a step refers to besides `result`. */
+export type CapturedValues = readonly (readonly CapturedValue[])[]
+
+/** `error`: the sentence of the error that evaluating it brought. */
+export type CapturedValue = { readonly value: JsonValue } | { readonly error: string }
+
+/** A call of a workflow. */
+export interface KeptCallOfWorkflow {
+  /** The path of its file. */
+  readonly file: string
+  /** Of a call that a model made. */
+  readonly call?: KeptModelCall
 }
 
 /** A question about a call. */
 export interface KeptApproval {
   /** What the start of the call would keep. */
   readonly call: KeptModelCall | KeptWorkflowCall
+  /** Of a call of a workflow: the scope that it will have. */
+  readonly scope?: string
   /** The agent that makes the call, if one does. */
   readonly agent?: string
+  /** For a question of the server. */
+  readonly elicitation?: KeptElicitation
+}
+
+export interface KeptElicitation {
+  /** How often the server has asked during this call, from 1. */
+  readonly round: number
+  /** The server's name of the question. */
+  readonly key: string
+  /** With the first question of a round. */
+  readonly state?: string
 }
 
 /** A `call` of the workflow's own. */

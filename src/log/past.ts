@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { AskedQuestion, ModelCallRecord, WireError } from "./events.ts"
+import type { AskedQuestion, InterruptedStep, ModelCallRecord, WireError } from "./events.ts"
 import type { AssistantMessage, Message, PromptMessage, ToolPart } from "./messages.ts"
 import type { TurnProgress } from "./turn-progress.ts"
 import type { UsedByAll } from "./used.ts"
@@ -39,6 +39,12 @@ export interface ReplayState {
   readonly waits: { readonly from: number; to: number | null }[]
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
+  /** By scope: the calls of workflows that are made here. */
+  readonly workflowCalls: Map<string, CallPast>
+  /** By scope: what happened inside of every call of a workflow. All of a run share one. */
+  readonly inside: Map<string, ReplayState>
+  /** The file that is called here; null for the run itself, and where nothing of the call is known. */
+  file: string | null
   /** Answers that a re-run took over, by `placeKey` of the question's id. */
   readonly reusedAnswers: Map<string, StepOutcome>
   readonly loopsStarted: Map<string, number>
@@ -47,6 +53,8 @@ export interface ReplayState {
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
   readonly effects: Map<string, EffectPast>
+  /** Those that failed, and whose value is null therefore. */
+  readonly skippedEffects: Set<string>
   /** Fallbacks of the models that summarise for an agent, by agent. */
   readonly summaryFallbacks: Map<string, FallbackPast[]>
   /** The latest summary that an agent had made, by agent. */
@@ -116,16 +124,29 @@ export interface TurnPast {
 
 export interface CallPast {
   readonly callId: string
+  /** Of a call of a workflow. */
+  readonly scope?: string
   /** Null for one that has only been asked about. */
   startedAt: number | null
   /** What was asked about it, in order. */
   readonly questions: QuestionPast[]
+  /** What the server asked last, and has no answer to. */
+  asked: AskedByServer | null
   outcome: CallOutcome | null
+}
+
+export interface AskedByServer {
+  readonly round: number
+  readonly state: string | null
+  /** By the server's names. */
+  readonly questions: Map<string, QuestionPast>
 }
 
 export interface QuestionPast {
   readonly asked: AskedQuestion
   outcome: QuestionOutcome | null
+  /** Hash of what decides which answers fulfil its requirements, where it has any. */
+  readonly requirements?: string
 }
 
 export type QuestionOutcome = { readonly kind: "answered"; readonly answer: JsonValue } | { readonly kind: "expired" }
@@ -141,15 +162,16 @@ export type EffectPast = { readonly facts: string | undefined } & (
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
 )
 
-/** Tells an agent or site of one iteration from those of the others. */
-export function placeKey(name: string, iteration: number | null | undefined): string {
-  return iteration === null || iteration === undefined ? name : `${name}#${iteration}`
+/** Tells an agent or site of one iteration, and of one item of each list around it, from those of the others. */
+export function placeKey(name: string, iteration: number | null | undefined, items?: readonly number[]): string {
+  const ofLoop = iteration === null || iteration === undefined ? name : `${name}#${iteration}`
+  return items === undefined || items.length === 0 ? ofLoop : `${ofLoop}@${items.join(".")}`
 }
 
 /** The parts of a `placeKey`. */
-export function placeOf(key: string): { readonly name: string; readonly iteration: number | null } {
-  const [, name = key, iteration] = /^(.*)#(\d+)$/s.exec(key) ?? []
-  return { name, iteration: iteration === undefined ? null : Number(iteration) }
+export function placeOf(key: string): { readonly name: string; readonly position: string } {
+  const [, name = key, position = ""] = /^(.*?)((?:#\d+)?(?:@[\d.]+)?)$/s.exec(key) ?? []
+  return { name, position }
 }
 
 export function emptyPast(): ReplayState {
@@ -168,11 +190,15 @@ export function emptyPast(): ReplayState {
     agentTimes: new Map(),
     waits: [],
     agents: new Map(),
+    workflowCalls: new Map(),
+    inside: new Map(),
+    file: null,
     reusedAnswers: new Map(),
     loopsStarted: new Map(),
     loopsCompleted: new Set(),
     dynamics: new Set(),
     effects: new Map(),
+    skippedEffects: new Set(),
     summaryFallbacks: new Map(),
     summaries: new Map(),
     servers: new Set(),
@@ -184,9 +210,36 @@ export function emptyPast(): ReplayState {
   }
 }
 
+/** What happened inside a called workflow: questions and waits are those of the run. */
+export function emptyPastInside({ waits, questions, inside }: ReplayState): ReplayState {
+  return { ...emptyPast(), waits, questions, inside }
+}
+
 /** The log ends with a wait for people. */
 export function isWaiting({ waits }: ReplayState): boolean {
   return waits.at(-1)?.to === null
+}
+
+/** The model calls of steps that have begun and not ended, as far as the log has them. */
+export function interruptedSteps(past: ReplayState): InterruptedStep[] {
+  return [...interruptedIn(past, {}), ...[...past.inside].flatMap(([scope, inner]) => interruptedIn(inner, { scope }))]
+}
+
+function interruptedIn({ agents }: ReplayState, about: { readonly scope?: string }): InterruptedStep[] {
+  return [...agents].flatMap(([key, { completed, failed, turns, begun, fallbacks, summary }]) => {
+    if (completed !== null || failed !== null) return []
+    const { name, position } = placeOf(key)
+    const calls = [
+      ...fallbacks.flatMap((one) => one.calls),
+      ...[...turns.values()].flatMap(({ answer }) => answer.calls),
+      ...[...begun].flatMap(([turn, { progress }]) => (turns.has(turn) ? [] : (progress?.calls ?? []))),
+    ]
+      // The event of a compaction counts its calls.
+      .filter(({ turn }) => turn > 0 || summary === null)
+      .toSorted((a, b) => a.turn - b.turn || a.attempt - b.attempt)
+    if (calls.length === 0) return []
+    return [{ ...about, agent: name, ...(position === "" ? {} : { iteration: Number(position.slice(1)) }), calls }]
+  })
 }
 
 /** The state of a new run. Never written to. */

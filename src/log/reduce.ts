@@ -1,10 +1,12 @@
-import type { Usage } from "./events.ts"
-import type { RunState, SeenEvent, Span } from "./run-state.ts"
-import { addUsage, noUsage, showUsage, usageOf } from "./usage.ts"
+import { scopeAround } from "../plan/call-scope.ts"
+import type { InterruptedStep, Usage } from "./events.ts"
+import { initialState, type RunState, type SeenEvent, type Span } from "./run-state.ts"
+import { addUsage, noUsage, showUsage, sumUsage, usageOf } from "./usage.ts"
 import { usageAfter } from "./usage-after.ts"
 import { countUse } from "./reduce/limits.ts"
 import { failBlamedNodes, endNode, isOver, nodeOf, startNode } from "./reduce/nodes.ts"
-import { addQuestion, settleQuestion } from "./reduce/questions.ts"
+import { addQuestion, listQuestion, settleListed, settleQuestion } from "./reduce/questions.ts"
+import { endCalls, reportCalls, reportedUsage, withoutCounted } from "./reduce/reported-calls.ts"
 import {
   agentKey,
   callKey,
@@ -16,7 +18,6 @@ import {
   dynamicKey,
   dynamicSpan,
   loopKey,
-  modelCalls,
   openSpan,
   reusedSpan,
   skippedSpan,
@@ -37,10 +38,68 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
   if (at !== null) state.started_at ??= at
   const spent = usageAfter(spentBefore.get(state) ?? state.usage, event)
   spentBefore.set(state, spent)
-  state.usage = showUsage(spent)
-  take(state, event, at ?? state.started_at ?? 0)
+  const { scope } = event.data
+  if (scope === undefined) take(state, event, at ?? state.started_at ?? 0)
+  else takeInside(state, scope, event, at ?? state.started_at ?? 0)
+  const open = state.finished_at === null ? reportedInAll(state) : null
+  state.usage = showUsage(open === null ? spent : sumUsage(spent, open))
   if (state.limits !== null) countUse(state, event, at)
   return state
+}
+
+/** What calls of steps that have not ended have used, those of called workflows included. */
+function reportedInAll(state: RunState): Usage | null {
+  const own = reportedUsage(state)
+  if (state.inside === undefined) return own
+  return Object.values(state.inside).reduce<Usage | null>((sum, inner) => {
+    const more = inner.finished_at === null ? reportedUsage(inner) : null
+    return more === null ? sum : sum === null ? more : sumUsage(sum, more)
+  }, own)
+}
+
+/** An event of a called workflow changes the state of the call; that of the run has its questions and its use, too. */
+function takeInside(state: RunState, scope: string, event: SeenEvent, at: number): void {
+  const around = scopeAround(scope)
+  const outer = around === null ? state : stateInside(state, around)
+  const inner = stateInside(state, scope)
+  switch (event.type) {
+    case "workflow_call_started":
+      inner.status = "running"
+      inner.started_at ??= at
+      take(outer, event, at)
+      return
+    case "workflow_call_completed":
+      inner.output = event.data.output
+      inner.usage = event.data.usage
+      finish(inner, "completed", at, event.data.duration_ms)
+      take(outer, event, at)
+      return
+    case "workflow_call_failed":
+      inner.error = event.data.error
+      failBlamedNodes(inner, event.data.error, at)
+      finish(inner, "failed", at, event.data.duration_ms)
+      take(outer, event, at)
+      return
+    case "question_asked":
+      listQuestion(state, event.data)
+      break
+    case "question_answered": {
+      const { id, answer, answered_by } = event.data
+      settleListed(state, id, { status: "answered", answer, answered_by })
+      break
+    }
+    case "question_expired":
+      settleListed(state, event.data.id, { status: "expired" })
+      break
+    default:
+      inner.usage = showUsage(usageAfter(inner.usage, event))
+  }
+  take(inner, event, at)
+}
+
+function stateInside(state: RunState, scope: string): RunState {
+  state.inside ??= {}
+  return (state.inside[scope] ??= initialState())
 }
 
 function take(state: RunState, event: SeenEvent, at: number): void {
@@ -94,7 +153,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "agent_delta":
       return
     case "agent_retried": {
-      const { agent, iteration, attempt, reason, delay_ms, added } = event.data
+      const { agent, iteration, attempt, reason, delay_ms, added, requirements } = event.data
       const node = nodeOf(state, `agent.${agent}`)
       if (node !== undefined) node.attempts++
       state.spans.push({
@@ -107,6 +166,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
         attempt,
         reason,
         ...(added === undefined ? {} : { messages: added }),
+        ...(requirements === undefined ? {} : { requirements }),
       })
       return
     }
@@ -125,10 +185,10 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const { agent, iteration, output, cached, duration_ms, usage, calls } = event.data
       const span = closeSpan(state, agentKey(agent, iteration), at, "completed")
       if (span !== undefined) Object.assign(span, { output, cached, usage })
-      modelCalls(state, agent, iteration, calls)
+      const counted = endCalls(state, agent, iteration, calls)
       const node = nodeOf(state, `agent.${agent}`)
       if (node === undefined) return
-      node.usage = addUsage(node.usage, usage)
+      node.usage = addUsage(node.usage, withoutCounted(usage, counted))
       if (node.loop === null) {
         node.cached = cached
         endNode(node, "completed", at, duration_ms)
@@ -142,8 +202,8 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const { agent, iteration, error, answer, duration_ms, calls } = event.data
       const span = closeSpan(state, agentKey(agent, iteration), at, "failed")
       if (span !== undefined) Object.assign(span, { error }, answer === undefined ? {} : { answer })
-      modelCalls(state, agent, iteration, calls, "failed")
-      const spent = usageOf(calls)
+      const counted = endCalls(state, agent, iteration, calls, "failed")
+      const spent = withoutCounted(usageOf(calls), counted)
       const node = nodeOf(state, `agent.${agent}`)
       if (node === undefined) return
       node.usage = addUsage(node.usage, spent)
@@ -152,9 +212,10 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     }
     case "step_skipped": {
-      const { step, iteration, error } = event.data
+      const { step, iteration, error, site } = event.data
       const node = nodeOf(state, step)
-      if (node === undefined) return
+      // A call that failed leaves the step as it is: its own event says so.
+      if (node === undefined || site !== undefined) return
       if (error === undefined) skippedSpan(state, node, iteration, at)
       else if (iteration === undefined) closeSpan(state, agentKey(node.name, undefined), at, "skipped")
       if (iteration === undefined) {
@@ -221,7 +282,8 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       addEndedSpan(state, "connection", event.data.server, undefined, undefined, at, event.data.duration_ms, {})
       return
     case "tool_call_started": {
-      const { agent, dynamic, iteration, tool, server, call_id } = event.data
+      const { agent, dynamic, iteration, tool, server, call_id, calls } = event.data
+      if (agent !== undefined && calls !== undefined) reportCalls(state, agent, iteration, calls)
       const node = startNode(state, agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`, at)
       if (node !== undefined) node.tool_calls++
       const parents = childOf(state, agent, iteration)
@@ -243,9 +305,42 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "tool_call_completed": {
       const span = closeSpan(state, callKey(event.data.call_id), at, "completed")
       if (span !== undefined) span.result = event.data.result
+      if (span !== undefined && event.data.http !== undefined) span.http = event.data.http
       return
     }
     case "tool_call_failed": {
+      const span = closeSpan(state, callKey(event.data.call_id), at, "failed")
+      if (span !== undefined) span.error = event.data.error
+      if (span !== undefined && event.data.http !== undefined) span.http = event.data.http
+      return
+    }
+    case "workflow_call_started": {
+      const { agent, dynamic, iteration, workflow, call_id, calls, scope, input } = event.data
+      if (agent !== undefined && calls !== undefined) reportCalls(state, agent, iteration, calls)
+      startNode(state, agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`, at)
+      const parents = childOf(state, agent, iteration)
+      openSpan(state, callKey(call_id), {
+        kind: "workflow_call",
+        name: workflow,
+        ...parents,
+        parent: dynamic === undefined ? parents.parent : dynamicSpan(state, dynamic, agent, iteration, at),
+        start: at,
+        end: null,
+        state: "running",
+        call_id,
+        ...(scope === undefined ? {} : { scope }),
+        arguments: input,
+        ...effectOf(event.data, {}),
+      })
+      return
+    }
+    case "workflow_call_completed": {
+      const { output, usage } = event.data
+      const span = closeSpan(state, callKey(event.data.call_id), at, "completed")
+      if (span !== undefined) Object.assign(span, { result: output, usage })
+      return
+    }
+    case "workflow_call_failed": {
       const span = closeSpan(state, callKey(event.data.call_id), at, "failed")
       if (span !== undefined) span.error = event.data.error
       return
@@ -273,6 +368,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     }
     case "cache_degraded":
+    case "tool_call_continued":
       return
     case "question_asked":
       addQuestion(state, event.data, at)
@@ -300,10 +396,12 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     case "workflow_failed":
       state.error = event.data.error
+      interruptSteps(state, event.data.interrupted)
       failBlamedNodes(state, event.data.error, at)
       finish(state, "failed", at, event.data.duration_ms)
       return
     case "workflow_cancelled":
+      interruptSteps(state, event.data.interrupted)
       finish(state, "cancelled", at, event.data.duration_ms)
       return
     default:
@@ -312,11 +410,39 @@ function take(state: RunState, event: SeenEvent, at: number): void {
   }
 }
 
+/** The model calls of steps that the end of the run interrupted; their usage is in that of the run. */
+function interruptSteps(state: RunState, steps: readonly InterruptedStep[] = []): void {
+  const cut = steps.flatMap(({ calls }) => calls).filter((call) => call.cut_off === true).length
+  if (cut > 0) state.cut_off = cut
+  for (const { agent, iteration, calls, scope } of steps) {
+    if (scope !== undefined) {
+      const inner = state.inside?.[scope]
+      if (inner !== undefined) interruptSteps(inner, [{ agent, calls, ...(iteration !== undefined && { iteration }) }])
+      continue
+    }
+    const key = agentKey(agent, iteration)
+    const position = state.index.spans[key]
+    const counted = endCalls(state, agent, iteration, calls, "cancelled")
+    // It is closed with all others.
+    if (position !== undefined) state.index.spans[key] = position
+    const usage = usageOf(calls)
+    const span = position === undefined ? undefined : state.spans[position]
+    if (span !== undefined) span.usage = usage
+    const node = nodeOf(state, `agent.${agent}`)
+    if (node !== undefined) node.usage = addUsage(node.usage, withoutCounted(usage, counted))
+  }
+}
+
 function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: number, duration: number): void {
+  for (const inner of Object.values(state.inside ?? {})) {
+    // A call that the end of the run interrupted.
+    if (inner.finished_at === null) finish(inner, "cancelled", at, at - (inner.started_at ?? at))
+  }
   state.status = as
   state.finished_at = at
   state.duration_ms = duration
   for (const node of state.nodes) {
+    delete node.asking
     if (as === "completed") {
       if (!isOver(node)) endNode(node, "completed", at, node.started_at === null ? 0 : null)
     } else if (node.state === "running" || node.state === "asking") endNode(node, "cancelled", at, null)

@@ -4,10 +4,11 @@ import type {
   EventType,
   ModelCallRecord,
   Question,
+  Rejection,
   ShownMessages,
+  ShownRunLimits,
   Usage,
   WireError,
-  ShownRunLimits,
 } from "./events.ts"
 import { noUsage } from "./usage.ts"
 
@@ -19,7 +20,7 @@ export type SeenEvent = {
   [T in EventType]: {
     readonly id: number
     readonly type: T
-    readonly data: EventData[T] & { readonly at?: string }
+    readonly data: EventData[T] & { readonly at?: string; readonly scope?: string }
     readonly cost?: number
   }
 }[EventType]
@@ -34,6 +35,8 @@ export interface RunState {
   output: JsonValue
   error: WireError | null
   usage: Usage
+  /** Calls that the end of the run cut off: what they used is not in `usage`. Absent where there is none. */
+  cut_off?: number
   /** Of a run with limits: what is used of each. Calls count when their step has ended, and exactly at the end of the run. */
   limits: ShownRunLimits | null
   /** The earlier run that this one took results over from. */
@@ -45,7 +48,9 @@ export interface RunState {
   nodes: NodeState[]
   /** In the order in which they were reported; a parent comes before its children. */
   spans: Span[]
-  /** In the order in which they were asked. */
+  /** By scope: each call of a workflow, those inside of others included. Absent while there is none. */
+  inside?: Record<string, RunState>
+  /** In the order in which they were asked, those of called workflows included. */
   questions: Question[]
   /** Finds open nodes, spans and questions; of use to `reduce` alone. */
   index: { nodes: Record<string, number>; spans: Record<string, number>; questions: Record<string, number> }
@@ -81,6 +86,8 @@ export interface NodeState {
   reused?: number
   loop: { total: number; started: number; completed: number; skipped: number } | null
   error: WireError | null
+  /** What it waits for from people, and since when; absent where it does not. */
+  asking?: { readonly kind: Question["kind"]; readonly since: number }
 }
 
 export type SpanKind =
@@ -93,6 +100,8 @@ export type SpanKind =
   | "retry"
   | "fallback"
   | "tool_call"
+  /** A call of a workflow, whose own spans are those of the state inside. */
+  | "workflow_call"
   | "compaction"
   | "dynamic"
   | "resource"
@@ -106,6 +115,8 @@ export interface Span {
   /** Position of the span that it is a part of. */
   readonly parent: number | null
   readonly iteration?: number
+  /** Of a call, read or render in a list: the positions of its items. */
+  readonly items?: readonly number[]
   start: number
   end: number | null
   state: Exclude<Progress, "waiting">
@@ -123,6 +134,8 @@ export interface Span {
   /** Of a retry. */
   reason?: string
   attempt?: number
+  /** Of a retry: the requirements that sent the output back, where they did. */
+  requirements?: readonly Rejection[]
   /** Of a retry: what the conversation ends with from then on, where that is new. Of a prompt: its messages. */
   messages?: ShownMessages
   /** Of a step that failed, or of a fallback: the last answer, where it was rejected. */
@@ -131,15 +144,19 @@ export interface Span {
   site?: string
   /** Of a tool call. */
   server?: string
+  /** What a tool of an api sent and got. */
+  http?: { readonly method: string; readonly status: number }
   call_id?: string
+  /** Of a call of a workflow. */
+  scope?: string
   arguments?: JsonValue
-  /** Of a tool call or a resource, or the summary of a compaction. */
+  /** Of a tool call, a call of a workflow or a resource, or the summary of a compaction. */
   result?: JsonValue
 }
 
 /** Finds what a call, read or render in an expression gave, among the spans. */
-export function siteKey(site: string, iteration: number | undefined): string {
-  return `${site} ${iteration ?? ""}`
+export function siteKey(site: string, iteration: number | undefined, items: readonly number[] = []): string {
+  return items.length === 0 ? `${site} ${iteration ?? ""}` : `${site} ${iteration ?? ""} ${items.join(".")}`
 }
 
 export function initialState(): RunState {

@@ -1,3 +1,4 @@
+import { planAt } from "../plan/call-scope.ts"
 import type { Plan, Price } from "../plan/plan-shape.ts"
 import type { Money } from "./money.ts"
 import { costOf, showMoney } from "./money.ts"
@@ -55,21 +56,24 @@ export function addSpent(a: Spent, b: Spent): Spent {
   }
 }
 
-/** The price of a declared model; null where it has none. */
-export type PriceOf = (model: string) => Price | null
+/** The price of a declared model of the run's file, or of the one that is called in a scope; null where it has none. */
+export type PriceOf = (model: string, scope?: string) => Price | null
 
 /** Prices of the declared models; without a plan none are known. */
 export function pricesOf(plan: Plan | null): PriceOf {
-  return (model) => (plan !== null && Object.hasOwn(plan.models, model) ? (plan.models[model]?.price ?? null) : null)
+  return (model, scope) => {
+    const { models = {} } = (plan === null ? undefined : planAt(plan, scope)) ?? {}
+    return Object.hasOwn(models, model) ? (models[model]?.price ?? null) : null
+  }
 }
 
-export function spentBy(calls: readonly ModelCallRecord[], priceOf: PriceOf): Spent {
-  return calls.reduce((sum, call) => addSpent(sum, spentByOne(call, priceOf)), nothingSpent)
+export function spentBy(calls: readonly ModelCallRecord[], priceOf: PriceOf, scope?: string): Spent {
+  return calls.reduce((sum, call) => addSpent(sum, spentByOne(call, priceOf, scope)), nothingSpent)
 }
 
-function spentByOne({ model, usage = noUsage }: ModelCallRecord, priceOf: PriceOf): Spent {
+function spentByOne({ model, usage = noUsage }: ModelCallRecord, priceOf: PriceOf, scope: string | undefined): Spent {
   const { cost: _, ...tokens } = usage
-  const price = model === undefined ? null : priceOf(model)
+  const price = model === undefined ? null : priceOf(model, scope)
   return { tokens, cost: price === null ? null : costOf(tokens, price) }
 }
 

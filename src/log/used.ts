@@ -23,27 +23,40 @@ export function nothingUsed(): Used {
 }
 
 interface OpenCall {
-  readonly agent: string
+  /** All that it counts for. */
+  readonly sums: readonly Used[]
   readonly model: string
   readonly tokens: number
   readonly cost: Money | null
 }
 
-/** Adds up what a run with limits has used. */
+/** The sum that one of a called workflow is a part of, with the agent that calls it. */
+interface SumAround {
+  readonly sum: UsedSum
+  readonly scope: string
+  readonly agent: string | null
+}
+
+/** Adds up what a run with limits, or a workflow that it calls, has used. */
 export class UsedSum {
   readonly #priceOf: PriceOf
+  readonly #around: SumAround | null
   readonly #run = nothingUsed()
   readonly #agents = new Map<string, Used>()
-  readonly #open = new Map<string, OpenCall>()
+  /** Those of all sums of a run. */
+  readonly #open: Map<string, OpenCall>
 
-  constructor(priceOf: PriceOf) {
+  constructor(priceOf: PriceOf, around: SumAround | null = null) {
     this.#priceOf = priceOf
+    this.#around = around
+    this.#open = around === null ? new Map<string, OpenCall>() : around.sum.#open
   }
 
   modelCallBegan({ agent, iteration, turn, attempt, model, reserved }: EventData["model_call_started"]): void {
     this.#count(agent, "model_calls", 1)
     const cost = reserved.cost === null ? null : toMoney(reserved.cost)
-    this.#open.set(callKey(agent, iteration, turn, attempt), { agent, model, tokens: reserved.tokens, cost })
+    const sums = this.#all(agent)
+    this.#open.set(this.#callKey(agent, iteration, turn, attempt), { sums, model, tokens: reserved.tokens, cost })
   }
 
   modelCallsEnded(
@@ -51,12 +64,12 @@ export class UsedSum {
     calls: readonly ModelCallRecord[],
   ): void {
     for (const { turn, attempt, usage, format } of calls) {
-      const key = callKey(about.agent, about.iteration, turn, attempt)
+      const key = this.#callKey(about.agent, about.iteration, turn, attempt)
       const open = this.#open.get(key)
       if (open === undefined) continue
       this.#open.delete(key)
-      const spent = spentOf(usage ?? null, format !== undefined, open, this.#priceOf(open.model))
-      for (const used of this.#both(about.agent)) {
+      const spent = spentOf(usage ?? null, format !== undefined, open, this.#priceOf(open.model, this.#around?.scope))
+      for (const used of open.sums) {
         used.tokens += spent.tokens
         used.cost += spent.cost
       }
@@ -69,35 +82,37 @@ export class UsedSum {
 
   /** Calls without an outcome count with what they had reserved. */
   total(): UsedByAll {
-    const run = { ...this.#run }
-    const agents = new Map([...this.#agents].map(([name, used]) => [name, { ...used }]))
-    for (const { agent, tokens, cost } of this.#open.values()) {
-      for (const used of [run, agents.get(agent)]) {
-        if (used === undefined) continue
+    const withOpen = (own: Used): Used => {
+      const used = { ...own }
+      for (const { sums, tokens, cost } of this.#open.values()) {
+        if (!sums.includes(own)) continue
         used.tokens += tokens
         used.cost += cost ?? 0n
       }
+      return used
     }
-    return { run, agents }
+    return { run: withOpen(this.#run), agents: new Map([...this.#agents].map(([name, own]) => [name, withOpen(own)])) }
   }
 
   #count(agent: string | null, key: "model_calls" | "tool_calls", by: 1 | -1): void {
-    for (const used of this.#both(agent)) used[key] += by
+    for (const used of this.#all(agent)) used[key] += by
   }
 
-  #both(agent: string | null): Used[] {
-    if (agent === null) return [this.#run]
+  /** The sums that something of an agent counts for, those around a called workflow included. */
+  #all(agent: string | null): Used[] {
+    const outer = this.#around === null ? [] : this.#around.sum.#all(this.#around.agent)
+    if (agent === null) return [this.#run, ...outer]
     let used = this.#agents.get(agent)
     if (used === undefined) {
       used = nothingUsed()
       this.#agents.set(agent, used)
     }
-    return [this.#run, used]
+    return [this.#run, used, ...outer]
   }
-}
 
-function callKey(agent: string, iteration: number | undefined, turn: number, attempt: number): string {
-  return `${agent}#${iteration ?? ""}#${turn}#${attempt}`
+  #callKey(agent: string, iteration: number | undefined, turn: number, attempt: number): string {
+    return `${this.#around?.scope ?? ""}/${agent}#${iteration ?? ""}#${turn}#${attempt}`
+  }
 }
 
 /** What a call counts for when it is over. */

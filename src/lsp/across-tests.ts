@@ -25,12 +25,19 @@ export interface PlacedEdits {
   readonly edits: readonly Edit[]
 }
 
-/** What a request is about: a name in one file, and the open tests that may name the same. */
+/** The documents that a request may be about besides its own. */
+export interface Others {
+  readonly open: readonly TextDocument[]
+  /** Test files that are not open and have a name in them; of the folders of the workspace, and of the workflow's. */
+  readonly closedTests: (workflow: string, name: string) => readonly TextDocument[]
+}
+
+/** What a request is about: a name in one file, and the tests that may name the same. */
 interface Subject {
   readonly source: Source
   readonly program: Program
   readonly offset: number
-  readonly tests: readonly TextDocument[]
+  readonly tests: readonly Source[]
 }
 
 const onlySteps: Refusal = { problem: "In a test only the names of the workflow's steps can be renamed." }
@@ -42,11 +49,16 @@ export function inTest(document: TextDocument, offset: number): boolean {
   return declarations.some(({ kind, start, end }) => kind === "test" && start <= offset && offset <= end)
 }
 
-function subjectOf(document: TextDocument, offset: number, open: readonly TextDocument[]): Subject | undefined {
-  const testsOf = (uri: string): TextDocument[] => open.filter((one) => one.compiled.tested?.uri === uri)
+function subjectOf(document: TextDocument, offset: number, { open, closedTests }: Others): Subject | undefined {
+  const testsOf = (uri: string, name: string | undefined): Source[] => [
+    ...open.filter((one) => one.compiled.tested?.uri === uri).map((one) => ({ document: one, isOpen: true })),
+    ...(name === undefined ? [] : closedTests(uri, name).map((one) => ({ document: one, isOpen: false }))),
+  ]
   const { program, tested } = document.compiled
   if (!inTest(document, offset)) {
-    return { source: { document, isOpen: true }, program, offset, tests: testsOf(document.uri) }
+    const [target] = definition(program, offset)?.targets ?? []
+    const name = target && program.tree.text.slice(target.name.start, target.name.end)
+    return { source: { document, isOpen: true }, program, offset, tests: testsOf(document.uri, name) }
   }
   if (tested === undefined) return undefined
   const { uri, text } = tested
@@ -54,15 +66,15 @@ function subjectOf(document: TextDocument, offset: number, open: readonly TextDo
   if (found === undefined) return undefined
   const workflow = open.find((one) => one.uri === uri)
   const source = { document: workflow ?? document.beside(uri, text), isOpen: workflow !== undefined }
-  return { source, program: tested.program, offset: found.target.name.start, tests: testsOf(uri) }
+  const { start, end } = found.target.name
+  return { source, program: tested.program, offset: start, tests: testsOf(uri, text.slice(start, end)) }
 }
 
 /** The places in tests that refer to the subject. */
 function usesInTests({ program, offset, tests }: Subject): PlacedReference[] {
   const starts = new Set(definition(program, offset)?.targets.map(({ name }) => name.start))
-  return tests.flatMap((document) => {
-    const { program: own, tested } = document.compiled
-    const source = { document, isOpen: true }
+  return tests.flatMap((source) => {
+    const { program: own, tested } = source.document.compiled
     const names = tested === undefined ? [] : stepNamesIn(own, tested.program)
     return names
       .filter(({ target }) => starts.has(target.name.start))
@@ -70,12 +82,8 @@ function usesInTests({ program, offset, tests }: Subject): PlacedReference[] {
   })
 }
 
-export function referencesAcross(
-  document: TextDocument,
-  offset: number,
-  open: readonly TextDocument[],
-): readonly PlacedReference[] {
-  const subject = subjectOf(document, offset, open)
+export function referencesAcross(document: TextDocument, offset: number, others: Others): readonly PlacedReference[] {
+  const subject = subjectOf(document, offset, others)
   if (subject === undefined) return []
   const { source, program } = subject
   return [
@@ -84,12 +92,8 @@ export function referencesAcross(
   ]
 }
 
-export function prepareRenameAcross(
-  document: TextDocument,
-  offset: number,
-  open: readonly TextDocument[],
-): Renamable | Refusal {
-  const subject = subjectOf(document, offset, open)
+export function prepareRenameAcross(document: TextDocument, offset: number, others: Others): Renamable | Refusal {
+  const subject = subjectOf(document, offset, others)
   if (subject === undefined) return onlySteps
   const found = prepareRename(subject.program, subject.offset)
   if ("problem" in found || subject.source.document === document) return found
@@ -103,18 +107,18 @@ export function renameAcross(
   document: TextDocument,
   offset: number,
   newName: string,
-  open: readonly TextDocument[],
+  others: Others,
 ): readonly PlacedEdits[] | Refusal {
-  const subject = subjectOf(document, offset, open)
+  const subject = subjectOf(document, offset, others)
   if (subject === undefined) return onlySteps
   const found = rename(subject.program, subject.offset, newName)
   if ("problem" in found) return found
   if (found.edits.length === 0) return []
   const uses = usesInTests(subject)
   const inTests = subject.tests.map((test): PlacedEdits => {
-    const own = uses.filter(({ source }) => source.document === test)
+    const own = uses.filter(({ source }) => source === test)
     const edits = own.map(({ start, end }) => ({ span: { start, end }, text: newName }))
-    return { source: { document: test, isOpen: true }, edits }
+    return { source: test, edits }
   })
   return [{ source: subject.source, edits: found.edits }, ...inTests.filter(({ edits }) => edits.length > 0)]
 }

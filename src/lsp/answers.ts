@@ -5,6 +5,7 @@ import type { Completion, CompletionKind, Completions } from "../editor/completi
 import type { Edit } from "../editor/edit.ts"
 import type { Fold } from "../editor/folding.ts"
 import type { Hover } from "../editor/hover.ts"
+import type { SignatureHelp } from "../editor/signature-help.ts"
 import type { SemanticToken } from "../editor/semantic-tokens.ts"
 import { tokenModifiers, tokenTypes } from "../editor/semantic-tokens.ts"
 import type { DocumentSymbol, SymbolKind } from "../editor/symbols.ts"
@@ -18,16 +19,24 @@ import type { TextDocument } from "./text-document.ts"
 
 export function toDiagnostic(
   document: TextDocument,
-  { code, severity, message, hint, span }: Diagnostic,
+  { code, severity, message, hint, span, related }: Diagnostic,
+  codesPage?: string,
 ): Lsp.Diagnostic {
   const tags: Lsp.DiagnosticTag[] = code === "unused-declaration" || code === "unreachable-branch" ? [1] : []
   return {
     range: document.range(span),
     severity: severity === "error" ? 1 : 2,
     code,
+    ...(codesPage === undefined ? {} : { codeDescription: { href: `${codesPage}#${code}` } }),
     source: "wire",
     message: hint === undefined ? message : `${message}\n${hint}`,
     ...(tags.length === 0 ? {} : { tags }),
+    ...(related && {
+      relatedInformation: related.map((one) => ({
+        location: { uri: document.uri, range: document.range(one.span) },
+        message: one.message,
+      })),
+    }),
   }
 }
 
@@ -60,11 +69,13 @@ const completionKinds: Readonly<Record<CompletionKind, Lsp.CompletionItemKind>> 
   model: 7,
   provider: 7,
   server: 7,
+  workflow: 3,
   tool: 3,
   resource: 17,
   prompt: 15,
   case: 20,
   constant: 21,
+  function: 3,
 }
 
 export function toCompletionList(
@@ -100,6 +111,21 @@ function toCompletionItem(
 
 // ----------------------------------------------------------------------------------------------------------- hover
 
+export function toSignatureHelp({ forms, active, text }: SignatureHelp, client: Client): Lsp.SignatureHelp {
+  const signatures = forms.map(({ label, parameters, at }): Lsp.SignatureInformation => {
+    return {
+      label,
+      documentation: toMarkup(text, client),
+      parameters: parameters.map(({ start, end }) => {
+        return { label: client.parameterOffsets ? [start, end] : label.slice(start, end) }
+      }),
+      // Beyond the last one, none is shown.
+      activeParameter: at ?? parameters.length,
+    }
+  })
+  return { signatures, activeSignature: active, activeParameter: signatures[active]?.activeParameter ?? 0 }
+}
+
 function toMarkup(text: string, client: Client): Lsp.MarkupContent {
   return { kind: client.markdown ? "markdown" : "plaintext", value: text }
 }
@@ -131,11 +157,14 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
   resource: 1,
   prompt: 15,
   imports: 2,
+  workflow: 12,
   dynamic: 3,
   value: 13,
   agent: 12,
   ask: 12,
   limits: 14,
+  chat: 11,
+  trigger: 24,
   output: 11,
   field: 8,
   case: 22,

@@ -6,6 +6,8 @@ export interface Client {
   readonly encoding: PositionEncoding
   /** It asks for diagnostics: then they are not pushed, or it would show them twice. */
   readonly pullsDiagnostics: boolean
+  /** It shows a diagnostic's code as a link. */
+  readonly linkedCodes: boolean
   readonly snippets: boolean
   readonly markdown: boolean
   readonly wholeLinesFold: boolean
@@ -13,6 +15,10 @@ export interface Client {
   readonly versionedEdits: boolean
   readonly nestedSymbols: boolean
   readonly literalActions: boolean
+  /** It takes the places of parameters as offsets in the label. */
+  readonly parameterOffsets: boolean
+  /** The folders of the workspace, as addresses. */
+  readonly folders: readonly string[]
 }
 
 /** Reads the parameters of `initialize`; missing or malformed ones count as absent. */
@@ -23,6 +29,7 @@ export function clientOf(params: unknown): Client {
   return {
     encoding: encodingOf(at(capabilities, "general", "positionEncodings")),
     pullsDiagnostics: typeof document("diagnostic") === "object" && document("diagnostic") !== null,
+    linkedCodes: ["publishDiagnostics", "diagnostic"].some((by) => document(by, "codeDescriptionSupport") === true),
     snippets: document("completion", "completionItem", "snippetSupport") === true,
     markdown: formats.some((list) => Array.isArray(list) && list.includes("markdown")),
     wholeLinesFold: document("foldingRange", "lineFoldingOnly") === true,
@@ -30,7 +37,16 @@ export function clientOf(params: unknown): Client {
     versionedEdits: at(capabilities, "workspace", "workspaceEdit", "documentChanges") === true,
     nestedSymbols: document("documentSymbol", "hierarchicalDocumentSymbolSupport") === true,
     literalActions: typeof document("codeAction", "codeActionLiteralSupport") === "object",
+    parameterOffsets:
+      document("signatureHelp", "signatureInformation", "parameterInformation", "labelOffsetSupport") === true,
+    folders: foldersOf(params),
   }
+}
+
+function foldersOf(params: unknown): readonly string[] {
+  const listed = at(params, "workspaceFolders")
+  const uris = Array.isArray(listed) ? listed.map((folder) => at(folder, "uri")) : [at(params, "rootUri")]
+  return uris.filter((uri) => typeof uri === "string")
 }
 
 /** The client lists what it likes best first; UTF-16 is what every client knows. */

@@ -2,12 +2,15 @@ import type * as Lsp from "vscode-languageserver-protocol"
 import { codeActions } from "../editor/code-actions.ts"
 import { complete } from "../editor/complete.ts"
 import { definition } from "../editor/definition.ts"
+import { inlayHints } from "../editor/inlay-hints.ts"
 import { folding } from "../editor/folding.ts"
 import { hover } from "../editor/hover.ts"
 import { semanticTokens } from "../editor/semantic-tokens.ts"
+import { signatureHelp } from "../editor/signature-help.ts"
 import { symbols } from "../editor/symbols.ts"
 import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
-import { compile } from "../compile.ts"
+import type { Compiled, FileTexts } from "../compile.ts"
+import { compile, Files } from "../compile.ts"
 import { formatText } from "../syntax/format.ts"
 import {
   toCodeAction,
@@ -18,11 +21,13 @@ import {
   toHover,
   tokenLegend,
   toSemanticTokens,
+  toSignatureHelp,
   toSymbol,
   toTextEdit,
   toWorkspaceEdit,
 } from "./answers.ts"
 import type { Client } from "./client.ts"
+import { testLenses } from "./test-lenses.ts"
 import { clientOf } from "./client.ts"
 import type { Handler } from "./connection.ts"
 import { Connection } from "./connection.ts"
@@ -30,8 +35,9 @@ import { differingPiece } from "./differing-piece.ts"
 import type { JsonObject } from "./protocol.ts"
 import { at, integerIn, objectIn, positionIn, rangeIn, stringIn, uriIn } from "./protocol.ts"
 import { RpcError } from "./rpc-error.ts"
+import type { Others } from "./across-tests.ts"
 import { inTest, prepareRenameAcross, referencesAcross, renameAcross } from "./across-tests.ts"
-import type { Tested, TestedDocument } from "./text-document.ts"
+import type { Around, TestedDocument } from "./text-document.ts"
 import { TextDocument } from "./text-document.ts"
 import { sourceBytes } from "../base/limits.ts"
 
@@ -44,6 +50,19 @@ export interface ServerOptions {
   readonly exit: (clean: boolean) => void
   /** The text of a file that is not open; null where it cannot be read. */
   readonly readFile?: (uri: string) => string | null
+  /** The test files in a folder; with `below`, also in the folders below it. */
+  readonly testFiles?: (folder: string, below: boolean) => readonly string[]
+  /** The files that a file may use; null for one that stands alone. `open` gives the text of a document that is open. */
+  readonly folderOf?: (uri: string, open: (uri: string) => string | undefined) => SourceFolder | null
+}
+
+/** A folder whose files use each other. */
+export interface SourceFolder {
+  readonly root: string
+  /** The path of the file in it. */
+  readonly file: string
+  readonly texts: FileTexts
+  uriOf(file: string): string
 }
 
 /** The language over the Language Server Protocol: one client, its open documents. Bytes in, bytes out. */
@@ -53,6 +72,8 @@ export class LanguageServer implements Handler {
   readonly #documents = new Map<string, TextDocument>()
   /** Documents whose diagnostics the client has not been sent yet. */
   readonly #unpublished = new Set<string>()
+  /** By root: the files that were looked at. They are looked at again after a file was opened, closed or saved. */
+  readonly #folders = new Map<string, Files>()
   #client: Client | undefined
   #isShutDown = false
 
@@ -92,7 +113,12 @@ export class LanguageServer implements Handler {
     const uri = uriIn(read)
     const document = this.#documents.get(uri)
     if (document === undefined) throw new RpcError("invalidParams", `${uri} is not open`)
-    return answer(document, read, client, [...this.#documents.values()])
+    return answer(document, read, client, {
+      open: [...this.#documents.values()],
+      closedTests: (workflow, name) => this.#closedTests(workflow, name),
+      codesPage: this.#codesPage(),
+      uriOf: (file) => this.#folderOf(uri)?.uriOf(file),
+    })
   }
 
   notification(method: string, params: unknown): void {
@@ -109,6 +135,9 @@ export class LanguageServer implements Handler {
         return this.#change(objectIn(params, "params"))
       case "textDocument/didClose":
         return this.#close(objectIn(params, "params"))
+      case "textDocument/didSave":
+      case "workspace/didChangeWatchedFiles":
+        return this.#lookAgain()
       default:
         // `initialized`, `didSave`, `$/setTrace` and other notifications need no work.
         return undefined
@@ -126,6 +155,7 @@ export class LanguageServer implements Handler {
         textDocumentSync: { openClose: true, change: 2 },
         completionProvider: { triggerCharacters: [".", "#", "{", "[", '"'] },
         hoverProvider: true,
+        signatureHelpProvider: { triggerCharacters: ["(", ","] },
         definitionProvider: true,
         referencesProvider: true,
         documentHighlightProvider: true,
@@ -135,6 +165,8 @@ export class LanguageServer implements Handler {
         semanticTokensProvider: { legend: tokenLegend, full: true },
         codeActionProvider: { codeActionKinds: ["quickfix"] },
         documentFormattingProvider: true,
+        inlayHintProvider: true,
+        codeLensProvider: {},
         diagnosticProvider: { identifier: "wire", interFileDependencies: true, workspaceDiagnostics: false },
       },
     }
@@ -147,8 +179,35 @@ export class LanguageServer implements Handler {
     const uri = stringIn(item, "uri")
     const version = integerIn(item, "version")
     const encoding = this.#client?.encoding ?? "utf-16"
-    const tested: Tested = (test, path) => this.#tested(test, path)
-    this.#set(new TextDocument(uri, stringIn(item, "text"), version, encoding, tested))
+    this.#folders.clear()
+    this.#set(new TextDocument(uri, stringIn(item, "text"), version, encoding, this.#around))
+  }
+
+  /** With the files around it, as the editor has them, else as they are stored. */
+  #compile(uri: string, text: string): Compiled {
+    const folder = this.#folderOf(uri)
+    if (folder === null) return compile(text)
+    let files = this.#folders.get(folder.root)
+    if (files === undefined) {
+      files = new Files(folder.texts)
+      this.#folders.set(folder.root, files)
+    }
+    return files.compile(text, folder.file)
+  }
+
+  #folderOf(uri: string): SourceFolder | null {
+    return this.#options.folderOf?.(uri, (open) => this.#openAt(open)?.text) ?? null
+  }
+
+  /** Files may have changed on disk. */
+  #lookAgain(): void {
+    this.#folders.clear()
+    for (const [uri, document] of this.#documents) this.#renew(uri, document)
+  }
+
+  #renew(uri: string, document: TextDocument): void {
+    this.#documents.set(uri, document.anew())
+    this.#unpublished.add(uri)
   }
 
   #change(params: JsonObject): void {
@@ -170,30 +229,67 @@ export class LanguageServer implements Handler {
     this.#documents.set(document.uri, document)
     this.#unpublished.add(document.uri)
     if (document.isTest) return
-    // The problems of tests depend on their workflow.
+    const folder = this.#folderOf(document.uri)
+    const files = folder === null ? undefined : this.#folders.get(folder.root)
+    if (folder !== null) files?.changed(folder.file)
+    // The problems of tests depend on their workflow, and those of workflows on the files that they use.
     for (const [uri, other] of this.#documents) {
-      if (!other.isTest) continue
-      this.#documents.set(uri, other.anew())
-      this.#unpublished.add(uri)
+      if (other === document) continue
+      const uses = folder !== null && mayUse(other.text)
+      if (other.isTest || uses) this.#renew(uri, other)
     }
+  }
+
+  readonly #around: Around = {
+    tested: (test, path) => this.#tested(test, path),
+    compile: (uri, text) => this.#compile(uri, text),
   }
 
   /** The workflow of a test file: as the editor has it, else as it is stored. */
   #tested(test: string, path: string): TestedDocument | undefined {
     if (!URL.canParse(path, test)) return undefined
     const { href: uri, host } = new URL(path, test)
-    const open = this.#documents.get(uri)
+    const open = this.#openAt(uri)
     // A file from elsewhere may name a machine of its author, which the system would log in to.
     const isHere = host === URL.parse(test)?.host
     const text = open?.text ?? (isHere ? this.#options.readFile?.(uri) : null) ?? null
     if (text === null || text.length > sourceBytes) return undefined
-    return { uri, text, program: open?.compiled.program ?? compile(text).program }
+    return { uri: open?.uri ?? uri, text, program: open?.compiled.program ?? this.#compile(uri, text).program }
+  }
+
+  /** Editors and Node escape different characters of a path. */
+  #openAt(uri: string): TextDocument | undefined {
+    return (
+      this.#documents.get(uri) ?? [...this.#documents.values()].find((one) => unescaped(one.uri) === unescaped(uri))
+    )
+  }
+
+  #closedTests(workflow: string, name: string): readonly TextDocument[] {
+    const { testFiles, readFile } = this.#options
+    if (testFiles === undefined || readFile === undefined || !URL.canParse("./", workflow)) return []
+    const folders = this.#client?.folders ?? []
+    const paths = [...folders.flatMap((one) => testFiles(one, true)), ...testFiles(new URL("./", workflow).href, false)]
+    return [...new Set(paths)].flatMap((uri) => {
+      if (this.#openAt(uri) !== undefined) return []
+      const text = readFile(uri)
+      if (text?.includes(name) !== true) return []
+      const document = new TextDocument(uri, text, 0, this.#client?.encoding ?? "utf-16", this.#around)
+      const tested = document.compiled.tested?.uri
+      return tested !== undefined && unescaped(tested) === unescaped(workflow) ? [document] : []
+    })
+  }
+
+  /** The page that explains the codes of diagnostics; undefined for a client that shows no links. */
+  #codesPage(): string | undefined {
+    if (this.#client?.linkedCodes !== true) return undefined
+    return `https://unpkg.com/wireworks@${this.#options.version}/dist/playground/diagnostics.html`
   }
 
   #close(params: JsonObject): void {
     const uri = uriIn(params)
     this.#documents.delete(uri)
     this.#unpublished.delete(uri)
+    this.#lookAgain()
     if (this.#client?.pullsDiagnostics === false) this.#publish(uri, undefined)
   }
 
@@ -206,23 +302,42 @@ export class LanguageServer implements Handler {
   }
 
   #publish(uri: string, document: TextDocument | undefined): void {
-    const diagnostics = document === undefined ? [] : diagnosticsOf(document)
+    const diagnostics = document === undefined ? [] : diagnosticsOf(document, this.#codesPage())
     const version = document === undefined ? {} : { version: document.version }
     this.#connection.notify("textDocument/publishDiagnostics", { uri, ...version, diagnostics })
   }
 }
 
-function diagnosticsOf(document: TextDocument): Lsp.Diagnostic[] {
+function unescaped(uri: string): string {
+  try {
+    return decodeURIComponent(uri)
+  } catch {
+    return uri
+  }
+}
+
+function diagnosticsOf(document: TextDocument, codesPage: string | undefined): Lsp.Diagnostic[] {
   if (document.isTooLarge) {
     const message = `The file is too large: a workflow has at most ${sourceBytes / 1024 / 1024} MiB`
     return [{ range: document.range({ start: 0, end: 0 }), severity: 1, source: "wire", message }]
   }
-  return document.compiled.diagnostics.map((one) => toDiagnostic(document, one))
+  return document.compiled.diagnostics.map((one) => toDiagnostic(document, one, codesPage))
 }
 
 // -------------------------------------------------------------------------------------------------------- answers
 
-type Answer = (document: TextDocument, params: JsonObject, client: Client, open: readonly TextDocument[]) => unknown
+interface AnswerParts extends Others {
+  readonly codesPage: string | undefined
+  /** The URI of another file by its path from the root. */
+  readonly uriOf: (file: string) => string | undefined
+}
+
+type Answer = (document: TextDocument, params: JsonObject, client: Client, around: AnswerParts) => unknown
+
+/** Whether a text may name another file. */
+function mayUse(text: string): boolean {
+  return text.includes('.wire"')
+}
 
 function offsetIn(document: TextDocument, params: JsonObject): number {
   return document.offset(positionIn(params["position"]))
@@ -245,7 +360,12 @@ const answers: Readonly<Record<string, Answer>> = {
     return found === undefined ? null : toHover(document, found, client)
   },
 
-  "textDocument/definition": (document, params): Lsp.Location[] => {
+  "textDocument/signatureHelp": (document, params, client): Lsp.SignatureHelp | null => {
+    const found = signatureHelp(document.compiled.program.tree, offsetIn(document, params))
+    return found === undefined ? null : toSignatureHelp(found, client)
+  },
+
+  "textDocument/definition": (document, params, _client, { uriOf }): Lsp.Location[] => {
     const { program, tested } = document.compiled
     const offset = offsetIn(document, params)
     if (inTest(document, offset)) {
@@ -254,30 +374,34 @@ const answers: Readonly<Record<string, Answer>> = {
       return [{ uri: tested.uri, range: document.beside(tested.uri, tested.text).range(target.name) }]
     }
     const found = definition(program, offset)
-    return (found?.targets ?? []).map(({ name }) => ({ uri: document.uri, range: document.range(name) }))
+    return (found?.targets ?? []).flatMap(({ name, file }) => {
+      if (file === undefined) return [{ uri: document.uri, range: document.range(name) }]
+      const uri = uriOf(file.file)
+      return uri === undefined ? [] : [{ uri, range: document.beside(uri, file.text).range(name) }]
+    })
   },
 
-  "textDocument/references": (document, params, _client, open): Lsp.Location[] => {
+  "textDocument/references": (document, params, _client, others): Lsp.Location[] => {
     const withDeclaration = at(params, "context", "includeDeclaration") !== false
-    return referencesAcross(document, offsetIn(document, params), open)
+    return referencesAcross(document, offsetIn(document, params), others)
       .filter(({ declares }) => withDeclaration || !declares)
       .map((one) => ({ uri: one.source.document.uri, range: one.source.document.range(one) }))
   },
 
-  "textDocument/documentHighlight": (document, params, _client, open): Lsp.DocumentHighlight[] => {
-    return referencesAcross(document, offsetIn(document, params), open)
+  "textDocument/documentHighlight": (document, params, _client, { open }): Lsp.DocumentHighlight[] => {
+    return referencesAcross(document, offsetIn(document, params), { open, closedTests: () => [] })
       .filter(({ source }) => source.document === document)
       .map((one) => ({ range: document.range(one), kind: one.declares ? 3 : 2 }))
   },
 
-  "textDocument/prepareRename": (document, params, _client, open): Lsp.PrepareRenameResult => {
-    const found = prepareRenameAcross(document, offsetIn(document, params), open)
+  "textDocument/prepareRename": (document, params, _client, { open }): Lsp.PrepareRenameResult => {
+    const found = prepareRenameAcross(document, offsetIn(document, params), { open, closedTests: () => [] })
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return { range: document.range(found.span), placeholder: found.name }
   },
 
-  "textDocument/rename": (document, params, client, open): Lsp.WorkspaceEdit => {
-    const found = renameAcross(document, offsetIn(document, params), stringIn(params, "newName"), open)
+  "textDocument/rename": (document, params, client, others): Lsp.WorkspaceEdit => {
+    const found = renameAcross(document, offsetIn(document, params), stringIn(params, "newName"), others)
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return toWorkspaceEdit(found, client)
   },
@@ -290,6 +414,18 @@ const answers: Readonly<Record<string, Answer>> = {
   "textDocument/foldingRange": (document, _params, client): Lsp.FoldingRange[] => {
     return toFoldingRanges(document, folding(document.compiled.program), client)
   },
+
+  "textDocument/inlayHint": (document, params): Lsp.InlayHint[] => {
+    if (document.isTest) return []
+    const span = document.span(rangeIn(params["range"]))
+    return inlayHints(document.compiled.program, span).map(({ at: offset, text }) => ({
+      position: document.range({ start: offset, end: offset }).start,
+      label: text,
+      kind: 1,
+    }))
+  },
+
+  "textDocument/codeLens": (document): Lsp.CodeLens[] => (document.isTest ? testLenses(document) : []),
 
   "textDocument/semanticTokens/full": (document, _params, client): Lsp.SemanticTokens => {
     return toSemanticTokens(document, semanticTokens(document.compiled.program), client)
@@ -314,9 +450,9 @@ const answers: Readonly<Record<string, Answer>> = {
     return edit === undefined ? [] : [toTextEdit(document, edit)]
   },
 
-  "textDocument/diagnostic": (document, params): Lsp.DocumentDiagnosticReport => {
+  "textDocument/diagnostic": (document, params, _client, { codesPage }): Lsp.DocumentDiagnosticReport => {
     const resultId = String(document.id)
     if (params["previousResultId"] === resultId) return { kind: "unchanged", resultId }
-    return { kind: "full", resultId, items: diagnosticsOf(document) }
+    return { kind: "full", resultId, items: diagnosticsOf(document, codesPage) }
   },
 }

@@ -1,7 +1,9 @@
 import { visibleLines } from "../base/visible-text.ts"
 import { readRegularFile } from "../compiler/read-regular-file.ts"
 import { fileURLToPath } from "node:url"
+import { folderOnDisk } from "./folder-on-disk.ts"
 import { LanguageServer } from "./language-server.ts"
+import { testFilesIn } from "./test-files-in.ts"
 import { sourceBytes } from "../base/limits.ts"
 
 /** Serves the editor at standard input and output until it is done, or gone. The exit code. */
@@ -19,6 +21,8 @@ export async function serveStdio(version: string): Promise<number> {
           return null
         }
       },
+      testFiles: testFilesIn,
+      folderOf: folderOnDisk,
     })
     process.stdout.on("error", () => server.end())
     process.stdin.on("data", (chunk: Buffer) => server.receive(chunk))

@@ -1,4 +1,5 @@
 import type { Program } from "../check/program.ts"
+import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import { compileTests, isTestFile } from "../compile-tests.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
@@ -32,6 +33,14 @@ export interface TestedDocument {
 /** Finds it, by a path that is relative to the test file. */
 export type Tested = (uri: string, path: string) => TestedDocument | undefined
 
+/** What a document needs of the files around it. */
+export interface Around {
+  readonly tested: Tested
+  compile(uri: string, text: string): Compiled
+}
+
+const alone: Around = { tested: () => undefined, compile: (_, text) => compile(text) }
+
 export interface CompiledDocument {
   readonly program: Program
   readonly diagnostics: readonly Diagnostic[]
@@ -49,17 +58,11 @@ export class TextDocument {
   readonly #encoding: PositionEncoding
   #lines: LineMap | undefined
   readonly #marks = new Map<number, readonly Mark[]>()
-  readonly #tested: Tested
+  readonly #around: Around
   #compiled: CompiledDocument | undefined
 
-  constructor(
-    uri: string,
-    text: string,
-    version: number,
-    encoding: PositionEncoding,
-    tested: Tested = () => undefined,
-  ) {
-    this.#tested = tested
+  constructor(uri: string, text: string, version: number, encoding: PositionEncoding, around: Around = alone) {
+    this.#around = around
     this.uri = uri
     this.text = text
     this.version = version
@@ -73,7 +76,9 @@ export class TextDocument {
 
   get compiled(): CompiledDocument {
     if (this.isTooLarge) return (this.#compiled ??= { ...compile(""), tested: undefined })
-    return (this.#compiled ??= this.isTest ? this.#compileTests() : { ...compile(this.text), tested: undefined })
+    return (this.#compiled ??= this.isTest
+      ? this.#compileTests()
+      : { ...this.#around.compile(this.uri, this.text), tested: undefined })
   }
 
   get isTest(): boolean {
@@ -83,7 +88,7 @@ export class TextDocument {
   #compileTests(): CompiledDocument {
     let tested: TestedDocument | undefined
     const { program, diagnostics } = compileTests(this.text, this.uri.slice(this.uri.lastIndexOf("/") + 1), (path) => {
-      tested = this.#tested(this.uri, path)
+      tested = this.#around.tested(this.uri, path)
       return tested?.program
     })
     return { program, diagnostics, tested }
@@ -91,7 +96,7 @@ export class TextDocument {
 
   /** The same text, to be compiled again: the workflow that it tests has changed. */
   anew(): TextDocument {
-    return new TextDocument(this.uri, this.text, this.version, this.#encoding, this.#tested)
+    return new TextDocument(this.uri, this.text, this.version, this.#encoding, this.#around)
   }
 
   get lines(): LineMap {
@@ -100,10 +105,10 @@ export class TextDocument {
 
   /** The document after a change: to a piece of it, or all of it. */
   changed(range: Range | undefined, text: string, version: number): TextDocument {
-    if (range === undefined) return new TextDocument(this.uri, text, version, this.#encoding, this.#tested)
+    if (range === undefined) return new TextDocument(this.uri, text, version, this.#encoding, this.#around)
     const { start, end } = this.span(range)
     const replaced = this.text.slice(0, start) + text + this.text.slice(Math.max(start, end))
-    return new TextDocument(this.uri, replaced, version, this.#encoding, this.#tested)
+    return new TextDocument(this.uri, replaced, version, this.#encoding, this.#around)
   }
 
   span(range: Range): Span {

@@ -7,26 +7,36 @@ import type { RunState } from "../log/run-state.ts"
 import { reduce } from "../log/reduce.ts"
 import { initialState } from "../log/run-state.ts"
 import type { ToolPage } from "./tool-pages.ts"
+import type { TaskOffer } from "./workflow-tasks.ts"
+import { createdTask, declaresTasks, serveTasks, taskAfterMs, tasksExtension } from "./workflow-tasks.ts"
 
 /** The workflows that a server offers, as they are now. */
 export interface WorkflowOffer {
   /** A page of them: the first without a cursor. Null for a cursor that no page has given. */
   list(cursor: string | undefined): Promise<ToolPage | null>
-  /** Starts the one with this name; an error when the input does not fit or there is no room for it, null for an unknown name. */
-  start(name: string, input: JsonObject): Promise<StartedRun | WireError | null>
+  /**
+   * Starts the one with this name; an error when the input does not fit or there is no room for it, null for an unknown name. `asTask`: its
+   * caller may leave, and ask for it later.
+   */
+  start(name: string, input: JsonObject, asTask: boolean): Promise<StartedRun | WireError | null>
+  /** Absent where runs end with the process. */
+  readonly tasks?: TaskOffer
 }
 
 export interface StartedRun {
   readonly run_id: string
-  /** Every event, to the last. */
-  readonly events: AsyncIterable<LogEvent>
+  /** Every event, to the last, or until `signal` aborts. */
+  events(signal: AbortSignal): AsyncIterable<LogEvent>
   cancel(): Promise<void>
 }
 
 /** An MCP server whose tools are workflows. One for each connection or request, of either era. */
 export function workflowServer(offer: WorkflowOffer, version: string): McpServerFactory {
   return () => {
-    const server = new Server({ name: "wireworks", version }, { capabilities: { tools: {} } })
+    const { tasks } = offer
+    const extensions = tasks === undefined ? {} : { extensions: { [tasksExtension]: {} } }
+    const server = new Server({ name: "wireworks", version }, { capabilities: { tools: {}, ...extensions } })
+    if (tasks !== undefined) serveTasks(server, tasks)
     server.setRequestHandler("tools/list", async ({ params }) => {
       const page = await offer.list(params?.cursor)
       if (page === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown cursor")
@@ -34,15 +44,59 @@ export function workflowServer(offer: WorkflowOffer, version: string): McpServer
     })
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       const given = params.arguments ?? {}
-      const started = await offer.start(params.name, isJsonObject(given) ? given : {})
+      const asTask = tasks !== undefined && declaresTasks(context)
+      const started = await offer.start(params.name, isJsonObject(given) ? given : {}, asTask)
       if (started === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
-      return "kind" in started ? failed(started) : resultOf(started, context)
+      if ("kind" in started) return failed(started)
+      return asTask ? taskOrResult(started, tasks, context) : endOf(started, context)
     })
     return server
   }
 }
 
-async function resultOf(started: StartedRun, context: ServerContext): Promise<CallToolResult> {
+/** The result of a run that ends soon, else its task. */
+async function taskOrResult(started: StartedRun, tasks: TaskOffer, context: ServerContext): Promise<CallToolResult> {
+  const soon = new AbortController()
+  const timer = setTimeout(() => soon.abort(), taskAfterMs)
+  try {
+    const result = await resultOf(started, context, soon.signal)
+    if (result !== null) return result
+  } finally {
+    clearTimeout(timer)
+  }
+  const run = await tasks.find(started.run_id)
+  if (run === null) throw new Error(`Run ${started.run_id} is not there`)
+  // The SDK's type does not know the extension's answer, and passes it on.
+  return createdTask(run, context) as object as CallToolResult
+}
+
+async function endOf(started: StartedRun, context: ServerContext): Promise<CallToolResult> {
+  const result = await resultOf(started, context, null)
+  return result ?? cancelledResult
+}
+
+const cancelledResult: CallToolResult = {
+  content: [{ type: "text", text: "The run was cancelled." }],
+  isError: true,
+}
+
+/** How a run ended, as a result; null for one that has not. */
+export function endedResult(
+  status: RunState["status"],
+  output: JsonValue,
+  error: WireError | null,
+): CallToolResult | null {
+  if (status === "completed") return completed(output)
+  if (status === "cancelled") return cancelledResult
+  return status === "failed" && error !== null ? failed(error) : null
+}
+
+/** Follows the run to its end. `soon`: or until this aborts, or the run waits for people; null then. */
+async function resultOf(
+  started: StartedRun,
+  context: ServerContext,
+  soon: AbortSignal | null,
+): Promise<CallToolResult | null> {
   const { signal } = context.mcpReq
   const stop = (): void => void started.cancel()
   if (signal.aborted) stop()
@@ -50,17 +104,17 @@ async function resultOf(started: StartedRun, context: ServerContext): Promise<Ca
   try {
     const state = initialState()
     let reported = 0
-    for await (const event of started.events) {
+    for await (const event of started.events(soon ?? new AbortController().signal)) {
       reduce(state, event)
       if (event.type === "workflow_completed") return completed(event.data.output.result)
       if (event.type === "workflow_failed") return failed(event.data.error)
-      if (event.type === "workflow_cancelled") break
-      if (event.type === "run_waiting") return waiting(started.run_id, state)
+      if (event.type === "workflow_cancelled") return cancelledResult
+      if (event.type === "run_waiting") return soon === null ? waiting(started.run_id, state) : null
       const done = doneOf(state)
       // Reported progress must grow.
       if (done > reported) await tell(context, (reported = done), state, event)
     }
-    return { content: [{ type: "text", text: "The run was cancelled." }], isError: true }
+    return null
   } finally {
     signal.removeEventListener("abort", stop)
   }

@@ -7,19 +7,25 @@ import { expressionIn, propertyOf } from "../syntax/property-of.ts"
 /** How long a question stays open where nothing else is written: 7 days. */
 export const defaultExpirySeconds = 604_800
 
-/** What one `approval` demands. */
+/** What one `approval` or `elicitation` demands. */
 export interface ApprovalDemand {
   readonly to: Syntax.Expression | undefined
   readonly expires_seconds: number | undefined
 }
 
+/** The properties that demand that people are asked, and the word that does. */
+const demands = { approval: "required", elicitation: "ask" } as const
+
 /** The approval that a block demands; undefined for `none` and where nothing is said. */
-export function demandOf(block: Properties | undefined): ApprovalDemand | undefined {
-  const value = propertyOf(block, "approval")?.value
+export function demandOf(
+  block: Properties | undefined,
+  name: keyof typeof demands = "approval",
+): ApprovalDemand | undefined {
+  const value = propertyOf(block, name)?.value
   if (value?.kind === "properties") {
     return { to: expressionIn(value.block, "to"), expires_seconds: expiryOf(value.block) }
   }
-  return wordIn(block, "approval") === "required" ? { to: undefined, expires_seconds: undefined } : undefined
+  return wordIn(block, name) === demands[name] ? { to: undefined, expires_seconds: undefined } : undefined
 }
 
 export function expiryOf(block: Properties): number | undefined {

@@ -20,6 +20,7 @@ export function comparePlans(
   before: Plan,
   after: Plan,
   input: { readonly before: JsonObject; readonly after: JsonObject },
+  sameDay = false,
 ): Map<string, NodeChange> {
   const known = new Map(before.nodes.map((node) => [node.id, node]))
   const numbers = new Map<string, number>()
@@ -32,7 +33,8 @@ export function comparePlans(
   // In an order in which they can run: what a node depends on comes before it.
   for (const node of after.nodes) {
     const earlier = known.get(node.id)
-    const why = earlier === undefined ? "It is new" : ownChange(compared, earlier, node, input)
+    const why =
+      earlier === undefined ? "It is new" : (ownChange(compared, earlier, node, input) ?? runChange(node, sameDay))
     const cause = node.depends_on.find((id) => changes.get(id)?.status !== "same")
     if (why !== null) changes.set(node.id, { status: "changed", why })
     else if (cause !== undefined) changes.set(node.id, { status: "after", why: `It depends on ${cause}` })
@@ -82,8 +84,9 @@ function ownChange(
   if (differ(textOf(earlier), textOf(node))) return "Its text changed"
   if (differ(modelsOf(before, earlier), modelsOf(after, node))) return "Its model changed"
   if (differ(toolsOf(before, earlier), toolsOf(after, node))) return "Its tools changed"
+  if (differ(filesOf(before, earlier), filesOf(after, node))) return "A workflow that it calls changed"
   if (!haveSameType(before, earlier, after, node)) return "Its types changed"
-  const changed = inputsOf(node).find((name) => {
+  const changed = fieldsOf(node, "input").find((name) => {
     let isSame = same.get(name)
     if (isSame === undefined) {
       isSame =
@@ -106,7 +109,7 @@ function differ(one: JsonValue, other: JsonValue): boolean {
 function textOf(node: PlanNode): JsonValue {
   const own: Record<string, unknown> = { ...node }
   // Compared by themselves, or without a part in what the node gives.
-  for (const key of ["depends_on", "models", "uses", "output", "limits", "id", "name"]) delete own[key]
+  for (const key of ["depends_on", "models", "uses", "output", "limits", "concurrency", "id", "name"]) delete own[key]
   return withoutTexts(own as JsonValue)
 }
 
@@ -147,9 +150,26 @@ function toolsOf(parts: SharedParts, node: PlanNode): JsonValue {
   const tables = { tool: plan.tools, resource: plan.resources, prompt: plan.prompts }
   const remotes = [...uses, ...effects].map(({ kind, name }) => {
     const remote = tables[kind][name]
-    return [name, parts.number(remote), parts.number(plan.servers[remote?.server ?? ""])]
+    const isHttp = remote !== undefined && "http" in remote
+    const server = (isHttp ? plan.apis : plan.servers)?.[remote?.server ?? ""]
+    return [name, parts.number(remote), parts.number(server)]
   })
   return withoutTexts([uses, remotes] as object as JsonValue)
+}
+
+/** The workflows that the node calls, as they are planned: another comment changes nothing. */
+function filesOf(parts: SharedParts, node: PlanNode): JsonValue {
+  const { workflows = {} } = parts.plan
+  const uses = node.kind === "agent" ? (node.workflows ?? []).map(({ workflow }) => workflow) : []
+  const names = new Set(uses)
+  const visit = (expression: Expression): void => {
+    if (expression.op === "call-workflow") names.add(expression.workflow)
+    for (const child of children(expression)) visit(child)
+  }
+  if (parts.plan.workflows !== undefined) for (const expression of expressionsOf(node)) visit(expression)
+  const planned = (called: object): object => ({ ...called, version: "", description: null })
+  const sentToModel = uses.map((name) => workflows[name]?.description ?? null)
+  return [...[...names].map((name) => [name, parts.number(workflows[name], planned)]), sentToModel]
 }
 
 function haveSameType(before: SharedParts, earlier: PlanNode, after: SharedParts, node: PlanNode): boolean {
@@ -164,15 +184,22 @@ function haveSameType(before: SharedParts, earlier: PlanNode, after: SharedParts
   return !differ(...schemas)
 }
 
-/** Fields of the input that the node refers to; an empty name is all of it. */
-function inputsOf(node: PlanNode): string[] {
+/** What a node refers to of the run itself, which another run does not share. */
+function runChange(node: PlanNode, sameDay: boolean): string | null {
+  const changed = fieldsOf(node, "run").find((name) => name !== "date" || !sameDay)
+  if (changed === undefined) return null
+  return changed === "" ? "It refers to `run`" : `It refers to run.${changed}`
+}
+
+/** Fields of the input, or of `run`, that the node refers to; an empty name is all of it. */
+function fieldsOf(node: PlanNode, root: "input" | "run"): string[] {
   const found = new Set<string>()
   const visit = (expression: Expression): void => {
-    if (expression.op === "reference" && expression.root.kind === "input") found.add("")
-    const isInput =
-      expression.op === "chain" && expression.base.op === "reference" && expression.base.root.kind === "input"
+    if (expression.op === "reference" && expression.root.kind === root) found.add("")
+    const isField =
+      expression.op === "chain" && expression.base.op === "reference" && expression.base.root.kind === root
     const [first] = expression.op === "chain" ? expression.steps : []
-    if (isInput && first?.step === "field") found.add(first.name)
+    if (isField && first?.step === "field") found.add(first.name)
     else for (const child of children(expression)) visit(child)
   }
   for (const expression of expressionsOf(node)) visit(expression)

@@ -1,14 +1,19 @@
-import type { AssetExpression, Entry, Expression } from "./expression.ts"
+import { remembered } from "../base/remembered.ts"
+import type { AssetExpression, Entry, Expression, ListExpression, Root } from "./expression.ts"
 
 /** What the engine wants to know of an expression before it evaluates it. */
 export interface Traits {
-  /** Without `call`, `read` and `render`: evaluated in one go. */
+  /** Without `call`, `repeat`, `read` and `render`. */
   readonly pure: boolean
+  /** Has a list from a list in it, which may take long. */
+  readonly loops: boolean
   readonly secrets: boolean
   /** Refers to the agent's own values, so that it can differ from one iteration to the next. */
   readonly local: boolean
   /** Refers to nothing but `input` and `secrets`: known before the run. */
   readonly known: boolean
+  /** Refers to `run`. */
+  readonly run: boolean
 }
 
 // Plans are kept and run again and again; each expression is looked at once.
@@ -20,19 +25,22 @@ export function traits(expression: Expression): Traits {
   const parts = children(expression).map(traits)
   const { op } = expression
   const root = op === "reference" ? expression.root.kind : null
-  const pure = op !== "call" && op !== "read" && op !== "render" && parts.every((part) => part.pure)
+  const pure = !effectOps.has(op) && parts.every((part) => part.pure)
   const found: Traits = {
     pure,
+    loops: op === "list" || parts.some((part) => part.loops),
     secrets: root === "secrets" || parts.some((part) => part.secrets),
     local: root === "local" || root === "variable" || parts.some((part) => part.local),
-    known:
-      pure &&
-      (root === null || root === "input" || root === "secrets" || root === "matched") &&
-      parts.every((part) => part.known),
+    known: pure && (root === null || knownRoots.has(root)) && parts.every((part) => part.known),
+    run: root === "run" || parts.some((part) => part.run),
   }
   seen.set(expression, found)
   return found
 }
+
+const effectOps: ReadonlySet<Expression["op"]> = new Set<Expression["op"]>(["call", "call-workflow", "read", "render"])
+
+const knownRoots: ReadonlySet<Root["kind"]> = new Set<Root["kind"]>(["input", "secrets", "matched", "item"])
 
 /** The expressions directly inside one, in the order of the source. */
 export function children(expression: Expression): readonly Expression[] {
@@ -43,7 +51,12 @@ export function children(expression: Expression): readonly Expression[] {
     case "text":
       return expression.parts.filter((part) => typeof part !== "string")
     case "array":
+    case "function":
       return expression.items
+    case "list": {
+      const { loop, when, by, value } = expression
+      return [loop.items, ...(when === null ? [] : [when]), ...(by === null ? [] : [by.key]), value]
+    }
     case "object":
       return values(expression.entries)
     case "chain":
@@ -59,6 +72,11 @@ export function children(expression: Expression): readonly Expression[] {
       return [expression.value, ...expression.branches.map((branch) => branch.value)]
     case "call":
       return [...values(expression.input), ...values(expression.bindings), ...approverOf(expression)]
+    case "call-workflow": {
+      const { input, repeat } = expression
+      const again = repeat === undefined ? [] : [repeat.until, ...values(repeat.next)]
+      return [...values(input), ...approverOf(expression), ...again]
+    }
     case "read":
     case "render":
       return values(expression.bindings)
@@ -67,12 +85,32 @@ export function children(expression: Expression): readonly Expression[] {
   }
 }
 
+/** The outermost list in an expression that calls for each of its items; null where none does. */
+export function callingList(expression: Expression): ListExpression | null {
+  if (expression.op === "list" && !traits(expression.value).pure) return expression
+  for (const part of traits(expression).pure ? [] : children(expression)) {
+    const found = callingList(part)
+    if (found !== null) return found
+  }
+  return null
+}
+
+const counted = new WeakMap<Expression, number>()
+
+/** How many expressions are evaluated for one, at most; the inside of a list counts when the list's length is known. */
+export function nodeCount(expression: Expression): number {
+  return remembered(counted, expression, () => {
+    const parts = expression.op === "list" ? [expression.loop.items] : children(expression)
+    return parts.reduce((sum, part) => sum + nodeCount(part), 1)
+  })
+}
+
 /** What an asset is made of, in the order of its options. */
 export function assetParts(asset: AssetExpression): readonly (Expression | null)[] {
   return [asset.value, asset.media_type, asset.title, asset.context, asset.citations]
 }
 
-function approverOf({ approval }: Extract<Expression, { op: "call" }>): Expression[] {
+function approverOf({ approval }: Extract<Expression, { op: "call" | "call-workflow" }>): Expression[] {
   return approval === null || approval.to === null ? [] : [approval.to]
 }
 

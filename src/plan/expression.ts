@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { FunctionName } from "../check/function-table.ts"
 
 /**
  * An expression as the evaluator takes it: plain JSON, names resolved. `text` is how the author wrote it, for error
@@ -9,6 +10,7 @@ export type Expression =
   /** A string with interpolations: literal pieces and expressions in turn. */
   | { readonly op: "text"; readonly parts: readonly (string | Expression)[] }
   | { readonly op: "array"; readonly items: readonly Expression[] }
+  | ListExpression
   | { readonly op: "object"; readonly entries: readonly Entry[] }
   | { readonly op: "reference"; readonly root: Root; readonly text: string }
   | { readonly op: "chain"; readonly base: Expression; readonly steps: readonly Step[]; readonly text: string }
@@ -17,8 +19,10 @@ export type Expression =
   | { readonly op: "not"; readonly value: Expression; readonly text: string }
   | ArithmeticExpression
   | { readonly op: "negate"; readonly value: Expression; readonly text: string }
+  | FunctionExpression
   | MatchExpression
   | CallExpression
+  | WorkflowCallExpression
   | ReadExpression
   | RenderExpression
   | AssetExpression
@@ -31,6 +35,8 @@ export interface Entry {
 export type Root =
   | { readonly kind: "input" }
   | { readonly kind: "secrets" }
+  /** Its id, and when it began. */
+  | { readonly kind: "run" }
   /** An agent's output; of a looped agent the array of its outputs. */
   | { readonly kind: "agent"; readonly name: string }
   /** A person's answer; of a looped question the array of answers. */
@@ -41,6 +47,14 @@ export type Root =
   | { readonly kind: "local"; readonly name: string }
   /** A variable of the agent's loop. */
   | { readonly kind: "variable"; readonly name: string }
+  /** A variable of a list around the expression. */
+  | { readonly kind: "item"; readonly name: string }
+  /** In a requirement: the output or the answer that is judged. In a repetition: the output of the last round. */
+  | { readonly kind: "result" }
+  /** In a repetition: the number of the last round, from 1. */
+  | { readonly kind: "round" }
+  /** In a requirement: a value that was evaluated before, by its position among the requirement's `captures`. */
+  | { readonly kind: "captured"; readonly index: number }
   /** Inside a branch of `match`: the value that is matched. */
   | { readonly kind: "matched" }
 
@@ -81,6 +95,15 @@ export interface ArithmeticExpression {
   readonly text: string
 }
 
+export interface FunctionExpression {
+  readonly op: "function"
+  readonly name: FunctionName
+  readonly items: readonly Expression[]
+  /** The result is of type `integer`, and must be an exact one. */
+  readonly integer: boolean
+  readonly text: string
+}
+
 export interface MatchExpression {
   readonly op: "match"
   readonly value: Expression
@@ -99,6 +122,25 @@ export interface MatchBranch {
   readonly value: Expression
 }
 
+export interface LoopPlan {
+  readonly items: Expression
+  /** One variable for the item, or one for each named field of it. */
+  readonly pattern:
+    | { readonly kind: "item"; readonly variable: string }
+    | { readonly kind: "fields"; readonly fields: readonly { readonly field: string; readonly variable: string }[] }
+}
+
+/** `[value for item in list when condition by key descending]`: filtered first, then sorted, then made. */
+export interface ListExpression {
+  readonly op: "list"
+  readonly loop: LoopPlan
+  /** Without calls, as the key is. */
+  readonly when: Expression | null
+  readonly by: { readonly key: Expression; readonly descending: boolean } | null
+  readonly value: Expression
+  readonly text: string
+}
+
 export interface CallExpression {
   readonly op: "call"
   readonly tool: string
@@ -109,7 +151,35 @@ export interface CallExpression {
   readonly approval: ApprovalPlan | null
   /** Durable identity of the call site: `dynamic.related/call find_issues`. Edits elsewhere in the file do not change it. */
   readonly site: string
+  /** Its value is null where it fails for good. */
+  readonly skips?: true
   readonly text: string
+}
+
+/** Calls a file of the plan's `workflows`, once or until its output is good enough. */
+export interface WorkflowCallExpression {
+  readonly op: "call-workflow"
+  /** Its name in the plan's `workflows`. */
+  readonly workflow: string
+  /** Where it stands: `dynamic.first`, `agent.a.instruction`; `dynamic.first(2)` for the second call of the same workflow there. */
+  readonly site: string
+  readonly input: readonly Entry[]
+  /** Null: no approval is needed. */
+  readonly approval: ApprovalPlan | null
+  /** Its value is null where it fails for good. */
+  readonly skips?: true
+  readonly repeat?: RepeatPlan
+  readonly text: string
+}
+
+/** The value of a call that has it is `{ result, rounds, done }`. */
+export interface RepeatPlan {
+  /** A boolean: the round's output is good enough. */
+  readonly until: Expression
+  /** Fields of the next round's input that are not those of the last; not evaluated after the last round. */
+  readonly next: readonly Entry[]
+  /** 1 to 100. */
+  readonly at_most: number
 }
 
 /** Each call waits for a person's approval. */
@@ -124,6 +194,8 @@ export interface ReadExpression {
   readonly resource: string
   readonly bindings: readonly Entry[]
   readonly site: string
+  /** Its value is null where it fails for good. */
+  readonly skips?: true
   readonly text: string
 }
 
@@ -132,6 +204,8 @@ export interface RenderExpression {
   readonly prompt: string
   readonly bindings: readonly Entry[]
   readonly site: string
+  /** Its value is null where it fails for good. */
+  readonly skips?: true
   readonly text: string
 }
 

@@ -1,8 +1,12 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
-import { assetKindsIn } from "../check/asset-kind.ts"
-import type { Program } from "../check/program.ts"
+import { assetKindsIn, skipsFailure } from "../check/asset-kind.ts"
+import { textAt } from "../check/file-space.ts"
+import { isFunction } from "../check/function-table.ts"
+import type { Program, ResolvedRoot } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
 import { isArithmetic } from "../syntax/arithmetic.ts"
+import { isWorkflow } from "../syntax/import-kinds.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import { isWordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -12,12 +16,16 @@ import type {
   CallExpression,
   Entry,
   Expression,
+  ListExpression,
+  LoopPlan,
   MatchBranch,
+  RepeatPlan,
   Root,
   Step,
+  WorkflowCallExpression,
 } from "./expression.ts"
 import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
-import type { AssetKind } from "./plan-shape.ts"
+import type { AssetKind, RequirementPlan } from "./plan-shape.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn, valuesOf } from "../syntax/property-of.ts"
 
@@ -26,6 +34,8 @@ export class Lowering {
   readonly #program: Program
   /** How many call sites of each name exist so far. */
   readonly #sites = new Map<string, number>()
+  /** In a requirement: what it refers to besides `result`. */
+  #captures: Expression[] | null = null
 
   constructor(program: Program) {
     this.#program = program
@@ -40,6 +50,8 @@ export class Lowering {
         return { op: "text", parts: this.#parts(node, place) }
       case "array":
         return { op: "array", items: node.items.map((item) => this.expression(item, place)) }
+      case "list":
+        return this.#list(node, place)
       case "object":
         return { op: "object", entries: this.entries(node.body.items, place) }
       case "group":
@@ -61,22 +73,30 @@ export class Lowering {
         return { op: "not", value: this.expression(node.operand, place), text: this.#text(node) }
       case "negate":
         return { op: "negate", value: this.expression(node.operand, place), text: this.#text(node) }
+      case "function":
+        return this.#function(node, place)
       case "match":
         return this.#match(node, place)
       case "call":
-        return this.#call(node, place)
+        return isWorkflow(node.target) ? this.#workflowCall(node, place) : this.#call(node, place)
+      case "repeat":
+        return this.#workflowCall(node, place)
       case "read":
       case "render": {
         const name = targetName(node.target)
         const site = this.site(place, node.kind, name)
         const bindings = this.entries(valuesOf(node.block, "bindings"), place)
         const text = this.#text(node)
+        const skips = skipsFailure(node) ? { skips: true as const } : {}
         return node.kind === "read"
-          ? { op: "read", resource: name, bindings, site, text }
-          : { op: "render", prompt: name, bindings, site, text }
+          ? { op: "read", resource: name, bindings, site, ...skips, text }
+          : { op: "render", prompt: name, bindings, site, ...skips, text }
       }
       case "asset":
         return this.#asset(node, place)
+      // Labels are the checker's; the run has the value.
+      case "exception":
+        return this.expression(node.value, place)
       case "observed": {
         // A test's runner knows it by the words that it is written with.
         const text = `${node.word} ${this.#text(node.target)}`
@@ -89,8 +109,39 @@ export class Lowering {
     }
   }
 
+  /** What a requirement refers to besides `result` stands apart, so that it can be evaluated before there is a result. */
+  requirement({ condition, otherwise }: Syntax.RequirementValue): RequirementPlan {
+    const captures: Expression[] = []
+    this.#captures = captures
+    // Nothing is called in it: the place names no site.
+    const lowered = this.expression(condition, "")
+    const message = otherwise === undefined ? null : this.expression(otherwise, "")
+    this.#captures = null
+    const text = this.#program.tree.text.slice(condition.start, condition.end)
+    return { condition: lowered, message, text, captures }
+  }
+
   entries(fields: readonly Syntax.ValueField[], place: string): Entry[] {
     return fields.map((field) => ({ key: field.name.text, value: this.expression(field.value, place) }))
+  }
+
+  loop({ pattern, items }: Syntax.Loop, place: string): LoopPlan {
+    const list = this.expression(items, place)
+    if (pattern.kind === "item") return { items: list, pattern: { kind: "item", variable: pattern.name.text } }
+    const fields = pattern.body.items.map(({ field, variable }) => ({ field: field.text, variable: variable.text }))
+    return { items: list, pattern: { kind: "fields", fields } }
+  }
+
+  #list(node: Syntax.ListNode, place: string): ListExpression {
+    const { value, loop, when, by } = node
+    return {
+      op: "list",
+      loop: this.loop(loop, place),
+      when: when === undefined ? null : this.expression(when.condition, place),
+      by: by === undefined ? null : { key: this.expression(by.key, place), descending: by.descending !== undefined },
+      value: this.expression(value, place),
+      text: this.#text(node),
+    }
   }
 
   /** Literal pieces and expressions in turn, empty pieces left out. */
@@ -117,9 +168,12 @@ export class Lowering {
     const reference: Expression = {
       op: "reference",
       root: planRoot(root),
-      text: this.#program.tree.text.slice(node.start, end ?? node.end),
+      text: this.#textAt({ start: node.start, end: end ?? node.end }),
     }
-    return steps.length === 0 ? reference : { op: "chain", base: reference, steps, text }
+    const lowered: Expression = steps.length === 0 ? reference : { op: "chain", base: reference, steps, text }
+    if (this.#captures === null || !isCaptured(root.kind)) return lowered
+    const index = this.#captures.push(lowered) - 1
+    return { op: "reference", root: { kind: "captured", index }, text }
   }
 
   #steps(steps: readonly Syntax.ChainStep[]): Step[] {
@@ -137,6 +191,14 @@ export class Lowering {
           return { step: "case", tag: this.#program.tags.get(step) ?? null, name: step.name.text, optional: true }
       }
     })
+  }
+
+  #function(node: Syntax.FunctionNode, place: string): Expression {
+    const name = node.name.text
+    if (!isFunction(name) || node.receiver !== undefined) return unchecked(`the function ${name}`)
+    const items = node.items.map((item) => this.expression(item, place))
+    const integer = this.#program.expressionTypes.get(node)?.kind === "integer"
+    return { op: "function", name, items, integer, text: this.#text(node) }
   }
 
   #match(node: Syntax.MatchNode, place: string): Expression {
@@ -167,14 +229,49 @@ export class Lowering {
       max_calls: numberIn(node.block, "max_calls"),
       approval: this.approval(tool, node.block, place),
       site,
+      ...(skipsFailure(node) ? { skips: true as const } : {}),
       text: this.#text(node),
     }
+  }
+
+  #workflowCall(node: Syntax.InvokeNode, place: string): WorkflowCallExpression {
+    const { block, kind } = node
+    const workflow = targetName(node.target)
+    const site = this.#workflowSite(place, workflow)
+    const values = (name: string): Entry[] => this.entries(valuesOf(block, name), place)
+    return {
+      op: "call-workflow",
+      workflow,
+      site,
+      input: values("input"),
+      approval: this.approvalOf([block], place),
+      ...(skipsFailure(node) ? { skips: true as const } : {}),
+      ...(kind === "repeat" ? { repeat: this.#repeat(block, place, values("next")) } : {}),
+      text: this.#text(node),
+    }
+  }
+
+  #repeat(block: Properties | undefined, place: string, next: readonly Entry[]): RepeatPlan {
+    const until = expressionIn(block, "until") ?? unchecked("a repetition without an end")
+    return { until: this.expression(until, place), next, at_most: numberIn(block, "at_most") ?? 1 }
+  }
+
+  /** The place, with a number for further calls of the same file there. */
+  #workflowSite(place: string, name: string): string {
+    const key = `${place}/workflow ${name}`
+    const count = (this.#sites.get(key) ?? 0) + 1
+    this.#sites.set(key, count)
+    return count === 1 ? place : `${place}(${count})`
   }
 
   /** What the import of a tool, its batch and one use of it demand together. `place` is that of the use. */
   approval(tool: string, use: Properties | undefined, place: string): ApprovalPlan | null {
     const symbol = this.#program.tools.get(tool)
-    const demands = [symbol?.node.body, symbol?.batch?.body, use].flatMap((block) => demandOf(block) ?? [])
+    return this.approvalOf([symbol?.node.body, symbol?.batch?.body, use], place)
+  }
+
+  approvalOf(blocks: readonly (Properties | undefined)[], place: string): ApprovalPlan | null {
+    const demands = blocks.flatMap((block) => demandOf(block) ?? [])
     if (demands.length === 0) return null
     const to = demands.find((demand) => demand.to !== undefined)?.to
     const times = demands.flatMap(({ expires_seconds }) => expires_seconds ?? [])
@@ -212,10 +309,19 @@ export class Lowering {
     }
   }
 
+  #textAt(span: Span): string {
+    return textAt(this.#program.tree, this.#program.files.space, span)
+  }
+
   /** How the author wrote it, for messages: nested expressions would otherwise repeat a long text again and again. */
   #text(node: Syntax.Expression): string {
-    return cutText(this.#program.tree.text.slice(node.start, Math.min(node.end, node.start + 1000)), 200)
+    return cutText(this.#textAt({ start: node.start, end: Math.min(node.end, node.start + 1000) }), 200)
   }
+}
+
+/** Whether it is known before there is a result: not what a match or a list of the requirement takes out of it. */
+function isCaptured(kind: ResolvedRoot["kind"]): boolean {
+  return kind !== "result" && kind !== "round" && kind !== "matched" && kind !== "item"
 }
 
 /** The kind of all that an asset may be; null where that is decided when it is evaluated. */

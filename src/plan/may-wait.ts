@@ -1,22 +1,31 @@
+import { remembered } from "../base/remembered.ts"
+import { children, traits } from "./expression-traits.ts"
+import type { Expression } from "./expression.ts"
 import type { Plan } from "./plan-shape.ts"
-import { prepare } from "./prepare.ts"
+import { expressionsOf } from "./prepare.ts"
 
-/** Whether a run of the plan may have to wait for people: it asks something, or calls that need an approval are in it. */
+// Plans are kept by their source and run again and again.
+const seen = new WeakMap<Plan, { readonly waits: boolean }>()
+
+/** Whether a run of the plan may have to wait for people: it, or a workflow that it calls, asks something, calls need an approval, or servers may ask. */
 export function mayWait(plan: Plan): boolean {
-  let waits = known.get(plan)
-  if (waits === undefined) {
-    waits = asks(plan)
-    known.set(plan, waits)
-  }
-  return waits
+  return remembered(seen, plan, () => ({ waits: looks(plan) })).waits
 }
 
-/** Plans are run again and again. */
-const known = new WeakMap<Plan, boolean>()
-
-function asks(plan: Plan): boolean {
-  const inNodes = plan.nodes.some((node) => {
-    return node.kind === "ask" || (node.kind === "agent" && node.uses.some(({ approval }) => approval !== null))
+function looks({ nodes, tools, servers, workflows = {} }: Plan): boolean {
+  const ofServers = Object.values(tools).some(({ server, http }) => {
+    return http === undefined && servers[server]?.elicitation !== undefined
   })
-  return inNodes || prepare(plan).effects.some((effect) => effect.op === "call" && effect.approval !== null)
+  if (ofServers || Object.values(workflows).some((called) => mayWait(called.plan))) return true
+  return nodes.some((node) => {
+    if (node.kind === "ask") return true
+    const uses = node.kind === "agent" ? [...node.uses, ...(node.workflows ?? [])] : []
+    return uses.some(({ approval }) => approval !== null) || expressionsOf(node).some(hasApproval)
+  })
+}
+
+function hasApproval(expression: Expression): boolean {
+  if (traits(expression).pure) return false
+  if ((expression.op === "call" || expression.op === "call-workflow") && expression.approval !== null) return true
+  return children(expression).some(hasApproval)
 }

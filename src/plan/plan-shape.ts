@@ -1,9 +1,11 @@
+import type { ChatFields } from "../check/chat-fields.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import type { HttpMethod } from "../check/http-route.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { SecretNames } from "../check/secret-routes.ts"
 import type { WordOf } from "../syntax/property-table.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
-import type { ApprovalPlan, Entry, Expression } from "./expression.ts"
+import type { ApprovalPlan, Entry, Expression, LoopPlan } from "./expression.ts"
 
 /** A workflow ready to run: plain JSON, nothing of its source text needed any more. */
 export interface Plan {
@@ -17,18 +19,38 @@ export interface Plan {
   readonly providers: { readonly [name: string]: ProviderPlan }
   readonly models: { readonly [name: string]: ModelPlan }
   readonly servers: { readonly [name: string]: ServerPlan }
+  /** HTTP APIs. Absent where there are none. */
+  readonly apis?: { readonly [name: string]: ApiPlan }
   readonly tools: { readonly [name: string]: ToolPlan }
   readonly resources: { readonly [name: string]: RemotePlan }
   readonly prompts: { readonly [name: string]: RemotePlan }
+  /** The files that it calls, by the names of their declarations. Absent where there are none. */
+  readonly workflows?: { readonly [name: string]: CalledWorkflow }
   /** The limits of the whole run; null without any. */
   readonly limits: Limits | null
+  /** Which fields make a conversation of it. Absent without a `chat` block. */
+  readonly chat?: ChatFields
   /** In an order in which they can run; the output, where there is one, is last. */
   readonly nodes: readonly PlanNode[]
 }
 
+/** A file that is called, with what its declaration in the calling file says. */
+export interface CalledWorkflow {
+  /** The declared name. */
+  readonly name: string
+  /** Its path from the root. */
+  readonly file: string
+  /** SHA-256 over the texts of all files that it needs, in the order of their paths; of its own text where it needs no other. */
+  readonly version: string
+  readonly description: string | null
+  readonly plan: Plan
+  /** Each secret of the called file, and the one of the calling file that it is; null where it is left out. */
+  readonly secrets: { readonly [name: string]: string | null }
+}
+
 /** The server's own secrets do not go to a backend that a request steers. */
 export interface SecretRoutePlan {
-  /** `provider.p`, `mcp.s` */
+  /** `provider.p`, `mcp.s`, `api.a` */
   readonly backend: string
   /** Fields of the input that decide where its calls go, such as `input.url`. */
   readonly inputs: readonly string[]
@@ -114,6 +136,23 @@ export interface Inference {
 export interface ServerPlan {
   readonly endpoint: Expression
   readonly headers: readonly Entry[]
+  /** How it is signed in to. Absent where it is not. */
+  readonly auth?: AuthPlan
+  /** Whom the questions of an MCP server go to. Absent where it may not ask. */
+  readonly elicitation?: ApprovalPlan
+}
+
+/** OAuth client credentials. */
+export interface AuthPlan {
+  /** By their names: `issuer`, `client_id`, `scopes`. */
+  readonly values: readonly Entry[]
+  readonly client_auth: WordOf<"client_auth">
+}
+
+export interface ApiPlan extends ServerPlan {
+  /** Of each attempt. */
+  readonly timeout_seconds: number
+  readonly max_retries: number
 }
 
 export interface RemotePlan {
@@ -130,7 +169,24 @@ export interface ToolPlan extends RemotePlan {
   readonly description: string | null
   readonly idempotent: boolean
   readonly pin: string | null
+  /** A tool of an api; its `server` is the name of that. Absent for a tool of an MCP server. */
+  readonly http?: HttpToolPlan
 }
+
+/** The request that a call of a tool becomes. */
+export interface HttpToolPlan {
+  readonly method: HttpMethod
+  /** With `{name}` where arguments go. */
+  readonly path: string
+  /** Arguments that do not go where the method says. */
+  readonly send: { readonly [argument: string]: SendPlan }
+  /** Nulls are sent in bodies. */
+  readonly nulls: boolean
+  /** The result is the status, the headers and the body of every answer. */
+  readonly status: boolean
+}
+
+export type SendPlan = { readonly to: "query" | "body" } | { readonly to: "header"; readonly name: string }
 
 export type PlanNode = DynamicNode | AgentNode | AskNode | OutputNode
 
@@ -155,11 +211,15 @@ export interface AgentNode extends NodeBase {
   readonly kind: "agent"
   readonly loop: LoopPlan | null
   readonly when: WhenPlan | null
+  /** Items of the loop at a time; null: as many as the run allows. */
+  readonly concurrency: number | null
   readonly on_failure: "fail" | "skip"
   readonly models: ModelUses
   readonly response_format: ResponseFormat | null
   readonly max_steps: number
   readonly uses: readonly UsePlan[]
+  /** The workflows among its `uses`. Absent where there are none. */
+  readonly workflows?: readonly WorkflowUsePlan[]
   readonly context: ContextPlan | null
   /** In an order in which they can be computed. */
   readonly locals: readonly Entry[]
@@ -169,6 +229,19 @@ export interface AgentNode extends NodeBase {
   /** Over all of its iterations; null where it has none. */
   readonly limits: Limits | null
   readonly output: RecordType
+  readonly requires: readonly RequirementPlan[]
+}
+
+/** What an output or an answer must fulfil besides its type. */
+export interface RequirementPlan {
+  /** It refers to nothing but `result` and the captured values. */
+  readonly condition: Expression
+  /** The text for an output that does not fulfil it; null: the condition as it is written. */
+  readonly message: Expression | null
+  /** The condition as the author wrote it. */
+  readonly text: string
+  /** What it refers to besides `result`. */
+  readonly captures: readonly Expression[]
 }
 
 /** A question to a person. Its durable identity is its id, with the position of the item in a loop. */
@@ -176,6 +249,8 @@ export interface AskNode extends NodeBase {
   readonly kind: "ask"
   readonly loop: LoopPlan | null
   readonly when: WhenPlan | null
+  /** Open questions of the loop at a time; null: all are asked at once. */
+  readonly concurrency: number | null
   /** A string. */
   readonly question: Expression
   readonly show: Expression | null
@@ -185,14 +260,7 @@ export interface AskNode extends NodeBase {
   /** The answer when nobody gives one in time, of the type `output`; null: the run fails. */
   readonly on_expiry: Expression | null
   readonly output: RecordType
-}
-
-export interface LoopPlan {
-  readonly items: Expression
-  /** One variable for the item, or one for each named field of it. */
-  readonly pattern:
-    | { readonly kind: "item"; readonly variable: string }
-    | { readonly kind: "fields"; readonly fields: readonly { readonly field: string; readonly variable: string }[] }
+  readonly requires: readonly RequirementPlan[]
 }
 
 /** Decides whether a step is done, for each item of a loop. */
@@ -211,6 +279,20 @@ export interface UsePlan {
   readonly max_calls: number | null
   /** What the import and the use demand together; null: no approval is needed. */
   readonly approval: ApprovalPlan | null
+  /** What the use says in place of the description of what it uses. Absent where it says nothing. */
+  readonly description?: string
+}
+
+/** A file that the model may call as a tool. */
+export interface WorkflowUsePlan {
+  /** Its name in the plan's `workflows`. */
+  readonly workflow: string
+  /** Fields of its input that the model does not set. */
+  readonly bindings: readonly Entry[]
+  readonly max_calls: number | null
+  readonly approval: ApprovalPlan | null
+  /** What the use says in place of the file's own description; null where it says nothing. */
+  readonly description: string | null
 }
 
 export interface ContextPlan {
@@ -239,4 +321,20 @@ export interface PlannedNode {
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
+  /** The files that it calls, where there are any: the first one, and all of them where there are more. */
+  readonly workflow?: PlannedWorkflow
+  readonly workflows?: readonly PlannedWorkflow[]
+}
+
+/** A called file in the public plan. */
+export interface PlannedWorkflow {
+  readonly name: string
+  readonly file: string
+  readonly plan: PlannedGraph
+}
+
+/** `to` waits for `from`. */
+export interface PlannedGraph {
+  readonly nodes: readonly PlannedNode[]
+  readonly edges: readonly { readonly from: string; readonly to: string }[]
 }

@@ -3,8 +3,8 @@ import { expectsFailure } from "../check/check-tests.ts"
 import type { ErrorKind } from "../check/error-kinds.ts"
 import { errorKinds } from "../check/error-kinds.ts"
 import type { Program } from "../check/program.ts"
-import type { StepKind } from "../check/tested-step.ts"
-import { stepKinds } from "../check/tested-step.ts"
+import type { TestedStep } from "../check/tested-step.ts"
+import { isOfRun, stepKinds } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
@@ -17,6 +17,8 @@ export interface TestPlan {
   readonly rows: { readonly variable: string; readonly file: string; readonly span: Span } | null
   readonly input: readonly Entry[]
   readonly given: readonly GivenPlan[]
+  /** What `run.started_at` is; null where the test does not say. */
+  readonly started_at: Expression | null
   readonly expects: readonly ExpectPlan[]
   readonly samples: number
   readonly pass_rate: number
@@ -25,8 +27,10 @@ export interface TestPlan {
 }
 
 export interface GivenPlan {
-  readonly kind: StepKind
+  readonly kind: TestedStep["kind"]
   readonly name: string
+  /** The called files that the step stands in: `workflow.triage.` */
+  readonly path: string
   readonly result:
     | { readonly kind: "value"; readonly value: Expression }
     | { readonly kind: "fails"; readonly error: ErrorKind; readonly message: string }
@@ -55,6 +59,7 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
   const place = `test ${text}`
   let input: readonly Entry[] = []
   const given: GivenPlan[] = []
+  let started_at: Expression | null = null
   const expects: ExpectPlan[] = []
   let samples = 1
   let pass_rate = 1
@@ -64,7 +69,8 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
         input = lowering.entries(item.body.items, place)
         break
       case "given":
-        given.push({ ...stepOf(item.step), result: resultOf(lowering, item, place) })
+        if (isOfRun(item.step)) started_at = lowering.expression(valueOf(item), place)
+        else given.push({ ...stepOf(item.step), result: resultOf(lowering, item, place) })
         break
       case "expect": {
         const [step] = item.judge?.steps ?? []
@@ -90,6 +96,7 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
     rows: rows === undefined ? null : { variable: rows.variable.text, file: rows.file.texts[0] ?? "", span: rows.file },
     input,
     given,
+    started_at,
     expects,
     samples,
     pass_rate,
@@ -97,10 +104,27 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
   }
 }
 
-function stepOf({ base, steps: [step] }: Syntax.Chain): { readonly kind: StepKind; readonly name: string } {
-  const kind = base.kind === "name" ? stepKinds.find((each) => each === base.text) : undefined
-  if (kind === undefined || step?.kind !== "field") throw new Error("The checker let a step without a name through")
-  return { kind, name: step.name.text }
+function valueOf({ result }: Syntax.TestGiven): Syntax.Expression {
+  if (result.kind !== "value") throw new Error("The checker let a given without a value through")
+  return result.value
+}
+
+function stepOf({ base, steps }: Syntax.Chain): Pick<GivenPlan, "kind" | "name" | "path"> {
+  const words = [
+    base.kind === "name" ? base.text : "",
+    ...steps.map((step) => (step.kind === "field" ? step.name.text : "")),
+  ]
+  const [written, name] = words.slice(-2)
+  const kind = written === "workflow" ? written : stepKinds.find((each) => each === written)
+  if (kind === undefined || name === undefined) throw new Error("The checker let a step without a name through")
+  return {
+    kind,
+    name,
+    path: words
+      .slice(0, -2)
+      .map((word) => `${word}.`)
+      .join(""),
+  }
 }
 
 function resultOf(lowering: Lowering, { result }: Syntax.TestGiven, place: string): GivenPlan["result"] {

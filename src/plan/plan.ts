@@ -1,31 +1,40 @@
 import type { JsonValue } from "../base/json-value.ts"
+import { remembered } from "../base/remembered.ts"
+import { asksForStatus } from "../check/check-http-tool.ts"
+import { isRoute, readRoute } from "../check/http-route.ts"
+import { boundSecrets } from "../check/bound-secrets.ts"
+import { openingComment } from "../source/opening-comment.ts"
+import { isWorkflow } from "../syntax/import-kinds.ts"
 import { apiOf, wireApiIn } from "../check/api-of.ts"
 import { fileStem } from "../check/check-file.ts"
 import { constantFields, constantIn, constantOf, numberIn } from "../check/constants.ts"
 import { wordIn } from "../check/asset-kind.ts"
-import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
+import type { AgentSymbol, AskSymbol, ImportSymbol, Program, WorkflowSymbol } from "../check/program.ts"
 import { modelEntries } from "../check/check-model-reference.ts"
 import { propertyIn } from "../check/properties.ts"
 import { secretRoutes } from "../check/secret-routes.ts"
+import { secretsOfRuns } from "./plan-triggers.ts"
 import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
-import { defaultExpirySeconds, expiryOf } from "./approval-demand.ts"
+import { defaultExpirySeconds, demandOf, expiryOf } from "./approval-demand.ts"
 import { assetKind, Lowering, targetName, unchecked } from "./lower.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
 import { inferenceKeys, isWordOf, limitKeys } from "../syntax/property-table.ts"
 import type {
   AgentNode,
+  ApiPlan,
   AskNode,
+  CalledWorkflow,
   ContextPlan,
   DynamicNode,
   FilePlan,
+  HttpToolPlan,
   Inference,
   Limits,
-  LoopPlan,
   ModelPlan,
   ModelUse,
   ModelUses,
@@ -35,20 +44,28 @@ import type {
   Price,
   ProviderPlan,
   RemotePlan,
+  RequirementPlan,
   ResponseFormat,
+  SendPlan,
   ServerPlan,
   ToolPlan,
   UsePlan,
   WhenPlan,
+  WorkflowUsePlan,
 } from "./plan-shape.ts"
 import { topologicalOrder } from "./topological-order.ts"
 
 const defaultMaxSteps = 16
+const apiTimeoutSeconds = 30
+const apiRetries = 2
 const emptyRecord: RecordType = { kind: "record", fields: [] }
+
+// A file may be called from many places.
+const planned = new WeakMap<Program, Plan>()
 
 /** Program → Plan, for a program without errors. */
 export function plan(program: Program): Plan {
-  return new Planner(program).plan()
+  return remembered(planned, program, () => new Planner(program).plan())
 }
 
 function routesOf(program: Program): Pick<Plan, "secret_routes"> {
@@ -72,16 +89,21 @@ class Planner {
     return {
       types: { ...program.types },
       input: program.input?.type ?? emptyRecord,
-      secrets: program.secrets?.type ?? emptyRecord,
+      secrets: secretsOfRuns(program),
       ...routesOf(program),
       output: program.output?.type ?? emptyRecord,
       providers: mapped(program.providers, (declaration, name) => this.#provider(declaration, name)),
       models: mapped(program.models, (declaration, name) => this.#model(declaration, name)),
-      servers: mapped(program.servers, (declaration, name) => this.#server(declaration, name)),
+      servers: mapped(program.servers, (declaration) => this.#server(declaration)),
+      ...(program.apis.size === 0 ? {} : { apis: mapped(program.apis, (declaration) => this.#api(declaration)) }),
       tools: mapped(program.tools, (symbol) => this.#tool(symbol)),
       resources: mapped(program.resources, (symbol) => this.#remote(symbol)),
       prompts: mapped(program.prompts, (symbol) => this.#remote(symbol)),
+      ...(program.workflows.size === 0
+        ? {}
+        : { workflows: mapped(program.workflows, (symbol) => this.#workflow(symbol)) }),
       limits: limitsOf(program.limits?.body),
+      ...(program.chat === undefined ? {} : { chat: program.chat }),
       nodes: this.#nodes(),
     }
   }
@@ -138,6 +160,7 @@ class Planner {
       response_format: responseFormat(body),
       max_steps: numberIn(body, "max_steps") ?? defaultMaxSteps,
       uses: this.#uses(propertyOf(body, "uses"), id),
+      ...this.#workflowUses(propertyOf(body, "uses"), id),
       context: this.#context(propertyOf(body, "context"), models, id),
       locals: this.#locals(name, symbol),
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
@@ -145,6 +168,7 @@ class Planner {
       system: this.#optional(body, "system", `${id}.system`),
       limits: limitsOf(propertyBlock(body, "limits")),
       output: symbol.output,
+      requires: this.#requires(body),
     }
   }
 
@@ -159,6 +183,7 @@ class Planner {
       expires_seconds: expiryOf(body) ?? defaultExpirySeconds,
       on_expiry: this.#optional(body, "on_expiry", `${id}.on_expiry`),
       output: symbol.output,
+      requires: this.#requires(body),
     }
   }
 
@@ -167,32 +192,27 @@ class Planner {
     id: string,
     kind: Kind,
     name: string,
-    { loop, when }: Syntax.StepDeclaration,
+    { loop, when, body }: Syntax.StepDeclaration,
     depends_on: string[],
-  ): Pick<AgentNode, "id" | "name" | "depends_on" | "loop" | "when"> & { readonly kind: Kind } {
+  ): Pick<AgentNode, "id" | "name" | "depends_on" | "loop" | "when" | "concurrency"> & { readonly kind: Kind } {
     return {
       id,
       kind,
       name,
       depends_on,
-      loop: loop === undefined ? null : this.#loop(loop, id),
+      loop: loop === undefined ? null : this.#lower.loop(loop, id),
       when: when === undefined ? null : this.#when(when, id),
+      concurrency: numberIn(body, "concurrency"),
     }
-  }
-
-  #loop(loop: Syntax.Loop, id: string): LoopPlan {
-    const items = this.#lower.expression(loop.items, id)
-    if (loop.pattern.kind === "item") return { items, pattern: { kind: "item", variable: loop.pattern.name.text } }
-    const fields = loop.pattern.body.items.map(({ field, variable }) => ({
-      field: field.text,
-      variable: variable.text,
-    }))
-    return { items, pattern: { kind: "fields", fields } }
   }
 
   #when({ condition }: Syntax.When, id: string): WhenPlan {
     const text = this.#program.tree.text.slice(condition.start, condition.end)
     return { condition: this.#lower.expression(condition, `${id}.when`), text }
+  }
+
+  #requires({ items }: Syntax.Block<Syntax.Property>): RequirementPlan[] {
+    return items.flatMap(({ value }) => (value.kind === "requirement" ? [this.#lower.requirement(value)] : []))
   }
 
   #locals(agent: string, symbol: AgentSymbol): Entry[] {
@@ -205,9 +225,33 @@ class Planner {
     })
   }
 
+  #workflow({ name, declaration, file, program }: WorkflowSymbol): CalledWorkflow {
+    const bound = boundSecrets(declaration)
+    const secrets = Object.create(null) as Record<string, string | null>
+    for (const field of secretsOfRuns(program).fields) secrets[field.name] = bound.get(field.name) ?? null
+    const description = descriptionOf(program) ?? declaration.doc ?? null
+    const version = this.#program.files.version(file)
+    return { name: name.text, file, version, description, plan: plan(program), secrets }
+  }
+
+  #workflowUses(property: Syntax.Property | undefined, id: string): Pick<AgentNode, "workflows"> {
+    const entries = usesOf(property).filter(({ reference }) => isWorkflow(reference))
+    if (entries.length === 0) return {}
+    const workflows = entries.map(({ reference, block }): WorkflowUsePlan => {
+      return {
+        workflow: targetName(reference),
+        bindings: this.#lower.entries(valuesOf(block, "bindings"), `${id}.uses`),
+        max_calls: numberIn(block, "max_calls"),
+        approval: this.#lower.approvalOf([block], `${id}.uses`),
+        description: textIn(block, "description") ?? null,
+      }
+    })
+    return { workflows }
+  }
+
   #uses(property: Syntax.Property | undefined, id: string): UsePlan[] {
-    if (property?.value.kind !== "uses") return []
-    return property.value.entries.map((entry) => {
+    const entries = usesOf(property).filter(({ reference }) => !isWorkflow(reference))
+    return entries.map((entry) => {
       const { base } = entry.reference
       const kind = base.kind === "name" ? base.text : ""
       const name = targetName(entry.reference)
@@ -219,6 +263,7 @@ class Planner {
         bindings: this.#lower.entries(valuesOf(entry.block, "bindings"), `${id}.uses`),
         max_calls: numberIn(entry.block, "max_calls"),
         approval: kind === "tool" ? this.#lower.approval(name, entry.block, `${id}.uses`) : null,
+        ...describedAs(entry.block),
       }
     })
   }
@@ -302,10 +347,39 @@ class Planner {
     }
   }
 
-  #server(declaration: Syntax.McpDeclaration, name: string): ServerPlan {
+  #server({ kind, name, body }: Syntax.McpDeclaration | Syntax.ApiDeclaration): ServerPlan {
+    const place = `${kind}.${name.text}`
     return {
-      endpoint: this.#propertyExpression(declaration.body, "endpoint", `mcp.${name}`),
-      headers: this.#lower.entries(valuesOf(declaration.body, "headers"), `mcp.${name}`),
+      endpoint: this.#propertyExpression(body, "endpoint", place),
+      headers: this.#lower.entries(valuesOf(body, "headers"), place),
+      ...this.#auth(body, place),
+      ...this.#elicitation(body, place),
+    }
+  }
+
+  #elicitation(body: Properties, place: string): Pick<ServerPlan, "elicitation"> {
+    const demand = demandOf(body, "elicitation")
+    if (demand === undefined) return {}
+    const { to, expires_seconds = defaultExpirySeconds } = demand
+    return { elicitation: { to: to === undefined ? null : this.#lower.expression(to, place), expires_seconds } }
+  }
+
+  #auth(body: Properties, place: string): Pick<ServerPlan, "auth"> {
+    const block = propertyBlock(body, "auth")
+    if (block === undefined) return {}
+    const values = block.items.flatMap((item): Entry[] => {
+      if (item.kind !== "property" || item.value.kind !== "expression" || item.name.text === "client_auth") return []
+      return [{ key: item.name.text, value: this.#lower.expression(item.value.expression, `${place}.auth`) }]
+    })
+    return { auth: { values, client_auth: wordIn(block, "client_auth") === "post" ? "post" : "basic" } }
+  }
+
+  #api(declaration: Syntax.ApiDeclaration): ApiPlan {
+    const { body } = declaration
+    return {
+      ...this.#server(declaration),
+      timeout_seconds: numberIn(body, "timeout_seconds") ?? apiTimeoutSeconds,
+      max_retries: numberIn(body, "max_retries") ?? apiRetries,
     }
   }
 
@@ -334,7 +408,26 @@ class Planner {
       description: typeof description === "string" ? description : null,
       idempotent: constantIn(node.body, "idempotent") === true,
       pin: typeof pin === "string" ? pin : null,
+      ...(symbol.origin === "api" ? { http: httpOf(symbol) } : {}),
     }
+  }
+}
+
+function httpOf({ remote, node }: ImportSymbol): HttpToolPlan {
+  const route = readRoute(remote)
+  if (!isRoute(route)) return unchecked("a strange path")
+  const value = propertyOf(node.body, "send")?.value
+  const send = Object.create(null) as Record<string, SendPlan>
+  for (const { name, to, header } of value?.kind === "send" ? value.block.items : []) {
+    if (to?.text === "header") send[name.text] = { to: "header", name: header?.text ?? "" }
+    else send[name.text] = { to: to?.text === "body" ? "body" : "query" }
+  }
+  return {
+    method: route.method,
+    path: route.path,
+    send,
+    nulls: wordIn(node.body, "nulls") === "send",
+    status: asksForStatus(propertyOf(node.body, "output")),
   }
 }
 
@@ -343,6 +436,25 @@ function mapped<In, Out>(table: ReadonlyMap<string, In>, to: (value: In, name: s
   const out = Object.create(null) as Record<string, Out>
   for (const [name, value] of table) out[name] = to(value, name)
   return out
+}
+
+function usesOf(property: Syntax.Property | undefined): readonly Syntax.UseEntry[] {
+  return property?.value.kind === "uses" ? property.value.entries : []
+}
+
+function textIn(block: Properties | undefined, name: string): string | undefined {
+  const text = constantIn(block, name)
+  return typeof text === "string" ? text : undefined
+}
+
+function describedAs(block: Properties | undefined): Pick<UsePlan, "description"> {
+  const description = textIn(block, "description")
+  return description === undefined ? {} : { description }
+}
+
+/** What a file says of itself, as in the list of named workflows. */
+function descriptionOf({ tree }: Program): string | undefined {
+  return openingComment(tree.text) ?? undefined
 }
 
 function responseFormat(block: Properties | undefined): ResponseFormat | null {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "./expression.ts"
 import type { AgentNode, Inference, Plan, PlanNode, PlannedNode, ResponseFormat } from "./plan-shape.ts"
-import { children } from "./expression-traits.ts"
+import { children, traits } from "./expression-traits.ts"
 
 /** What every run of a plan needs to know of it, found out once. */
 export interface Prepared {
@@ -13,8 +13,10 @@ export interface Prepared {
   readonly providers: readonly string[]
   /** Agents whose message history another one continues. */
   readonly continued: ReadonlySet<string>
-  /** Every `call`, `read` and `render`. */
+  /** Every `call` of a tool, `read` and `render`. */
   readonly effects: readonly Effect[]
+  /** An expression refers to `run`. */
+  readonly showsRun: boolean
   /** How each of an agent's models is called, in the order of the models. */
   readonly calls: ReadonlyMap<AgentNode, readonly CallSettings[]>
 }
@@ -63,6 +65,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
   const dependents: number[][] = nodes.map(() => [])
   const waitsFor: number[] = []
   const effects: Effect[] = []
+  let showsRun = false
   const planned: PlannedNode[] = []
   for (const [position, node] of nodes.entries()) {
     const needed = new Set(node.depends_on)
@@ -73,6 +76,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     }
     waitsFor.push(needed.size)
     for (const effect of effectsOf(node)) effects.push(effect)
+    showsRun ||= expressionsOf(node).some((expression) => traits(expression).run)
     planned.push(plannedNode(node))
     if (position % perStep === perStep - 1) yield
   }
@@ -84,6 +88,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
     continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
     effects,
+    showsRun,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }
 }
@@ -138,6 +143,7 @@ export function expressionsOf(node: PlanNode): Expression[] {
         node.show,
         node.to,
         node.on_expiry,
+        ...requiresOf(node),
       ].filter((expression) => expression !== null)
     case "agent":
       return [
@@ -147,10 +153,16 @@ export function expressionsOf(node: PlanNode): Expression[] {
         node.instruction,
         node.system,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),
+        ...(node.workflows ?? []).flatMap((use) => [...values(use.bindings), use.approval?.to ?? null]),
         ...node.uses.flatMap((use) => [...values(use.bindings), use.approval?.to ?? null]),
         node.context?.compact?.instruction ?? null,
+        ...requiresOf(node),
       ].filter((expression) => expression !== null)
   }
+}
+
+function requiresOf({ requires }: Pick<AgentNode, "requires">): (Expression | null)[] {
+  return requires.flatMap(({ captures, condition, message }) => [...captures, condition, message])
 }
 
 function values(entries: readonly Entry[]): Expression[] {

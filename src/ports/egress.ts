@@ -25,6 +25,8 @@ export interface EgressRequest {
   readonly limits?: Partial<EgressLimits>
   /** The body is not sent to another origin: a redirect that would do so is refused. */
   readonly body_stays?: boolean
+  /** `manual`: a redirect is an answer like any other. It is followed if left out. */
+  readonly redirect?: "manual"
 }
 
 export interface FetchOptions extends Partial<EgressLimits> {

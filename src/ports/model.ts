@@ -2,7 +2,7 @@ import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { Inference, Price, ResponseFormat } from "../plan/plan-shape.ts"
-import type { ModelCallRecord, TokenUsage, Usage } from "../log/events.ts"
+import type { ModelCallRecord, Rejection, TokenUsage, Usage } from "../log/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../log/messages.ts"
 import type { RetryProgress, TurnProgress } from "../log/turn-progress.ts"
@@ -32,6 +32,15 @@ export interface OutputContract {
   readonly name: string
   readonly type: RecordType
   readonly types: TypeTable
+  /** What an output must fulfil besides its type, where there is anything. */
+  readonly requirements?: JudgedRequirements
+}
+
+export interface JudgedRequirements {
+  /** All that decides which outputs fulfil them: what was recorded with others does not answer. */
+  readonly facts: JsonValue
+  /** Those that an output does not fulfil. Rejects with a `RunFailure` where judging exceeds a limit of the run. */
+  rejections(output: JsonObject): Promise<readonly Rejection[]>
 }
 
 export interface ModelRequest {
@@ -40,6 +49,8 @@ export interface ModelRequest {
   readonly caller: string
   /** The place in the workflow that errors name: `agent.review`. */
   readonly path: string
+  /** The step, with its position in a loop: what its calls are named by. Calls have no names without it. */
+  readonly step?: string
   readonly backend: Backend
   /** The backend's id of the model. */
   readonly model: string
@@ -65,6 +76,15 @@ export interface ModelRequest {
   readonly deltas: boolean
 }
 
+/** A request as it goes over the wire, with its secrets. */
+export interface SentRequest {
+  /** `POST` unless given. */
+  readonly method?: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 export interface ModelWatch {
   readonly signal: AbortSignal
   /** The run's own time, in milliseconds since the epoch: what the times in its log are taken from. */
@@ -80,12 +100,40 @@ export interface ModelWatch {
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).
    */
-  retried(retry: { attempt: number; reason: string; delay_ms: number; progress: RetryProgress }): Promise<void>
+  retried(retry: Retry): Promise<void>
   delta(attempt: number, text: string): void
+  /** Called when a call is over, however it ended. */
+  ended?(call: ModelCallRecord): void
+  /** Called with each request right before it is sent, as the backend gets it. Absent where requests are not kept. */
+  readonly sent?: (call_id: string, request: SentRequest) => void
+  /** How a declared model signs in, for messages. */
+  readonly login?: (model: string) => Login
   /** Replaces secrets in everything that came from outside, before anything else reads it. */
   redact<T extends JsonValue>(value: T): T
   /** The same for a text that comes in pieces. */
   redactStream(): RedactStream
+}
+
+/** The declared provider of a model, and the secrets that it sends as its key or in its headers, by name. */
+export interface Login {
+  readonly provider: string
+  readonly secrets: readonly string[]
+}
+
+/** Why an output was sent back by requirements, in a sentence. */
+export function rejectionReason(rejections: readonly Rejection[]): string {
+  const more = rejections.length - 1
+  return `The output does not fulfil its requirements: ${rejections[0]?.message}${more > 0 ? ` (and ${more} more)` : ""}`
+}
+
+/** The announcement of one more attempt. */
+export interface Retry {
+  readonly attempt: number
+  readonly reason: string
+  readonly delay_ms: number
+  readonly progress: RetryProgress
+  /** The requirements that sent the output back, where they did. */
+  readonly requirements?: readonly Rejection[]
 }
 
 /** What a call may use at most. */
@@ -113,6 +161,8 @@ interface TurnBase {
   readonly message: AssistantMessage
   readonly calls: readonly ModelCallRecord[]
   readonly usage: Usage
+  /** For each output that requirements sent back: which. Absent where there was none. */
+  readonly rejected?: readonly (readonly Rejection[])[]
 }
 
 export type ModelTurn =

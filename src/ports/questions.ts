@@ -110,12 +110,6 @@ export function questionsIn(events: readonly LogEvent[]): {
   return { asked, taken }
 }
 
-/** The question of an event, without what the event alone has. */
-export function askedQuestion({ data }: Extract<LogEvent, { type: "question_asked" }>): Omit<Question, "status"> {
-  const { call_id: _, at: __, ...question } = data
-  return question
-}
-
 /** The first of these that fit on a page. `bytes`: what one of them takes. */
 export function cutPage<Item>(
   items: readonly Item[],

@@ -1,4 +1,4 @@
-import type { LogEvent, Usage } from "../log/events.ts"
+import type { ErrorKind, LogEvent, RunTrigger, Usage } from "../log/events.ts"
 
 // The list of runs, as a store keeps it beside their logs.
 
@@ -11,8 +11,8 @@ export interface WorkflowVersion {
   readonly version: string
 }
 
-/** `open` is queued, running or cancelling. */
-export type ListedStatus = "open" | "waiting" | "ended"
+/** `open` is queued, running or cancelling; `ended` is completed, failed or cancelled. */
+export type ListedStatus = RunStatus | "open" | "ended"
 
 /** A place in the list: right after this run. */
 export interface RunPosition {
@@ -21,11 +21,16 @@ export interface RunPosition {
 }
 
 export interface RunQuery {
-  readonly caller: string
+  /** Null for the runs of all callers. */
+  readonly caller: string | null
   /** Only runs of the workflow with this name; null for all. */
   readonly workflow: string | null
   /** Null for all. */
   readonly status: ListedStatus | null
+  /** Only runs that were made at this time or later, in milliseconds since the epoch; null for all. */
+  readonly since: number | null
+  /** Only runs that failed with an error of this kind; null for all. */
+  readonly error_kind: ErrorKind | null
   readonly limit: number
   /** The last run of the page before; null for the first page. */
   readonly after: RunPosition | null
@@ -33,8 +38,12 @@ export interface RunQuery {
 
 export interface ListedRun {
   readonly run_id: string
+  readonly caller: string
   readonly workflow: WorkflowVersion | null
+  readonly trigger: RunTrigger | null
   readonly status: RunStatus
+  /** Null unless it failed. */
+  readonly error_kind: ErrorKind | null
   readonly created_at: number
   readonly finished_at: number | null
   /** So far. */
@@ -43,7 +52,7 @@ export interface ListedRun {
 
 export interface RunList {
   /**
-   * Runs of one caller that retention has left, newest first; those that were made in the same millisecond by their ids, the
+   * Runs that are kept, newest first; those that were made in the same millisecond by their ids, the
    * largest first. A change is in the list within a second. Fewer than `limit` say that there are no more.
    */
   list(query: RunQuery): Promise<ListedRun[]>
@@ -71,15 +80,20 @@ export function endStatus({ type }: Pick<LogEvent, "type">): RunStatus {
   return type === "workflow_cancelled" ? "cancelled" : "failed"
 }
 
+/** Why a run failed, by its terminal event; null where it did not. */
+export function errorKindOf(end: LogEvent): ErrorKind | null {
+  return end.type === "workflow_failed" ? end.data.error.kind : null
+}
+
 export function fitsStatus(status: RunStatus, wanted: ListedStatus | null): boolean {
   switch (wanted) {
     case null:
       return true
-    case "waiting":
-      return status === "waiting"
     case "open":
       return status === "queued" || status === "running" || status === "cancelling"
     case "ended":
       return status === "completed" || status === "failed" || status === "cancelled"
+    default:
+      return status === wanted
   }
 }

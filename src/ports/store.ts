@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Limits } from "../plan/plan-shape.ts"
-import type { LogEvent } from "../log/events.ts"
+import type { LogEvent, RunTrigger } from "../log/events.ts"
+import type { SourceText } from "../source/source-files.ts"
+import type { TriggerStore } from "./triggers.ts"
 import type { QuestionStore } from "./questions.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
@@ -8,13 +10,14 @@ import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
 export type { RunStatus, WorkflowVersion }
 
 /** What was asked for. All of it is stored encrypted; `secrets` is deleted when the run ends. */
-export interface RunRequest {
-  readonly source: string
+export interface RunRequest extends SourceText {
   readonly input: JsonObject
   readonly secrets: JsonObject
   readonly options: RunOptions
   /** The workflow of the server's folder that the source comes from; absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
+  /** What started it; absent where a caller did. */
+  readonly trigger?: RunTrigger
   /** The trace that the request belongs to, as its `traceparent` header says. */
   readonly traceparent?: string
   /** What tracing systems on the way have added to it, as the `tracestate` header says. */
@@ -23,6 +26,21 @@ export interface RunRequest {
   readonly baggage?: string
   /** Absent for a run that starts afresh. */
   readonly rerun?: RerunOf
+  /** How a client of a chat asked for it; absent for all others. */
+  readonly chat?: ChatRequest
+}
+
+/** What answers of a chat repeat of their request. */
+export interface ChatRequest {
+  readonly api: "responses" | "chat" | "ag-ui"
+  /** It can be fetched and continued. */
+  readonly store: boolean
+  /** It goes on without its client. */
+  readonly background: boolean
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly instructions?: string | null
+  /** The response that it continues. */
+  readonly previous?: string | null
 }
 
 /** What a re-run takes its results over from. */
@@ -38,6 +56,8 @@ export interface RunOptions {
   readonly max_concurrency: number | null
   readonly timeout_ms: number | null
   readonly deltas: boolean
+  /** Absent unless asked for. */
+  readonly partials?: true
   /** Absent when no one is notified. */
   readonly notify?: Notify
   /** What the run may use at most; absent where the request sets nothing. */
@@ -67,6 +87,8 @@ export const firstFence = 1
 export interface Idempotency {
   readonly key: string
   readonly fingerprint: string
+  /** The key is remembered until then, also when its run is gone; absent for one that lives as long as its run. */
+  readonly kept_until?: number
 }
 
 export type CreateOutcome =
@@ -89,6 +111,7 @@ export interface RunRow {
   /** As it was created; true from the first time that it waits. */
   readonly resumable: boolean
   readonly workflow: WorkflowVersion | null
+  readonly trigger: RunTrigger | null
   /** Parked: it waits for people, and no outcome has been stored since. */
   readonly waiting: boolean
 }
@@ -121,6 +144,14 @@ export class StoreFailure extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause })
     this.name = "StoreFailure"
+  }
+}
+
+/** The store will not work again in this process: trying once more is of no use. */
+export class StoreBroken extends StoreFailure {
+  constructor(message: string) {
+    super(message)
+    this.name = "StoreBroken"
   }
 }
 
@@ -168,9 +199,11 @@ export function isStoreTrouble(error: unknown): error is StoreFailure {
 
 export type RunLookup =
   | { readonly found: "run"; readonly run: RunRow }
-  /** Deleted by retention. */
+  /** Deleted, by retention or by request. */
   | { readonly found: "expired"; readonly caller: string }
   | { readonly found: "nothing" }
+
+export type Deletion = "deleted" | "open" | "gone"
 
 /** Answers of models. Expired ones are never given. */
 export interface AnswerCache {
@@ -188,8 +221,9 @@ export interface RunStore extends RunList {
   readonly questions: QuestionStore
   readonly outbox: OutboxStore
   readonly cache: AnswerCache
+  readonly triggers: TriggerStore
 
-  /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
+  /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>
   /**
    * Creates a run without an idempotency key under a lease of the fence `firstFence`. The lease can be used at once: appends are applied after the creation
@@ -259,6 +293,11 @@ export interface RunStore extends RunList {
    * stays for a good while.
    */
   sweep(ended_before: number): Promise<number>
+  /**
+   * Deletes a run that has ended, at once: all that a sweep would delete of it later, its idempotency key included, and with a tombstone. `open`: it has
+   * not ended, and stays. `gone`: there is no such run (any more). If the process dies meanwhile, the next sweep deletes the rest.
+   */
+  delete(run_id: string): Promise<Deletion>
   /** Readiness: rejects with a `StoreFailure` when the store can not be written to now. */
   probe(): Promise<void>
   /**

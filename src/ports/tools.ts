@@ -1,3 +1,4 @@
+import type { HttpToolPlan } from "../plan/plan-shape.ts"
 import type { PromptMessage, ToolPart } from "../log/messages.ts"
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -9,8 +10,33 @@ export interface ToolServer {
   readonly name: string
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
+  readonly auth?: ServerAuth
+  /** It may ask people during a call of a tool. */
+  readonly elicitation?: true
   /** Secrets are among the arguments that the workflow gives: no request goes on to another origin. */
   readonly secret_bodies?: boolean
+}
+
+/** OAuth client credentials. A client has a secret or a key. */
+export interface ServerAuth {
+  readonly issuer: string | null
+  readonly token_endpoint: string | null
+  readonly client_id: string
+  readonly client_secret: string | null
+  readonly private_key: string | null
+  readonly key_id: string | null
+  readonly algorithm: string | null
+  readonly scopes: readonly string[]
+  readonly audience: string | null
+  readonly resource: string | null
+  readonly client_auth: "basic" | "post"
+}
+
+/** An HTTP API as this run reaches it. */
+export interface ApiServer extends ToolServer {
+  /** Of each attempt. */
+  readonly timeoutMs: number
+  readonly max_retries: number
 }
 
 /** Something imported from a server. */
@@ -26,11 +52,22 @@ export interface ImportedTool extends Imported {
   readonly input: Type | null
   readonly output: Type | null
   readonly pin: string | null
+  /** For a tool of an api. */
+  readonly http?: ImportedHttp
+}
+
+export interface ImportedHttp extends HttpToolPlan {
+  readonly description: string | null
+  /** A POST or PATCH is sent with a key by which its receiver knows a repeated one. */
+  readonly idempotent: boolean
 }
 
 export interface HostRequest {
   readonly run_id: string
+  /** The caller, and the workflow of the server's folder: tokens are kept for each of them apart. */
+  readonly owner: readonly (string | null)[]
   readonly servers: readonly ToolServer[]
+  readonly apis: readonly ApiServer[]
   readonly types: TypeTable
   readonly tools: readonly ImportedTool[]
   readonly resources: readonly Imported[]
@@ -42,6 +79,8 @@ export interface HostWatch {
   /** Passed right before every request that the session makes. */
   readonly gate: Gate
   /** Called for each server when its lists have been read. */
+  /** Called with a token that a server gave, before it is used: it must not be shown. */
+  readonly hide: (token: string) => void
   connected(server: string, protocol: string, tools: readonly string[], duration_ms: number): void
 }
 
@@ -62,6 +101,8 @@ export interface HostedTool {
   readonly result?: JsonObject
   /** The server says that a repeated call does no harm. */
   readonly idempotent: boolean
+  /** The host itself tries again what failed in passing. */
+  readonly retries?: true
   /** Without the nulls that stand for an argument that may be left out, and may not be null. */
   fit(values: JsonObject): JsonObject
   /** `partial`: missing arguments are not a problem. */
@@ -88,6 +129,38 @@ export interface ToolAnswer {
   /** All parts, in order, where one of them is something else than text. */
   readonly parts?: readonly ToolPart[]
   readonly is_error: boolean
+  /** The answer of an api. */
+  readonly http?: HttpAnswer
+  /** The server asks people first; the rest of the answer is empty. */
+  readonly asks?: ServerAsk
+}
+
+/** What a server wants to know before it answers a call. */
+export interface ServerAsk {
+  readonly entries: readonly ServerQuestion[]
+  /** For the server alone: it is sent back to the letter. */
+  readonly state: string | null
+}
+
+export interface ServerQuestion {
+  /** The server's name of it. */
+  readonly key: string
+  readonly message: string
+  /** JSON Schema of what it asks for; null where it wants a person to open `url`. */
+  readonly schema: JsonObject | null
+  readonly url: string | null
+}
+
+/** The call is made once more, with what people said. */
+export interface AskReply {
+  /** By the server's names. */
+  readonly responses: JsonObject
+  readonly state: string | null
+}
+
+export interface HttpAnswer {
+  readonly method: string
+  readonly status: number
 }
 
 export interface ResourceAnswer {
@@ -108,7 +181,7 @@ export interface HostSession {
   /** The definition of a tool as its server publishes it now; null for one that it no longer has. */
   published(tool: string, signal: AbortSignal): Promise<JsonObject | null>
   /** The run's id and `call_id` go along in `_meta`, so that a server knows a repeated call. */
-  call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer>
+  call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal, reply?: AskReply): Promise<ToolAnswer>
   read(resource: string, values: JsonObject, signal: AbortSignal): Promise<ResourceAnswer>
   render(prompt: string, values: JsonObject, signal: AbortSignal): Promise<readonly PromptMessage[]>
   close(): Promise<void>

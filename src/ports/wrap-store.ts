@@ -2,7 +2,7 @@ import { StoreFailure, type RunStore } from "./store.ts"
 
 export type StoreMethod = (...args: unknown[]) => unknown
 
-const parts = ["questions", "outbox", "cache"] as const
+const parts = ["questions", "outbox", "cache", "triggers"] as const
 
 /**
  * The same store, with other methods in place of some: `wrap` gives the method to call, or null where it stays as it is. A method

@@ -5,11 +5,12 @@ import type { ApiName } from "../check/provider-kinds.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
 import type { Price } from "../plan/plan-shape.ts"
 import type { BackendFacts } from "./agent/cache-key.ts"
-import type { Scope } from "./evaluate.ts"
-import { evaluate, toBoundedText } from "./evaluate.ts"
-import { traits } from "../plan/expression-traits.ts"
+import type { Scope } from "./scope.ts"
+import { evaluate } from "./evaluate.ts"
+import { toBoundedText } from "./value-builders.ts"
+import { children, traits } from "../plan/expression-traits.ts"
 import { failure } from "../ports/run-failure.ts"
-import type { Backend } from "../ports/model.ts"
+import type { Backend, Login } from "../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 import { hideAddress } from "./secrets/hide-address.ts"
@@ -48,6 +49,23 @@ function withoutDotSegments(text: string, path: string): string {
 export function providerKindOf(running: RunContext, model: string): string {
   const { models, providers } = running.plan
   return providers[models[model]?.provider ?? ""]?.kind ?? ""
+}
+
+/** How a declared model signs in at its backend. */
+export function loginOf({ plan }: RunContext, model: string): Login {
+  const name = plan.models[model]?.provider ?? ""
+  const provider = plan.providers[name]
+  const sent = [provider?.api_key, ...(provider?.headers ?? []).map(({ value }) => value)]
+  const secrets = new Set(sent.flatMap((expression) => (expression ? secretsIn(expression) : [])))
+  return { provider: name, secrets: [...secrets] }
+}
+
+/** The secrets that an expression refers to, by name. */
+function secretsIn(expression: Expression): string[] {
+  const isSecret =
+    expression.op === "chain" && expression.base.op === "reference" && expression.base.root.kind === "secrets"
+  const [first] = isSecret ? expression.steps : []
+  return first?.step === "field" ? [first.name] : children(expression).flatMap(secretsIn)
 }
 
 /** The price of a declared model; null where it has none. */

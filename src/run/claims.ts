@@ -1,3 +1,4 @@
+import type { SourceText } from "../source/source-files.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { instant } from "../ports/clock.ts"
 import { Damaged, StoreFailure, type RunRequest } from "../ports/store.ts"
@@ -13,7 +14,10 @@ import { announceTaken } from "./taken-run.ts"
  * The plan of a source, or an error where it is not valid (any more). `share` says whose turn it takes where many large
  * sources wait.
  */
-export type PlanOf = (source: string, share: string) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
+export type PlanOf = (
+  source: SourceText,
+  share: string,
+) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
 
 /** A run whose lease this process holds, ready to run. */
 export interface HeldRun {
@@ -208,7 +212,7 @@ export class Claims {
     const { caller, created_at, resumable, cancel_requested } = found.run
     const request = await store.request(run_id)
     announceTaken(this.#ports, run_id, caller, request, true)
-    const compiled = await this.#planOf(request.source, caller)
+    const compiled = await this.#planOf(request, caller)
     if ("plan" in compiled && resumable && !cancel_requested) {
       this.#process.take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
       return

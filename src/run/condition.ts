@@ -1,6 +1,6 @@
 import type { WhenPlan } from "../plan/plan-shape.ts"
-import type { Scope } from "./evaluate.ts"
-import { describe, problem } from "./evaluate.ts"
+import type { Scope } from "./scope.ts"
+import { describe, problem } from "./scope.ts"
 import type { Effects } from "./evaluate-effects.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import type { JsonValue } from "../base/json-value.ts"

@@ -5,13 +5,13 @@ import { limitsOfRun } from "./budget/limit-scopes.ts"
 import type { LogEvent, ShownRunLimits, WireError } from "../log/events.ts"
 import { thisWriter } from "../log/log-version.ts"
 import { RunLog } from "./log/log.ts"
-import { isWaiting, type ReplayState } from "../log/past.ts"
+import { interruptedSteps, isWaiting, type ReplayState } from "../log/past.ts"
 import { readPast } from "./log/read-past.ts"
 import { continueFromWait } from "./questions/take-outcomes.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunPorts } from "./run-context.ts"
 import { redactor } from "./secrets/redact.ts"
-import { pricesOf, showSpent } from "../log/usage.ts"
+import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 
 /** Why a run ends before its work is done. */
 export type RunStop = { readonly why: "failed"; readonly error: WireError } | { readonly why: "cancelled" }
@@ -34,10 +34,18 @@ export async function endWithoutRunning(
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
-  if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
+  if (past.startedAt === null)
+    log.add("workflow_started", { ...(request.trigger && { trigger: request.trigger }) }, thisWriter)
   if (isWaiting(past)) await continueFromWait(log, ports.store, lease.run_id, past, redactor({}))
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
-  const spent = { usage: showSpent(past.spent), ...limitsAtEnd(plan, request, past, duration_ms) }
+  const interrupted = interruptedSteps(past)
+  const prices = pricesOf(plan)
+  const all = interrupted.reduce((sum, { calls, scope }) => addSpent(sum, spentBy(calls, prices, scope)), past.spent)
+  const spent = {
+    usage: showSpent(all),
+    ...limitsAtEnd(plan, request, past, duration_ms),
+    ...(interrupted.length > 0 && { interrupted }),
+  }
   return storeEnd(
     log,
     how.why === "cancelled"

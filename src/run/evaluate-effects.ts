@@ -1,27 +1,41 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { CallExpression, Entry, Expression, ReadExpression, RenderExpression } from "../plan/expression.ts"
-import type { Scope } from "./evaluate.ts"
+import type {
+  CallExpression,
+  Entry,
+  Expression,
+  ListExpression,
+  ReadExpression,
+  RenderExpression,
+  WorkflowCallExpression,
+} from "../plan/expression.ts"
+import type { Scope } from "./scope.ts"
+import { ArrayBuilder, ObjectBuilder, TextBuilder } from "./value-builders.ts"
 import {
-  ArrayBuilder,
   chosenBranch,
   computed,
   evaluate,
   followChain,
   negated,
   negative,
-  ObjectBuilder,
   operated,
   shortcut,
-  TextBuilder,
   toAsset,
+  valueOf,
 } from "./evaluate.ts"
+import { itemSteps, listSteps, scopeOfItem } from "./list-items.ts"
+import type { Steps } from "./list-items.ts"
+import { TakesLong, type EvaluationWork } from "./evaluation-work.ts"
+import { functionSteps } from "./functions/apply-function.ts"
 import { assetParts, traits } from "../plan/expression-traits.ts"
 
 /** What an expression can make happen outside. */
 export interface Effects {
   call(expression: CallExpression, scope: Scope): Promise<JsonValue>
+  callWorkflow(expression: WorkflowCallExpression, scope: Scope): Promise<JsonValue>
   read(expression: ReadExpression, scope: Scope): Promise<JsonValue>
   render(expression: RenderExpression, scope: Scope): Promise<JsonValue>
+  /** Does the work for each position of a list that calls; no more of them begin once one has failed. */
+  each(count: number, scope: Scope, work: (position: number) => Promise<void>): Promise<void>
 }
 
 /**
@@ -33,15 +47,31 @@ export function evaluateEffects(
   scope: Scope,
   effects: Effects,
 ): JsonValue | Promise<JsonValue> {
-  if (!traits(expression).pure) return evaluateImpure(expression, scope, effects)
-  const rest = scope.work.rest()
-  return rest === null ? evaluate(expression, scope) : evaluateLater(expression, scope, rest)
+  if (takesTurns(expression)) return evaluateParts(expression, scope, effects)
+  return orInSteps(
+    () => evaluate(expression, scope),
+    () => evaluateParts(expression, scope, effects),
+    scope.work,
+  )
 }
 
-/** When the event loop has had its turn. Of several that waited, each looks whether those before it have used it up. */
-async function evaluateLater(expression: Expression, scope: Scope, rest: Promise<void>): Promise<JsonValue> {
-  for (let next: Promise<void> | null = rest; next !== null; next = scope.work.rest()) await next
-  return evaluate(expression, scope)
+const noEffects: Effects = {
+  call: (_, { path }) => Promise.reject(new Error(`A call at ${path} was taken for a pure expression`)),
+  callWorkflow: (_, { path }) => Promise.reject(new Error(`A call at ${path} was taken for a pure expression`)),
+  read: (_, { path }) => Promise.reject(new Error(`A read at ${path} was taken for a pure expression`)),
+  render: (_, { path }) => Promise.reject(new Error(`A render at ${path} was taken for a pure expression`)),
+  each: (_, { path }) => Promise.reject(new Error(`Calls at ${path} were taken for a pure expression`)),
+}
+
+/** The value of an expression without effects; others have their turn meanwhile. */
+export async function evaluatePure(expression: Expression, scope: Scope): Promise<JsonValue> {
+  return evaluateEffects(expression, scope, noEffects)
+}
+
+/** Whether others have their turn while the expression is evaluated: it calls, or goes over lists that may be long. */
+function takesTurns(expression: Expression): boolean {
+  const { pure, loops } = traits(expression)
+  return !pure || loops
 }
 
 /** A value that is kept, with the memory that `work` counts for it until `work.forget` is called. */
@@ -51,18 +81,28 @@ export async function evaluateToKeep(
   effects: Effects,
 ): Promise<{ readonly value: JsonValue; readonly kept: number }> {
   const { work, path } = scope
-  let value: JsonValue
-  let kept: number
-  if (traits(expression).pure) {
-    for (let rest = work.rest(); rest !== null; rest = work.rest()) await rest
-    value = evaluate(expression, scope)
-    kept = work.made
-  } else {
-    value = await evaluateImpure(expression, scope, effects)
-    kept = work.sizeOf(value, work.largest, path).bytes
+  const keep = (value: JsonValue, kept: number): { readonly value: JsonValue; readonly kept: number } => {
+    work.keep(kept, path)
+    return { value, kept }
   }
-  work.keep(kept, path)
-  return { value, kept }
+  const inSteps = async (): Promise<{ readonly value: JsonValue; readonly kept: number }> => {
+    const value = await evaluateParts(expression, scope, effects)
+    return keep(value, work.sizeOf(value, work.largest, path).bytes)
+  }
+  if (takesTurns(expression)) return inSteps()
+  return orInSteps(() => keep(evaluate(expression, scope), work.made), inSteps, work)
+}
+
+/** Evaluates without a rest when its turn comes; in steps where that would take long. */
+function orInSteps<T>(atOnce: () => T, inSteps: () => Promise<T>, work: EvaluationWork): T | Promise<T> {
+  return work.inTurn((): T | Promise<T> => {
+    try {
+      return atOnce()
+    } catch (error) {
+      if (error instanceof TakesLong) return inSteps()
+      throw error
+    }
+  })
 }
 
 /** Never throws by itself: one that fails at once must not leave those begun before it without anyone who waits. */
@@ -70,7 +110,7 @@ async function begin(expression: Expression, scope: Scope, effects: Effects): Pr
   return evaluateEffects(expression, scope, effects)
 }
 
-async function evaluateImpure(expression: Expression, scope: Scope, effects: Effects): Promise<JsonValue> {
+async function evaluateParts(expression: Expression, scope: Scope, effects: Effects): Promise<JsonValue> {
   switch (expression.op) {
     case "literal":
     case "reference":
@@ -93,6 +133,8 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
       for (const item of items) whole.add(item)
       return whole.array
     }
+    case "list":
+      return evaluateList(expression, scope, effects)
     case "object":
       return evaluateEntries(expression.entries, scope, effects)
     case "chain": {
@@ -124,6 +166,11 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
     }
     case "negate":
       return negative(expression, await evaluateEffects(expression.value, scope, effects), scope)
+    case "function": {
+      const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
+      scope.work.begin()
+      return inTurns(functionSteps(expression, items, scope), scope.work)
+    }
     case "match": {
       const matched = await evaluateEffects(expression.value, scope, effects)
       return evaluateEffects(chosenBranch(expression, matched, scope), { ...scope, matched }, effects)
@@ -136,11 +183,56 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
     }
     case "call":
       return effects.call(expression, scope)
+    case "call-workflow":
+      return effects.callWorkflow(expression, scope)
     case "read":
       return effects.read(expression, scope)
     case "render":
       return effects.render(expression, scope)
   }
+}
+
+/** The calls of different items happen side by side; the values are in the order of the items. */
+async function evaluateList(expression: ListExpression, scope: Scope, effects: Effects): Promise<JsonValue> {
+  const { work, path } = scope
+  const { loop, value } = expression
+  const list = await evaluateEffects(loop.items, scope, effects)
+  work.begin()
+  const evaluatePart = (part: Expression, inner: Scope): JsonValue | Promise<JsonValue> => {
+    if (traits(part).loops) return evaluateParts(part, inner, effects)
+    try {
+      return valueOf(part, inner)
+    } catch (error) {
+      if (error instanceof TakesLong) return evaluateParts(part, inner, effects)
+      throw error
+    }
+  }
+  if (traits(value).pure) return inTurns(listSteps(expression, list, scope, evaluatePart), work)
+  const elements = await inTurns(itemSteps(expression, list, scope, evaluatePart), work)
+  const values: JsonValue[] = Array.from(elements, () => null)
+  let bytes = 2
+  await effects.each(elements.length, scope, async (position) => {
+    const made = await evaluateEffects(value, scopeOfItem(loop, elements[position] ?? null, position, scope), effects)
+    values[position] = made
+    // Values that are too large together are refused before the last of them is there.
+    bytes += 1 + work.sizeOf(made, work.largest, path).bytes
+    work.checkSize(bytes, path)
+  })
+  work.begin()
+  const whole = new ArrayBuilder(scope)
+  for (const one of values) whole.add(one)
+  return whole.array
+}
+
+/** Does the steps one after the other; the event loop has a turn between them where it is due. */
+async function inTurns<Result>(steps: Steps<Result>, work: EvaluationWork): Promise<Result> {
+  let step = await work.inTurn(() => steps.next(null))
+  while (step.done !== true) {
+    const { value } = step
+    const found = value === null ? null : await value
+    step = await work.inTurn(() => steps.next(found))
+  }
+  return step.value
 }
 
 export async function evaluateEntries(entries: readonly Entry[], scope: Scope, effects: Effects): Promise<JsonObject> {

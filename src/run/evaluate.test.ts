@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Expression, Step } from "../plan/expression.ts"
 import { lit, object, ref, stepsOf, text } from "../../test/support/build-plan.ts"
 import { isAsset } from "./agent/asset.ts"
-import type { Scope } from "./evaluate.ts"
+import type { Scope } from "./scope.ts"
 import { evaluate } from "./evaluate.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import { RunFailure } from "../ports/run-failure.ts"
@@ -19,7 +19,10 @@ function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
     dynamics: none,
     locals: none,
     variables: none,
+    items: new Map(),
+    positions: [],
     matched: null,
+    run: { id: "run", started_at: "2026-01-01T00:00:00.000Z", date: "2026-01-01" },
     path: "dynamic.x",
     iteration: null,
     work: new EvaluationWork(),

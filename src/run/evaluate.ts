@@ -5,41 +5,23 @@ import type {
   AssetExpression,
   BinaryExpression,
   Expression,
+  ListExpression,
   MatchExpression,
   Root,
   Step,
 } from "../plan/expression.ts"
-import type { EvaluationWork } from "./evaluation-work.ts"
-import { asset, assetLabel, assetList, assetUrl, guessedKind, isAsset, isAssetList } from "./agent/asset.ts"
+import type { CapturedValue } from "../log/kept.ts"
+import { asset, assetList, assetUrl, guessedKind } from "./agent/asset.ts"
 import type { Asset, AssetOptions } from "./agent/asset.ts"
 import { assetParts } from "../plan/expression-traits.ts"
-import { failure } from "../ports/run-failure.ts"
+import { applyFunction } from "./functions/apply-function.ts"
+import { listSteps, toEnd } from "./list-items.ts"
 import { compute, decidedByLeft, operate } from "./operate.ts"
 import type { WrongOperand } from "./operate.ts"
-import type { RunFailure } from "../ports/run-failure.ts"
-
-/** What an expression can refer to, and where in the workflow it stands. */
-export interface Scope {
-  readonly input: JsonObject
-  readonly secrets: JsonObject
-  /** Outputs by agent; of a looped agent the array of them. */
-  readonly agents: ReadonlyMap<string, JsonValue>
-  /** What people answered, by the question's name. */
-  readonly answers: ReadonlyMap<string, JsonValue>
-  readonly dynamics: ReadonlyMap<string, JsonValue>
-  /** Dynamic values of the agent that the expression stands in. */
-  readonly locals: ReadonlyMap<string, JsonValue>
-  /** Variables of the agent's loop. */
-  readonly variables: ReadonlyMap<string, JsonValue>
-  /** Inside a branch of `match`. */
-  readonly matched: JsonValue
-  /** The dotted place, for errors: `agent.review.instruction`. */
-  readonly path: string
-  /** Inside a loop, for errors. */
-  readonly iteration: number | null
-  /** What the run's expressions cost together, and may cost. */
-  readonly work: EvaluationWork
-}
+import { failure } from "../ports/run-failure.ts"
+import type { Scope } from "./scope.ts"
+import { lacking, problem } from "./scope.ts"
+import { ArrayBuilder, ObjectBuilder, TextBuilder, toBoundedText } from "./value-builders.ts"
 
 /**
  * The value of an expression without `call`, `read` or `render` in it (those are `evaluateEffects`'). What the checker
@@ -50,10 +32,20 @@ export function evaluate(expression: Expression, scope: Scope): JsonValue {
   return valueOf(expression, scope)
 }
 
-function valueOf(expression: Expression, scope: Scope): JsonValue {
+/** The same for a part of an expression. */
+export function valueOf(expression: Expression, scope: Scope): JsonValue {
+  // The most frequent come first: a list evaluates them for each of its elements.
   switch (expression.op) {
+    case "reference":
+      return lookUp(expression.root, scope, expression.text)
+    case "chain":
+      return followChain(expression, valueOf(expression.base, scope), scope)
     case "literal":
       return expression.value
+    case "binary": {
+      const left = valueOf(expression.left, scope)
+      return shortcut(expression, left, scope) ?? operated(expression, left, valueOf(expression.right, scope), scope)
+    }
     case "text": {
       const pieces = new TextBuilder(scope)
       for (const part of expression.parts) pieces.add(typeof part === "string" ? part : valueOf(part, scope))
@@ -64,27 +56,25 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
       for (const item of expression.items) items.add(valueOf(item, scope))
       return items.array
     }
+    case "list":
+      return listed(expression, valueOf(expression.loop.items, scope), scope)
     case "object": {
       const fields = new ObjectBuilder(scope)
       for (const { key, value } of expression.entries) fields.set(key, valueOf(value, scope))
       return fields.object
     }
-    case "reference":
-      return lookUp(expression.root, scope, expression.text)
-    case "chain":
-      return followChain(expression, valueOf(expression.base, scope), scope)
     case "default":
       return valueOf(expression.left, scope) ?? valueOf(expression.right, scope)
-    case "binary": {
-      const left = valueOf(expression.left, scope)
-      return shortcut(expression, left, scope) ?? operated(expression, left, valueOf(expression.right, scope), scope)
-    }
     case "not":
       return negated(expression, valueOf(expression.value, scope), scope)
     case "arithmetic":
       return computed(expression, valueOf(expression.left, scope), valueOf(expression.right, scope), scope)
     case "negate":
       return negative(expression, valueOf(expression.value, scope), scope)
+    case "function": {
+      const items = expression.items.map((item) => valueOf(item, scope))
+      return applyFunction(expression, items, scope)
+    }
     case "match": {
       const matched = valueOf(expression.value, scope)
       return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })
@@ -94,122 +84,36 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
       return toAsset(expression, parts, scope)
     }
     case "call":
+    case "call-workflow":
     case "read":
     case "render":
       throw new Error(`${expression.op} at ${scope.path} was taken for a pure expression`)
   }
 }
 
-/** A text made of pieces, refused when it gets too large. */
-export class TextBuilder {
-  readonly #scope: Scope
-  /** Of the text as JSON: the sum of its pieces. (More than that where two halves of a surrogate pair meet.) */
-  #bytes = 2
-  /** Of arrays and objects: a text may hold the same one many times. */
-  readonly #written = new Map<JsonValue, { readonly text: string; readonly bytes: number }>()
-  #text = ""
-
-  constructor(scope: Scope) {
-    this.#scope = scope
-  }
-
-  add(value: JsonValue): void {
-    const { work, path } = this.#scope
-    if (typeof value === "object" && value !== null) {
-      const { text, bytes } = this.#write(value)
-      this.#add(text, bytes)
-    } else {
-      const bytes = work.part(value, this.#bytes, path)
-      this.#add(toText(value), typeof value === "string" ? bytes - 2 : bytes)
-    }
-  }
-
-  #add(text: string, bytes: number): void {
-    const { work, path } = this.#scope
-    work.text(bytes, path)
-    this.#bytes += bytes
-    work.checkSize(this.#bytes, path)
-    this.#text += text
-  }
-
-  #write(value: JsonValue): { readonly text: string; readonly bytes: number } {
-    const before = this.#written.get(value)
-    if (before !== undefined) return before
-    const { work, path } = this.#scope
-    work.written(value, this.#bytes, path)
-    const text = toText(value)
-    const made = { text, bytes: work.part(text, 0, path) - 2 }
-    this.#written.set(value, made)
-    return made
-  }
-
-  get text(): string {
-    this.#scope.work.remember(this.#text, this.#bytes)
-    return this.#text
-  }
-}
-
-/** An array made of values, refused when it gets too large. */
-export class ArrayBuilder {
-  readonly #scope: Scope
-  readonly array: JsonValue[] = []
-  #bytes = 2
-
-  constructor(scope: Scope) {
-    this.#scope = scope
-  }
-
-  add(value: JsonValue): void {
-    this.#bytes += 1 + this.#scope.work.part(value, this.#bytes, this.#scope.path)
-    this.array.push(value)
-  }
-}
-
-/** An object made of values, refused when it gets too large. */
-export class ObjectBuilder {
-  readonly #scope: Scope
-  readonly object: JsonObject = {}
-  #bytes = 2
-
-  constructor(scope: Scope) {
-    this.#scope = scope
-  }
-
-  set(key: string, value: JsonValue): void {
-    const { work, path } = this.#scope
-    this.#bytes += key.length + 4 + work.part(value, this.#bytes, path)
-    setOwn(this.object, key, value)
-  }
-}
-
-/** As interpolation writes it: strings as they are, everything else as compact JSON. */
-export function toText(value: JsonValue): string {
-  if (typeof value === "string") return value
-  if (isAssetList(value)) return value.map(assetLabel).join("")
-  return isAsset(value) ? assetLabel(value) : JSON.stringify(value)
-}
-
-/** The same, refused when it is too large. */
-export function toBoundedText(value: JsonValue, { work, path }: Scope): string {
-  work.text(work.written(value, 0, path), path)
-  return toText(value)
-}
-
-/** Also right for a field called `__proto__`. */
-export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
-  if (key === "__proto__")
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-  else object[key] = value
+/** A list whose value is pure, from the list that it is made of. */
+function listed(expression: ListExpression, list: JsonValue, scope: Scope): JsonValue {
+  return toEnd(listSteps(expression, list, scope, valueOf))
 }
 
 export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
   switch (root.kind) {
+    case "item":
+      return present(scope.items.get(root.name), text)
     case "input":
       return scope.input
     case "secrets":
       return scope.secrets
+    case "run":
+      return scope.run
     case "matched":
       return scope.matched
+    case "result":
+      return present(scope.judged?.result, text)
+    case "round":
+      return present(scope.judged?.round, text)
+    case "captured":
+      return captured(scope.judged?.captured[root.index], scope, text)
     case "agent":
       return present(scope.agents.get(root.name), text)
     case "ask":
@@ -221,6 +125,11 @@ export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
     case "variable":
       return present(scope.variables.get(root.name), text)
   }
+}
+
+function captured(found: CapturedValue | undefined, scope: Scope, text: string): JsonValue {
+  if (found === undefined || "value" in found) return present(found?.value, text)
+  throw failure("evaluation_error", scope.path, found.error)
 }
 
 /** The planner orders nodes and names by their references, so that a value that is not there yet is a bug. */
@@ -391,34 +300,8 @@ function oneAsset(expression: AssetExpression, value: JsonValue, about: AssetOpt
   return asset(type, url, about)
 }
 
-function lacking(expression: { readonly text: string }, need: string, found: JsonValue, scope: Scope): RunFailure {
-  return problem(expression.text, `${need}, found ${describe(found)}`, scope)
-}
-
-export function problem(text: string, message: string, scope: Scope): RunFailure {
-  const where = scope.iteration === null ? "" : ` (iteration ${scope.iteration})`
-  return failure("evaluation_error", scope.path, `Cannot evaluate ${text}${where}: ${message}`)
-}
-
-/** How the author wrote an expression; of a default, what comes first. */
-export function textOf(expression: Expression): string {
-  if (expression.op === "default") return textOf(expression.left)
-  return "text" in expression ? expression.text : "a literal"
-}
-
 function kindOf(value: JsonValue): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "array"
   return typeof value
-}
-
-/** What a value is, never what it holds: the sentence goes to the caller. */
-export function describe(value: JsonValue): string {
-  if (value === null) return "null"
-  if (Array.isArray(value)) return `an array of ${value.length}`
-  if (typeof value !== "object") return `a ${typeof value}`
-  const names = Object.keys(value)
-  if (names.length === 0) return "an empty object"
-  const shown = names.slice(0, 8).join(", ")
-  return `an object with the field${names.length === 1 ? "" : "s"} ${shown}${names.length > 8 ? ", …" : ""}`
 }

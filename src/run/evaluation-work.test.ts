@@ -2,10 +2,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { JsonValue } from "../base/json-value.ts"
 import { dynamic, lit, output, plan, ref, stepsOf, text } from "../../test/support/build-plan.ts"
-import { errorOf, runPlan } from "../../test/support/run-plan.ts"
-import { ScriptedModel } from "../../test/support/scripted-model.ts"
+import { errorOf, resultOf, runPlan } from "../../test/support/run-plan.ts"
+import { answers, ScriptedModel } from "../../test/support/scripted-model.ts"
+import { compile } from "../compile.ts"
 import type { Expression } from "../plan/expression.ts"
-import { TextBuilder, type Scope } from "./evaluate.ts"
+import { TextBuilder } from "./value-builders.ts"
+import type { Scope } from "./scope.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 
 const model = new ScriptedModel(() => assert.fail("nobody is called"))
@@ -18,10 +20,10 @@ test("dynamic values of a run are refused when they take too much memory togethe
   assert.match(errorOf(outcome).message, /take more than 134217728 bytes of memory together/)
 })
 
-test("long evaluations leave the event loop its turns", async () => {
-  const list = Array.from({ length: 500_000 }, () => null)
-  const drop: Expression = { op: "chain", base: ref("input.list"), steps: stepsOf(".**.a"), text: "list" }
-  const fields = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`f${index}`, drop]))
+/** The outcome of some work, and how many turns the event loop had meanwhile. */
+async function countingTurns<Outcome>(
+  work: () => Promise<Outcome>,
+): Promise<{ readonly outcome: Outcome; readonly turns: number }> {
   let turns = 0
   let running = true
   const count = (): void => {
@@ -29,10 +31,103 @@ test("long evaluations leave the event loop its turns", async () => {
     if (running) setImmediate(count)
   }
   setImmediate(count)
-  const outcome = await runPlan(plan([output(fields)]), { model, input: { list } })
-  running = false
+  try {
+    return { outcome: await work(), turns }
+  } finally {
+    running = false
+  }
+}
+
+test("long evaluations leave the event loop its turns", async () => {
+  const list = Array.from({ length: 500_000 }, () => null)
+  const drop: Expression = { op: "chain", base: ref("input.list"), steps: stepsOf(".**.a"), text: "list" }
+  const fields = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`f${index}`, drop]))
+  const run = (): ReturnType<typeof runPlan> => runPlan(plan([output(fields)]), { model, input: { list } })
+  const { outcome, turns } = await countingTurns(run)
   assert.equal(outcome.end?.type, "workflow_completed")
   assert.ok(turns >= 7, String(turns))
+})
+
+test("steps that begin side by side, and requirements, leave the event loop its turns", async () => {
+  const header = "input { list: [integer] }\n"
+  const list = Array.from({ length: 500_000 }, () => 0)
+  const steps = Array.from({ length: 8 }, (_, at) => `d${at}: input.list contains ${at + 1}`)
+  const requires = Array.from({ length: 8 }, (_, at) => `require !(input.list contains result.n + ${at})`)
+  const agent = `provider p from openai { endpoint: "demo" }
+model m from p { id: "x" }
+agent a { model: model.m instruction: "Go." output { n: integer } ${requires.join("\n")} }`
+  const sources = [
+    `${header}dynamic { ${steps.join("\n")} }\noutput { n: 1 }`,
+    `${header}${agent}\noutput { n: agent.a.n }`,
+  ]
+  // A requirement that holds is judged by the model client.
+  const answering = new ScriptedModel(async (request) => {
+    assert.deepEqual(await request.contract?.requirements?.rejections({ n: 1 }), [])
+    return answers({ n: 1 }, request)
+  })
+  const turnsOf: number[] = []
+  for (const source of sources) {
+    const { plan: made } = compile(source)
+    if (made === undefined) assert.fail(source)
+    const { outcome, turns } = await countingTurns(() => runPlan(made, { model: answering, input: { list } }))
+    assert.deepEqual(resultOf(outcome), { n: 1 })
+    turnsOf.push(turns)
+  }
+  assert.ok(Math.min(...turnsOf) >= 7, turnsOf.join())
+})
+
+test("a function of large values leaves the event loop its turns, also in a list", async () => {
+  const header = "input { list: [integer] text: string o: object }\n"
+  const list = Array.from({ length: 200_000 }, (_, at) => at)
+  const input = {
+    list,
+    text: "a\n".repeat(100_000),
+    o: Object.fromEntries(list.slice(0, 40_000).map((at) => [`k${at}`, at])),
+  }
+  const rows: readonly (readonly [string, JsonValue])[] = [
+    ['length(split(input.text, ""))', 200_000],
+    ['length(split(input.text, "a"))', 100_001],
+    ["length(lines(input.text))", 100_000],
+    ['join(input.list, "+")', list.join("+")],
+    ['length(replace(input.text, "a", "bc"))', 300_000],
+    ["length(unique(input.list))", 200_000],
+    ["length(zip(input.list, input.list))", 200_000],
+    ["length(entries(input.o))", 40_000],
+    ['length("{{ join([length(unique(input.list)) for x in range(2)], " ") }}")', 13],
+  ]
+  let usual = 0
+  for (const [expression, expected] of [["length(input.list)", 200_000] as const, ...rows]) {
+    const { plan: made, diagnostics } = compile(`${header}output { x: ${expression} }`)
+    if (made === undefined) assert.fail(`${expression}: ${diagnostics[0]?.message}`)
+    const { outcome, turns } = await countingTurns(() => runPlan(made, { model, input }))
+    assert.deepEqual(resultOf(outcome), { x: expected }, expression)
+    if (usual === 0) usual = turns
+    else assert.ok(turns >= usual + 3, `${turns} turns for ${expression}, ${usual} without a large function`)
+  }
+})
+
+test("one list from a list leaves the event loop its turns: its condition, key, sort and values, and lists inside of it", async () => {
+  const header = "input { texts: [string] pairs: [[integer]] }\n"
+  const texts = Array.from({ length: 60_000 }, (_, at) => ((at * 2_654_435_761) % 4_294_967_296).toString(36))
+  const pairs = [1, 2, 3].map(() => Array.from({ length: 60_000 }, (_, at) => at))
+  const sorted = texts.toSorted((one, other) => (one < other ? -1 : 1))
+  const rows: readonly (readonly [string, JsonValue])[] = [
+    ['length([t for t in input.texts when length(t) > 0 && !(t contains "!")])', texts.length],
+    ["first([t for t in input.texts by t])", sorted[0] ?? null],
+    ['first([t for t in input.texts by "\u{1F600}{{ t }}" descending])', sorted.at(-1) ?? null],
+    ['last(["{{ t }}!" for t in input.texts])', `${texts.at(-1)}!`],
+    ["[length([n for n in pair when n % 2 == 0]) for pair in input.pairs]", [30_000, 30_000, 30_000]],
+  ]
+  let usual = 0
+  for (const [expression, expected] of [["length(input.texts)", texts.length] as const, ...rows]) {
+    const { plan: made } = compile(`${header}output { x: ${expression} }`)
+    if (made === undefined) assert.fail(expression)
+    const { outcome, turns } = await countingTurns(() => runPlan(made, { model, input: { texts, pairs } }))
+    assert.deepEqual(resultOf(outcome), { x: expected }, expression)
+    // A run without a list has some turns of its own.
+    if (usual === 0) usual = turns
+    else assert.ok(turns >= usual + 3, `${turns} turns for ${expression}, ${usual} without a list`)
+  }
 })
 
 test("an output that is larger than any value may be is too large, like every other", async () => {
@@ -64,7 +159,10 @@ const scope: Omit<Scope, "work"> = {
   dynamics: none,
   locals: none,
   variables: none,
+  items: new Map(),
+  positions: [],
   matched: null,
+  run: { id: "run", started_at: "2026-01-01T00:00:00.000Z", date: "2026-01-01" },
   path: "dynamic.x",
   iteration: null,
 }

@@ -32,6 +32,9 @@ const rememberedTexts = 64
 /** Comparing this many characters with a remembered text counts 1. */
 const comparedPerWork = 64
 
+/** What was begun without a rest has to be evaluated in steps, with the event loop's turns between them. */
+export class TakesLong extends Error {}
+
 /**
  * What a run's expressions cost. Every value is measured when it is made, and one over a limit is refused before it is
  * made: values share their parts, so that a few lines can describe one that no machine could write out.
@@ -61,7 +64,10 @@ export class EvaluationWork {
   readonly #texts = new Map<number, { readonly text: string; readonly bytes: number }>()
   #textLength = 0
   #together = false
-  #resting: Promise<void> | null = null
+  /** Expressions that wait for the event loop's turn, the first first. */
+  readonly #waiting: (() => void)[] = []
+  #isTurnDue = false
+  #takesTurns = false
 
   /** Counts the same with that of the other runs. */
   readonly #memory: RunMemory | null
@@ -255,16 +261,54 @@ export class EvaluationWork {
 
   /** An expression waits for the event loop's turn. */
   get isResting(): boolean {
-    return this.#resting !== null
+    return this.#waiting.length > 0
   }
 
-  /** Null, or a promise to wait for before more is evaluated: the event loop is due for a turn. */
-  rest(): Promise<void> | null {
-    if (this.#sinceTurn < this.#perTurn) return null
-    this.#resting ??= loopTurns.spend(this.#perTurn).then(() => {
-      this.#resting = null
-      this.#sinceTurn = 0
+  /** So much was done that others should have their turn, and whoever evaluates can wait. */
+  get isDue(): boolean {
+    return this.#takesTurns && this.#isUsedUp
+  }
+
+  get #isUsedUp(): boolean {
+    return this.#sinceTurn >= this.#perTurn
+  }
+
+  /**
+   * Evaluates something: at once, or where the event loop is due for a turn, after it and after those that wait already. Whatever waits is
+   * evaluated when its turn comes and not a moment later, so that each counts for the next.
+   */
+  inTurn<T>(evaluate: () => T | Promise<T>): T | Promise<T> {
+    if (!this.#isUsedUp && !this.isResting) return this.#takingTurns(evaluate)
+    return new Promise((resolve) => {
+      // What it throws is the promise's.
+      this.#waiting.push(() => resolve(new Promise((settle) => settle(this.#takingTurns(evaluate)))))
+      this.#awaitTurn()
     })
-    return this.#resting
+  }
+
+  /** Whoever evaluates now can wait: what takes long is refused with `TakesLong`, to be evaluated in steps. */
+  get takesTurns(): boolean {
+    return this.#takesTurns
+  }
+
+  #takingTurns<T>(evaluate: () => T): T {
+    const before = this.#takesTurns
+    this.#takesTurns = true
+    try {
+      return evaluate()
+    } finally {
+      this.#takesTurns = before
+    }
+  }
+
+  #awaitTurn(): void {
+    if (this.#isTurnDue) return
+    this.#isTurnDue = true
+    void loopTurns.spend(this.#perTurn).then(() => {
+      this.#sinceTurn = 0
+      while (!this.#isUsedUp && this.isResting) this.#waiting.shift()?.()
+      this.#isTurnDue = false
+      if (this.isResting) this.#awaitTurn()
+    })
   }
 }

@@ -1,3 +1,11 @@
+/** The open calls of a run, those of the workflows that it calls included. */
+interface Pool {
+  open: number
+  queue: Waiter[]
+  next: number
+  idle: (() => void)[]
+}
+
 /**
  * Bounds how many calls of a run are open at once, first come, first served, and knows when none is. A call that waits is
  * not open: when the signal aborts it leaves the queue with the signal's reason.
@@ -5,19 +13,26 @@
 export class Permits {
   readonly #most: number
   readonly #signal: AbortSignal
+  readonly #pool: Pool
   #listens = false
+  /** Its own, of those in the pool. */
   #open = 0
-  #queue: Waiter[] = []
-  #next = 0
-  #idle: (() => void)[] = []
+  readonly #idle: (() => void)[] = []
 
-  constructor(most: number, signal: AbortSignal) {
+  constructor(most: number, signal: AbortSignal, pool: Pool = { open: 0, queue: [], next: 0, idle: [] }) {
     this.#most = most
     this.#signal = signal
+    this.#pool = pool
   }
 
+  /** Those of a workflow that the run calls, which share the places of the run. */
+  within(signal: AbortSignal): Permits {
+    return new Permits(this.#most, signal, this.#pool)
+  }
+
+  /** Of the whole run. */
   get open(): number {
-    return this.#open
+    return this.#pool.open
   }
 
   /** Runs the call when there is room for it: at once in a `held` place that is still free. */
@@ -34,49 +49,59 @@ export class Permits {
   /** Takes a place when one is free. The caller must release it, or pass it to `use`. */
   async take(): Promise<Place> {
     this.#signal.throwIfAborted()
-    if (this.#open < this.#most) this.#open++
-    else await this.#turn()
+    if (this.#pool.open < this.#most) {
+      this.#pool.open++
+      this.#open++
+    } else await this.#turn()
     return new Place(() => this.#release())
   }
 
-  /** Resolves when no call is open. */
+  /** Resolves when no call is open here; those of called workflows are not counted. */
   idle(): Promise<void> {
     if (this.#open === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
+  /** Resolves when no call of the whole run is open. */
+  allIdle(): Promise<void> {
+    if (this.#pool.open === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#pool.idle.push(resolve))
+  }
+
   #turn(): Promise<void> {
     if (!this.#listens) this.#signal.addEventListener("abort", () => this.#refuseWaiting(), { once: true })
     this.#listens = true
-    return new Promise((resolve, reject) => this.#queue.push({ resolve, reject }))
+    return new Promise((resolve, reject) => this.#pool.queue.push({ owner: this, resolve, reject }))
   }
 
   #release(): void {
-    const next = this.#queue[this.#next]
-    if (next !== undefined) {
+    const pool = this.#pool
+    this.#open--
+    const next = pool.queue[pool.next]
+    if (next === undefined) {
+      pool.open--
+      if (pool.open === 0) for (const resolve of pool.idle.splice(0)) resolve()
+    } else {
       // The place passes to the next in the queue, so that a newcomer cannot take it.
-      this.#next++
-      if (this.#next > 1024 || this.#next === this.#queue.length) {
-        this.#queue = this.#queue.slice(this.#next)
-        this.#next = 0
+      pool.next++
+      if (pool.next > 1024 || pool.next === pool.queue.length) {
+        pool.queue = pool.queue.slice(pool.next)
+        pool.next = 0
       }
+      next.owner.#open++
       // After the promises of this turn: what came of the call that made room is in the log before the next one begins.
       setImmediate(next.resolve)
-      return
     }
-    this.#open--
-    if (this.#open === 0) {
-      const idle = this.#idle
-      this.#idle = []
-      for (const resolve of idle) resolve()
-    }
+    if (this.#open > 0) return
+    for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   #refuseWaiting(): void {
-    const waiting = this.#queue.slice(this.#next)
-    this.#queue = []
-    this.#next = 0
-    for (const { reject } of waiting) reject(this.#signal.reason)
+    const pool = this.#pool
+    const waiting = pool.queue.slice(pool.next)
+    pool.queue = waiting.filter(({ owner }) => owner !== this)
+    pool.next = 0
+    for (const { owner, reject } of waiting) if (owner === this) reject(this.#signal.reason)
   }
 }
 
@@ -108,6 +133,7 @@ export class Place {
 }
 
 interface Waiter {
+  readonly owner: Permits
   readonly resolve: () => void
   readonly reject: (reason: unknown) => void
 }

@@ -1,3 +1,4 @@
+import type { SourceText } from "../source/source-files.ts"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { PlanCache } from "./plan-cache.ts"
@@ -11,14 +12,14 @@ interface Asked {
 /** A cache whose compiler answers when the test says so. */
 function cacheOf(): { readonly cache: PlanCache<{ readonly of: string }>; readonly asked: Asked[] } {
   const asked: Asked[] = []
-  const compile = (_: string, share: string): Promise<{ readonly of: string }> =>
+  const compile = (_: SourceText, share: string): Promise<{ readonly of: string }> =>
     new Promise((resolve, reject) => asked.push({ share, resolve, reject }))
   return { cache: new PlanCache(compile), asked }
 }
 
 test("one caller's requests for a source share a place in the compiler's queue", async () => {
   const { cache, asked } = cacheOf()
-  const both = [cache.get("s", "ada"), cache.get("s", "ada")]
+  const both = [cache.get({ source: "s" }, "ada"), cache.get({ source: "s" }, "ada")]
   assert.equal(asked.length, 1)
   asked[0]?.resolve({ of: "ada" })
   assert.deepEqual(await Promise.all(both), [{ of: "ada" }, { of: "ada" }])
@@ -26,8 +27,8 @@ test("one caller's requests for a source share a place in the compiler's queue",
 
 test("a caller does not wait for another caller's place, nor fail with it", async () => {
   const { cache, asked } = cacheOf()
-  const slow = cache.get("s", "mallory")
-  const bobs = cache.get("s", "bob")
+  const slow = cache.get({ source: "s" }, "mallory")
+  const bobs = cache.get({ source: "s" }, "bob")
   assert.deepEqual(
     asked.map(({ share }) => share),
     ["mallory", "bob"],
@@ -39,15 +40,15 @@ test("a caller does not wait for another caller's place, nor fail with it", asyn
   asked[0]?.resolve({ of: "mallory" })
   assert.equal(await slow, plan)
 
-  const refused = cache.get("t", "mallory")
-  const fine = cache.get("t", "bob")
+  const refused = cache.get({ source: "t" }, "mallory")
+  const fine = cache.get({ source: "t" }, "bob")
   asked[2]?.reject(new Error("Too many"))
   asked[3]?.resolve(plan)
   await assert.rejects(refused)
   assert.equal(await fine, plan)
-  const later = cache.get("u", "mallory")
+  const later = cache.get({ source: "u" }, "mallory")
   asked[4]?.reject(new Error("Too many"))
   await assert.rejects(later)
-  void cache.get("u", "mallory")
+  void cache.get({ source: "u" }, "mallory")
   assert.equal(asked.length, 6, "a refusal is not kept")
 })

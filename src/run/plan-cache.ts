@@ -1,4 +1,6 @@
 import { runPlanCharacters, runPlans } from "../base/limits.ts"
+import { canonicalJson } from "../base/canonical-json.ts"
+import type { SourceText } from "../source/source-files.ts"
 
 /**
  * Compiles each source once and keeps what came of it, the least recently used going first: a service runs the same few
@@ -6,10 +8,10 @@ import { runPlanCharacters, runPlans } from "../base/limits.ts"
  * each of them.
  */
 export class PlanCache<T extends object> {
-  readonly #compile: (source: string, share: string) => Promise<T>
+  readonly #compile: (source: SourceText, share: string) => Promise<T>
   readonly #most: number
   readonly #mostCharacters: number
-  /** By source; the most recently used last. */
+  /** By source, with its files; the most recently used last. */
   readonly #entries = new Map<string, T>()
   /**
    * Those that are being compiled, by caller and source. A caller does not wait for another one's place in the compiler's queue:
@@ -19,7 +21,7 @@ export class PlanCache<T extends object> {
   #characters = 0
 
   constructor(
-    compile: (source: string, share: string) => Promise<T>,
+    compile: (source: SourceText, share: string) => Promise<T>,
     most: number = runPlans,
     mostCharacters: number = runPlanCharacters,
   ) {
@@ -28,7 +30,8 @@ export class PlanCache<T extends object> {
     this.#mostCharacters = mostCharacters
   }
 
-  async get(source: string, share: string): Promise<T> {
+  async get(text: SourceText, share: string): Promise<T> {
+    const source = keyOf(text)
     const known = this.#entries.get(source)
     if (known !== undefined) {
       this.#entries.delete(source)
@@ -39,7 +42,7 @@ export class PlanCache<T extends object> {
     this.#pending.set(share, own)
     let pending = own.get(source)
     if (pending === undefined) {
-      pending = this.#compileAndKeep(source, share).finally(() => {
+      pending = this.#compileAndKeep(source, text, share).finally(() => {
         own.delete(source)
         if (own.size === 0) this.#pending.delete(share)
       })
@@ -48,8 +51,8 @@ export class PlanCache<T extends object> {
     return pending
   }
 
-  async #compileAndKeep(source: string, share: string): Promise<T> {
-    const value = await this.#compile(source, share)
+  async #compileAndKeep(source: string, text: SourceText, share: string): Promise<T> {
+    const value = await this.#compile(text, share)
     // Another caller's turn may have come first.
     const known = this.#entries.get(source)
     if (known !== undefined) return known
@@ -62,4 +65,10 @@ export class PlanCache<T extends object> {
     }
     return value
   }
+}
+
+/** A source alone, or with all of its files: no source contains NUL. */
+function keyOf({ source, file, modules }: SourceText): string {
+  if (file === undefined && modules === undefined) return source
+  return `${source}\0${canonicalJson({ file: file ?? null, modules: { ...modules } })}`
 }

@@ -3,11 +3,11 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { Budget } from "./budget/budget.ts"
 import type { TimeLimits } from "./budget/time-limits.ts"
-import type { Scope } from "./evaluate.ts"
+import type { Scope } from "./scope.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { usualMostKept } from "./evaluation-work.ts"
-import type { ModelCallRecord, WireError } from "../log/events.ts"
-import type { RunLog } from "./log/log.ts"
+import type { InterruptedStep, WireError } from "../log/events.ts"
+import type { EventLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
 import type { Message } from "../log/messages.ts"
 import type { Backend, ModelClient } from "../ports/model.ts"
@@ -22,9 +22,11 @@ import type { Redactor } from "./secrets/redact.ts"
 import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { EarlierRun } from "../log/earlier-run.ts"
 import type { ReplayState } from "../log/past.ts"
+import type { RunValues } from "./run-values.ts"
 import type { TakenRun } from "./taken-run.ts"
-import type { Spent } from "../log/usage.ts"
-import { runCalls, runOutputBytes, runTimeMs, runValueBytes } from "../base/limits.ts"
+import { addSpent, type Spent } from "../log/usage.ts"
+import type { RequestKeeper, Sent } from "./requests.ts"
+import { runCalls, runKeptRequestsBytes, runOutputBytes, runTimeMs, runValueBytes } from "../base/limits.ts"
 
 export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
 
@@ -41,12 +43,16 @@ export interface RunPorts {
   note?(run_id: string, sentence: string, level: "info" | "error"): void
   /** In a test: the result that a step is given, in place of asking its model or a person. */
   given?(step: string, iteration: number | null): GivenResult | undefined
+  /** In a test: what `run` is. */
+  readonly run?: RunValues
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
   trouble?(): string | null
   /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers; null when it lacks nothing. */
   shortage?(): string | null
   /** The server's own secrets, for workflows of its folder. */
   readonly serverSecrets?: ServerSecrets
+  /** Called with the names of the server's secrets that a run is given. */
+  secretsRead?(run: Pick<TakenRun, "run_id" | "caller" | "workflow">, names: readonly string[]): void
   /** Called for each run that this process takes, before any of its work. */
   taken?(run: TakenRun): void
   /** Called when a run starts after it waited this long in the queue. */
@@ -67,6 +73,8 @@ export interface RunLimits {
   readonly kept_bytes: number
   /** Events and what is kept with them, in about the bytes that they take in memory. */
   readonly log_bytes: number
+  /** Bytes of the requests of model calls that are kept with the run; 0 for none. */
+  readonly request_bytes: number
   /** How long a run keeps what it has paid for while the store fails, before it is given back. */
   readonly storePatienceMs: number
 }
@@ -80,13 +88,26 @@ export const usualLimits: RunLimits = {
   value_bytes: runValueBytes,
   kept_bytes: usualMostKept,
   log_bytes: 512 * 1024 * 1024,
+  request_bytes: runKeptRequestsBytes,
   storePatienceMs: 120_000,
 }
 
-/** A run under way: what its parts share. */
+/** A step that has not ended: its model calls, and those of its requests that no event has kept. */
+export interface UnfinishedStep {
+  readonly step: InterruptedStep
+  readonly sent: readonly Sent[]
+}
+
+/** A run under way, or a workflow that it calls: what its parts share. */
 export interface RunContext {
+  /** Which call of a workflow this is; null for the run itself. */
+  readonly scope: string | null
+  /** What calls it; null for the run itself. */
+  readonly around: RunContext | null
   readonly runId: string
   readonly caller: string
+  /** The workflow of the server's folder; null for source that a caller sent. */
+  readonly workflow: string | null
   readonly plan: Plan
   readonly prepared: Prepared
   readonly input: JsonObject
@@ -96,7 +117,7 @@ export interface RunContext {
   readonly options: RunOptions
   readonly ports: RunPorts
   readonly limits: RunLimits
-  readonly log: RunLog
+  readonly log: EventLog
   readonly permits: Permits
   readonly maxConcurrency: number
   /** Aborts when the run must stop, for any reason. */
@@ -124,6 +145,8 @@ export interface RunContext {
   /** The same without the values of secrets. */
   readonly backendFacts: Map<string, CanonicalText>
   host: HostSession | null
+  /** What `run` is in its expressions: known once the run has begun. */
+  run: JsonObject
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
   /** What calls may still use, in a run with limits. */
@@ -131,8 +154,12 @@ export interface RunContext {
   readonly time: TimeLimits
   /** Used by all calls whose agent has ended. */
   spent: Spent
-  /** The calls of each step that has not ended. */
-  readonly unfinished: Set<() => readonly ModelCallRecord[]>
+  /** Memory that is counted until a called workflow ends. */
+  keptBytes: number
+  /** Each step of the run that has not ended, those of called workflows included. */
+  readonly unfinished: Set<() => UnfinishedStep>
+  /** Keeps the requests of model calls; null where that is switched off. */
+  readonly requests: RequestKeeper | null
   /** What the expressions cost. */
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */
@@ -141,6 +168,24 @@ export interface RunContext {
   readonly busyWork: Set<Promise<void>>
   /** Stops the run with the first failure that is reported to it. */
   fail(error: unknown): void
+  /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
+  readonly runPlan: (called: RunContext) => Promise<JsonObject>
+}
+
+/** Counts what calls have used, for the workflow and for all around it. */
+export function spend(running: RunContext, spent: Spent): void {
+  for (let at: RunContext | null = running; at !== null; at = at.around) at.spent = addSpent(at.spent, spent)
+}
+
+/** Counts memory of a value that is kept until the end of the run, or of the called workflow. */
+export function keepValue(running: RunContext, bytes: number, path: string): void {
+  running.work.keep(bytes, path)
+  running.keptBytes += bytes
+}
+
+/** How an event or a question says in which called workflow it is. */
+export function inScope({ scope }: RunContext): { readonly scope?: string } {
+  return scope === null ? {} : { scope }
 }
 
 const none: ReadonlyMap<string, JsonValue> = new Map()
@@ -150,11 +195,14 @@ export function outerScope(running: RunContext, path: string): Scope {
   return {
     input: running.input,
     secrets: running.secrets,
+    run: running.run,
     agents: running.agents,
     answers: running.answers,
     dynamics: running.dynamics,
     locals: none,
     variables: none,
+    items: none,
+    positions: [],
     matched: null,
     path,
     iteration: null,

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
 import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
-import { setOwn } from "./evaluate.ts"
+import { setOwn } from "./value-builders.ts"
 import { failure } from "../ports/run-failure.ts"
 import { placeKey } from "../log/past.ts"
 import { loopItems, loopVariables } from "./loop-items.ts"
@@ -18,7 +18,8 @@ export async function resolveDynamic(running: RunContext, node: DynamicNode): Pr
   const { ports, log, past, dynamics } = running
   const startedAt = ports.clock.now()
   const effects = workflowEffects(running, node.id, { dynamic: node.name })
-  const { value } = await evaluateToKeep(node.value, outerScope(running, node.id), effects)
+  const { value, kept } = await evaluateToKeep(node.value, outerScope(running, node.id), effects)
+  running.keptBytes += kept
   dynamics.set(node.name, value)
   if (!past.dynamics.has(placeKey(node.name, null))) {
     log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
@@ -48,7 +49,7 @@ async function runLoop(running: RunContext, node: AgentNode, loop: NonNullable<A
   const outputs: JsonValue[] = Array.from({ length: iterations }, () => null)
   await runEach(
     iterations,
-    maxConcurrency,
+    Math.min(node.concurrency ?? maxConcurrency, maxConcurrency),
     async (index) => {
       signal.throwIfAborted()
       const variables = () => loopVariables(running, node, loop, items[index] ?? null, index)

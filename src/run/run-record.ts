@@ -11,8 +11,11 @@ export interface RunRecord {
   readonly rerun_of: string | null
 }
 
-/** What the record of a run shows of its state. */
-export type RecordedState = Pick<RunState, "finished_at" | "output" | "error" | "usage" | "limits" | "last_event_id">
+/** What the record of a run shows of its state. Only a run that has not ended has all of its nodes. */
+export type RecordedState = Pick<
+  RunState,
+  "finished_at" | "output" | "error" | "usage" | "limits" | "last_event_id" | "nodes"
+>
 
 /** Everything that is known of a run; null when it does not exist (any more). */
 export async function readRecord(store: RunStore, run_id: string): Promise<RunRecord | null> {

@@ -14,7 +14,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { failure } from "../ports/run-failure.ts"
 import type { RunOptions } from "../ports/store.ts"
 import { StoreFailure } from "../ports/store.ts"
-import { atStrength } from "../../test/support/strength.ts"
+import { atStrength, soakTest } from "../../test/support/strength.ts"
 
 const echo = (): ScriptedModel => new ScriptedModel((request) => answers({ message: lastText(request) }, request))
 
@@ -117,6 +117,23 @@ test("max_concurrency bounds the calls of the whole run, not of one loop", async
   assert.equal(model.mostOpen, 3)
 })
 
+test("`concurrency` bounds the items of one loop, within max_concurrency", async () => {
+  const most = async (concurrency: number, max_concurrency: number): Promise<number> => {
+    const model = new ScriptedModel(async (request) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return answers({ message: "x" }, request)
+    })
+    const loop = { loop: loopOver(ref("input.items"), "item"), instruction: text("x"), concurrency }
+    const input = { items: Array.from({ length: 20 }, () => 1) }
+    const { events } = await runPlan(plan([agent("a", loop)]), { model, input, options: { max_concurrency } })
+    assert.equal(dataOf(events, "agent_completed").length, 20)
+    return model.mostOpen
+  }
+  assert.equal(await most(3, 10), 3)
+  assert.equal(await most(10, 3), 3)
+  assert.equal(await most(1_000, 50), 20)
+})
+
 test("loop patterns: fields of the item, missing ones are an evaluation error", async () => {
   const loop = plan([
     agent("each", {
@@ -171,7 +188,7 @@ test("thousands of iterations: all results in order, so many calls at once and n
   assert.equal(outcome.events.length, 2 + 2 + 2 * items.length + 1)
 })
 
-test("memory grows by the results of iterations alone", async () => {
+soakTest("memory grows by the results of iterations alone", async () => {
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as () => void
   /** Takes events and forgets them. */

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { resolveBackends } from "./backends.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
 import type { Deadlines } from "./deadlines.ts"
-import type { LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
+import type { Kept } from "../log/kept.ts"
+import { RequestKeeper } from "./requests.ts"
+import type { InterruptedStep, LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
-import { endsRun } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import type { RunMemory } from "./memory-share.ts"
 import type { StoredRun } from "./stored-share.ts"
@@ -29,10 +29,9 @@ import { readEarlier, readPast } from "./log/read-past.ts"
 import type { EarlierRun } from "../log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
-import { makeOutput, resolveDynamic, runAgentNode, runAskNode } from "./run-node.ts"
+import { runValues } from "./run-values.ts"
+import { runPlan } from "./run-plan.ts"
 import { sizeOf } from "./value-size.ts"
-import { runGraph } from "./scheduler.ts"
-import { openServers } from "./tools/tool-servers.ts"
 import type { Spent } from "../log/usage.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 import { runVainResumes } from "../base/limits.ts"
@@ -64,6 +63,8 @@ export interface RunJob {
   readonly memory?: RunMemory
   /** Counts what it adds to the store. */
   readonly stored?: StoredRun
+  /** Its events wait for a store that fails. */
+  readonly stalled?: (error: StoreFailure) => void
 }
 
 /**
@@ -83,13 +84,18 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   }
   const { plan, request } = job
   const secrets = secretsOfRun(plan, request, ports.serverSecrets)
+  const own = Object.keys(secrets).filter((name) => !Object.hasOwn(request.secrets, name))
+  if (own.length > 0) {
+    const { workflow = null } = request
+    ports.secretsRead?.({ run_id: job.lease.run_id, caller: job.caller, workflow }, own)
+  }
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
   if (misfit !== null) return endWithoutRunning(job, { why: "failed", error: misfit }, ports)
   const { rerun } = request
   const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun.run_id, rerun.from)
-  const own = secrets === request.secrets ? job : { ...job, request: { ...request, secrets } }
-  return new Run(own, ports, limits, past, earlier).toEnd()
+  const given = secrets === request.secrets ? job : { ...job, request: { ...request, secrets } }
+  return new Run(given, ports, limits, past, earlier).toEnd()
 }
 
 /** Why a run stops in this process. */
@@ -103,6 +109,7 @@ type Stop =
 class Run {
   readonly #job: RunJob
   readonly #running: RunContext
+  readonly #log: RunLog
   readonly #startedAt: number
   readonly #abort = new AbortController()
   #stop: Stop | null = null
@@ -120,13 +127,18 @@ class Run {
       before: past.logBytes,
       patienceMs: limits.storePatienceMs,
       stored: job.stored,
+      stalled: job.stalled,
     })
     const redaction = redactor(request.secrets)
     this.#job = job
+    this.#log = log
     this.#startedAt = past.startedAt ?? ports.clock.now()
     this.#running = {
+      scope: null,
+      around: null,
       runId: lease.run_id,
       caller,
+      workflow: request.workflow?.name ?? null,
       plan,
       prepared: prepare(plan),
       input: request.input,
@@ -165,6 +177,7 @@ class Run {
       backends: new Map(),
       backendFacts: new Map(),
       host: null,
+      run: {},
       toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls),
       siteCalls: past.siteCalls.size === 0 ? new Map() : new Map(past.siteCalls),
       budget: new Budget(bounds, past.used, signal),
@@ -178,7 +191,9 @@ class Run {
         fail: (error) => this.#fail(error),
       }),
       spent: past.spent,
+      keptBytes: 0,
       unfinished: new Set(),
+      requests: limits.request_bytes === 0 ? null : new RequestKeeper(redaction, limits.request_bytes),
       work: new EvaluationWork(
         limits.value_bytes,
         limits.kept_bytes,
@@ -188,11 +203,13 @@ class Run {
       backgroundWork: new Set(),
       busyWork: new Set(),
       fail: (error) => this.#fail(error),
+      runPlan,
     }
   }
 
   async toEnd(): Promise<LogEvent | null> {
-    const { log, past, permits, ports, prepared } = this.#running
+    const { past, permits, ports, prepared } = this.#running
+    const log = this.#log
     const { leave, resumed } = this.#job
     const onLeave = (): void => {
       log.giveUp()
@@ -203,17 +220,21 @@ class Run {
     const stopWatch = this.#watchTime()
     const stopLimits = this.#running.time.watch()
     try {
-      const { rerun } = this.#job.request
-      if (past.startedAt === null) {
-        log.add("workflow_started", rerun === undefined ? {} : { rerun_of: rerun.run_id }, thisWriter)
+      const { rerun, trigger } = this.#job.request
+      let startedAt = past.startedAt
+      if (startedAt === null) {
+        const about = { ...(rerun && { rerun_of: rerun.run_id }), ...(trigger && { trigger }) }
+        startedAt = Date.parse(log.add("workflow_started", about, thisWriter).at)
+        // Before anybody sees the time: a run that is resumed must see the same.
+        if (prepared.showsRun) await log.stored().catch((error: unknown) => this.#fail(error))
       }
-      if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits() })
+      this.#running.run = runValues(ports.run ?? { id: this.#running.runId, started_at: startedAt })
+      if (!past.planned)
+        log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits(), ...this.#partials() })
       // Also where the log is empty: a call may have been made before its first piece was stored.
       if (isWaiting(past)) await this.#continue()
       else if (resumed !== null) await this.#resume(resumed)
-      const failed = this.#fatalFailure()
-      if (failed !== null) this.#end({ why: "failed", error: failed })
-      else if (this.#stop === null) await this.#work()
+      this.#result = await runPlan(this.#running)
       // Before the end is logged, all calls of the run must be closed, for whatever reason it stops.
       await permits.idle()
       while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
@@ -261,7 +282,7 @@ class Run {
       // What one turn of the event loop has settled goes on before the next.
       await new Promise((resolve) => setImmediate(resolve))
       if (signal.aborted) return
-      if (permits.open > 0) await permits.idle()
+      if (permits.open > 0) await permits.allIdle()
       else if (busyWork.size > 0) await Promise.all(busyWork)
       else if (log.isBehind) await log.stored()
       else if (!work.isResting) return
@@ -275,51 +296,6 @@ class Run {
     log.stored().then(
       () => this.#end({ why: "waiting", event }),
       (error: unknown) => this.#fail(error),
-    )
-  }
-
-  /** An agent had failed for good, and the process died before the run's end was written. */
-  #fatalFailure(): WireError | null {
-    const { past, plan } = this.#running
-    const skips = (name: string): boolean => {
-      const node = plan.nodes.find((one) => one.kind === "agent" && one.name === name)
-      return node?.kind === "agent" && node.on_failure === "skip"
-    }
-    return past.failures.find(({ agent, error }) => endsRun(error) || !skips(agent))?.error ?? null
-  }
-
-  async #work(): Promise<void> {
-    const { plan, prepared } = this.#running
-    try {
-      resolveBackends(this.#running)
-      const opening = openServers(this.#running)
-      if (opening !== null) await opening
-    } catch (error) {
-      this.#fail(error)
-      return
-    }
-    await runGraph(
-      prepared.waitsFor,
-      prepared.dependents,
-      (position) => {
-        const node = plan.nodes[position]
-        switch (node?.kind) {
-          case "dynamic":
-            return resolveDynamic(this.#running, node)
-          case "agent":
-            return runAgentNode(this.#running, node)
-          case "ask":
-            return runAskNode(this.#running, node)
-          case "output":
-            return makeOutput(this.#running, node).then((result) => {
-              this.#result = result
-            })
-          case undefined:
-            return Promise.reject(new Error(`The plan has no node ${position}`))
-        }
-      },
-      () => this.#stop !== null,
-      (error) => this.#fail(error),
     )
   }
 
@@ -366,7 +342,24 @@ class Run {
   /** Used by all calls, including those of steps that the end of the run interrupted. */
   #spent(): Spent {
     const { plan, spent, unfinished } = this.#running
-    return [...unfinished].reduce((sum, calls) => addSpent(sum, spentBy(calls(), pricesOf(plan))), spent)
+    const prices = pricesOf(plan)
+    return [...unfinished].reduce((sum, unfinishedStep) => {
+      const { calls, scope } = unfinishedStep().step
+      return addSpent(sum, spentBy(calls, prices, scope))
+    }, spent)
+  }
+
+  #interrupted(): { readonly interrupted?: readonly InterruptedStep[] } {
+    const steps = [...this.#running.unfinished].map((unfinished) => unfinished().step)
+    const interrupted = steps.filter(({ calls }) => calls.length > 0).slice(0, mostInterrupted)
+    return interrupted.length === 0 ? {} : { interrupted }
+  }
+
+  /** The requests of steps that the end interrupts. */
+  #requests(): Kept<"workflow_cancelled"> | undefined {
+    const { unfinished, requests: keeper } = this.#running
+    const requests = keeper?.keep([...unfinished].slice(0, mostInterrupted).flatMap((step) => step().sent))
+    return requests === undefined ? undefined : { requests }
   }
 
   #limits(): { readonly limits?: ShownRunLimits } {
@@ -374,8 +367,13 @@ class Run {
     return budget.limited ? { limits: budget.shown((agent) => time.elapsed(agent)) } : {}
   }
 
+  #partials(): { readonly partials?: true } {
+    return this.#job.request.options.partials === true ? { partials: true } : {}
+  }
+
   async #close(): Promise<LogEvent | null> {
-    const { log, ports } = this.#running
+    const { ports } = this.#running
+    const log = this.#log
     const spentNow = { usage: showSpent(this.#spent()), ...this.#limits() }
     const stop = this.#stop
     const duration_ms = ports.clock.now() - this.#startedAt
@@ -386,9 +384,19 @@ class Run {
           log.add("workflow_completed", { output: { result: this.#result }, ...spentNow, duration_ms }),
         )
       case "failed":
-        return storeEnd(log, log.add("workflow_failed", { error: stop.error, ...spentNow, duration_ms }))
+        return storeEnd(
+          log,
+          log.add(
+            "workflow_failed",
+            { error: stop.error, ...spentNow, ...this.#interrupted(), duration_ms },
+            this.#requests(),
+          ),
+        )
       case "cancelled":
-        return storeEnd(log, log.add("workflow_cancelled", { ...spentNow, duration_ms }))
+        return storeEnd(
+          log,
+          log.add("workflow_cancelled", { ...spentNow, ...this.#interrupted(), duration_ms }, this.#requests()),
+        )
       case "waiting":
         return stop.event
       case "left":
@@ -408,6 +416,9 @@ class Run {
     }
   }
 }
+
+/** The end of a run names so many steps that it interrupted. */
+const mostInterrupted = 100
 
 // Created once: an error captures its stack, which takes time.
 const stopping = new Error("The run stops")

@@ -12,7 +12,7 @@ import { within } from "../../test/support/within.ts"
 import type { WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import type { Clock } from "../ports/clock.ts"
-import { StoreFailure, type RunStore } from "../ports/store.ts"
+import { LeaseLost, StoreBroken, StoreFailure, type RunStore } from "../ports/store.ts"
 import { usualLimits } from "./run-context.ts"
 import type { NewRequest, RunsSettings } from "./runs.ts"
 import { Runs } from "./runs.ts"
@@ -347,7 +347,7 @@ test("an answer that cannot be stored is kept until it can be, and not asked for
   await runs.recover()
   const run_id = await created(runs)
   const end = runs.ending(run_id, never)
-  while (store.refused < 10) {
+  while (store.refused < 4) {
     clock.advance(500)
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -363,6 +363,72 @@ test("an answer that cannot be stored is kept until it can be, and not asked for
   assert.equal(model.requests.length, 1)
   assert.deepEqual(bugs, [])
   await runs.drain(0)
+})
+
+test("who waits for a run is told when the store takes no more of it", async () => {
+  for (const [failure, patienceMs] of [
+    [new StoreFailure("The disk is full"), 0],
+    // Waiting for a store that will never work again is of no use.
+    [new StoreBroken("The store's writer has ended"), 1_000_000_000],
+  ] as const) {
+    const store = new MemoryStore(systemClock)
+    const append = store.append.bind(store)
+    let failing = false
+    store.append = (...args) => (failing ? Promise.reject(failure) : append(...args))
+    store.release = () => Promise.reject(failure)
+    const { model, open } = gate()
+    const limits = { ...usualLimits, storePatienceMs: patienceMs }
+    const { runs, bugs } = setUp(model, { limits }, store)
+    const run_id = await created(runs)
+    const ending = within(60_000, "the end", runs.ending(run_id, never))
+    failing = true
+    open()
+    await assert.rejects(ending, failure)
+    assert.deepEqual(bugs, [])
+    await runs.drain(0)
+  }
+})
+
+test("who waits for a run is told within seconds that the store fails, and the run ends when it works again", async () => {
+  const clock = new ManualClock()
+  const store = new NearlyFull(clock)
+  const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
+  const { runs } = setUp(model, { leaseMs: 3000 }, store, clock)
+  await runs.recover()
+  const run_id = await created(runs)
+  let told: unknown
+  runs.ending(run_id, never).catch((error: unknown) => (told = error))
+  const began = clock.monotonic()
+  const steps = async (done: () => boolean): Promise<void> => {
+    for (let n = 0; n < 10_000 && !done(); n++) {
+      clock.advance(250)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  await steps(() => told !== undefined)
+  assert.ok(told instanceof StoreFailure)
+  assert.ok(clock.monotonic() - began < 30_000)
+  // The run has kept what it paid for.
+  store.full = false
+  let end: string | undefined
+  void runs.ending(run_id, never).then((event) => (end = event?.type))
+  await steps(() => end !== undefined)
+  assert.equal(end, "workflow_completed")
+  assert.equal(model.requests.length, 1)
+  await runs.drain(0)
+})
+
+test("who waits for a run is told when its lease ran out because the store fails", async () => {
+  const store = new MemoryStore(systemClock)
+  const { model, open } = gate()
+  const setup = setUp(model, {}, store)
+  const run_id = await created(setup.runs)
+  const ending = within(60_000, "the end", setup.runs.ending(run_id, never))
+  store.append = ({ run_id: lost }) => Promise.reject(new LeaseLost(lost))
+  setup.trouble = "The disk is full"
+  open()
+  await assert.rejects(ending, /The disk is full/)
+  await setup.runs.drain(0)
 })
 
 test("while the store is in trouble, runs are neither admitted nor taken up, and a stop does not wait for it", async () => {

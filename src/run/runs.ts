@@ -1,3 +1,4 @@
+import { sourceLength } from "../source/source-files.ts"
 import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { Claims, type ClaimingProcess, type HeldRun, type PlanOf } from "./claims.ts"
@@ -10,11 +11,13 @@ import { FairQueue } from "../base/fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
 import type { NewRun, RunRequest, RunStatus, RunStore } from "../ports/store.ts"
-import { Damaged, firstFence, StoreFailure } from "../ports/store.ts"
+import { Damaged, firstFence, isStoreTrouble, StoreFailure } from "../ports/store.ts"
 import { run } from "./run.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
 import { memoryOf } from "../base/memory-of.ts"
+import { remembered } from "../base/remembered.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./memory-share.ts"
 import { StoredShare, type StoredRun } from "./stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
@@ -53,9 +56,14 @@ interface Job extends HeldRun {
   readonly takenAt: number
   readonly memory: RunMemory
   readonly stored: StoredRun
-  readonly ended: (end: LogEvent | null) => void
-  readonly end: Promise<LogEvent | null>
+  readonly ended: (end: JobEnd) => void
+  readonly end: Promise<JobEnd>
+  /** Callers who wait for its end, to be told when the store keeps it from ending. */
+  readonly waiters: Set<(error: StoreFailure) => void>
 }
+
+/** The event that the run ended or began to wait with; null where it goes on elsewhere; a failure where the store would not take its events. */
+type JobEnd = LogEvent | StoreFailure | null
 
 interface Queued {
   readonly job: Job
@@ -130,6 +138,8 @@ export class Runs {
     const { owner, leaseMs } = this.#settings
     const { caller, idempotency } = request
     const bytes = requestBytes(request.request)
+    const turn = loopTurns.forLarge(bytes)
+    if (turn !== null) await turn
     let refusal = this.#whyNot(share, bytes)
     const asked = refusal === null ? this.#stored.isFull(caller, bytes) : null
     if (refusal === null && (asked !== null || mayWait(plan))) {
@@ -294,8 +304,13 @@ export class Runs {
   async ending(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
     const job = this.#jobs.get(run_id)
     if (job !== undefined) {
-      const end = await orAbort(job.end, signal)
+      const end = await orAbort(endOrStall(job), signal)
+      // Nobody knows when the store works again: to wait for it may be to wait for ever.
+      if (end instanceof StoreFailure) throw end
       if (end !== null || signal.aborted || this.#draining) return end
+      // The lease ran out because the store could not be written to: no process has the run.
+      const trouble = this.#ports.trouble?.() ?? null
+      if (trouble !== null) throw new StoreFailure(trouble)
       // Another process has it, or will have it.
     }
     const found = await this.#ports.store.lookup(run_id)
@@ -350,7 +365,7 @@ export class Runs {
   }
 
   #take(run: HeldRun): void {
-    const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
+    const { promise, resolve } = Promise.withResolvers<JobEnd>()
     const memory = this.#memory.open(run.share)
     // A run that is taken up again may be too much: it ends with the first value that it keeps.
     const bytes = requestBytes(run.request)
@@ -359,7 +374,7 @@ export class Runs {
     // That of a run that is taken up again was counted before.
     if (run.resumed === null) stored.add(bytes, () => undefined)
     const takenAt = this.#ports.clock.monotonic()
-    const job: Job = { ...run, takenAt, memory, stored, ended: resolve, end: promise }
+    const job: Job = { ...run, takenAt, memory, stored, ended: resolve, end: promise, waiters: new Set() }
     this.#jobs.set(job.held.lease.run_id, job)
     this.#taken.add(job.share)
     if (this.#mayRun(job.share)) this.#start(job, () => this.#runJob(job))
@@ -404,13 +419,16 @@ export class Runs {
   async #finish(job: Job, work: () => Promise<LogEvent | null>): Promise<void> {
     let end: LogEvent | null = null
     let damage: Damaged | null = null
+    let failure: StoreFailure | null = null
     try {
       end = await work()
       if (end === null && !this.#draining) this.#note(job, "The run is left to another process: its lease is lost")
     } catch (error) {
       if (error instanceof Damaged) damage = error
-      else if (error instanceof StoreFailure) this.#note(job, `The run is given back: ${error.message}`)
-      else this.#ports.bug(error)
+      else if (error instanceof StoreFailure) {
+        if (isStoreTrouble(error)) failure = error
+        this.#note(job, `The run is given back: ${error.message}`)
+      } else this.#ports.bug(error)
     }
     try {
       if (damage !== null) end = await condemnRun(job.held.lease, damage, this.#ports)
@@ -418,25 +436,25 @@ export class Runs {
     } catch (error) {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)
     }
-    this.#over(job, end)
+    this.#over(job, end, failure)
   }
 
   #note(job: Job, sentence: string): void {
     this.#ports.note?.(job.held.lease.run_id, sentence, "info")
   }
 
-  #over(job: Job, end: LogEvent | null): void {
+  #over(job: Job, end: LogEvent | null, failure: StoreFailure | null): void {
     this.#keeper.drop(job.held)
     const { run_id } = job.held.lease
     this.#jobs.delete(run_id)
     this.#taken.remove(job.share)
     job.memory.close()
     job.stored.close()
-    job.ended(end)
+    job.ended(end ?? failure)
     this.#claims.left(run_id, end?.type === "run_waiting")
   }
 
-  #runJob({
+  async #runJob({
     plan,
     request,
     caller,
@@ -446,11 +464,18 @@ export class Runs {
     takenAt,
     memory,
     stored,
+    waiters,
   }: Job): Promise<LogEvent | null> {
     const { lease, leave, gate } = held
+    // Storing a large request was work enough for one turn.
+    const turn = loopTurns.forLarge(requestBytes(request))
+    if (turn !== null) await turn
     this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
     const deadlines = this.#deadlines
-    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory, stored }
+    const stalled = (error: StoreFailure): void => {
+      for (const waiter of waiters) waiter(error)
+    }
+    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory, stored, stalled }
     return run(job, this.#ports, this.#settings.limits)
   }
 
@@ -460,9 +485,11 @@ export class Runs {
 }
 
 /** About what a request takes in memory for as long as its run is here. */
-function requestBytes({ input, source }: RunRequest): number {
-  return memoryOf(input) + source.length
+function requestBytes(request: RunRequest): number {
+  return remembered(inputBytes, request.input, memoryOf) + sourceLength(request)
 }
+
+const inputBytes = new WeakMap<RunRequest["input"], number>()
 
 function stopping(): WireError {
   return refusal("overloaded", "The service is shutting down")
@@ -470,6 +497,17 @@ function stopping(): WireError {
 
 function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {
   return wireError(kind, [{ path: "", message }])
+}
+
+/** The end of a job; a failure also while its events wait for a store that has failed for long. */
+async function endOrStall({ end, waiters }: Job): Promise<JobEnd> {
+  const { promise, resolve } = Promise.withResolvers<StoreFailure>()
+  waiters.add(resolve)
+  try {
+    return await Promise.race([end, promise])
+  } finally {
+    waiters.delete(resolve)
+  }
 }
 
 function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../base/json-value.ts"
 import { validateValue } from "../types/validate-value.ts"
+import { plansIn } from "../plan/plans-in.ts"
 import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
@@ -26,10 +27,13 @@ export function validateRequest(
 
 /** The models that a limit on cost could not govern. */
 function unpriced(plan: Plan): ErrorIssue[] {
-  const uses = plan.nodes.flatMap((node) =>
-    node.kind === "agent" ? [...node.models, ...(node.context?.compact?.models ?? [])] : [],
+  const names = new Set(
+    plansIn(plan).flatMap(({ nodes, models }) =>
+      nodes
+        .flatMap((node) => (node.kind === "agent" ? [...node.models, ...(node.context?.compact?.models ?? [])] : []))
+        .flatMap(({ name }) => (models[name]?.price === null ? [name] : [])),
+    ),
   )
-  const names = new Set(uses.map(({ name }) => name).filter((name) => plan.models[name]?.price === null))
   return [...names].map((name) => ({
     path: "options.limits.cost",
     message: `model.${name} has no price, so its cost cannot be limited`,

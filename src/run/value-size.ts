@@ -110,8 +110,18 @@ class Measure {
 }
 
 export function scalarBytes(value: number | boolean | null): number {
-  if (typeof value === "number") return Number.isFinite(value) ? String(value).length : 4
-  return value === false ? 5 : 4
+  if (typeof value !== "number") return value === false ? 5 : 4
+  if (Number.isInteger(value) && value > -smallInteger && value < smallInteger) return integerBytes(value)
+  return Number.isFinite(value) ? String(value).length : 4
+}
+
+/** Digits of smaller ones are counted, which takes a fraction of the time of writing them. */
+const smallInteger = 1e9
+
+function integerBytes(value: number): number {
+  let bytes = value < 0 ? 2 : 1
+  for (let least = 10; least <= Math.abs(value); least *= 10) bytes++
+  return bytes
 }
 
 /** Exact unless over `enough`. */

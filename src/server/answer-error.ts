@@ -7,15 +7,19 @@ import { refusal, type Schema } from "../api/schema.ts"
 import type { ErrorIssue } from "../log/events.ts"
 import { RunFailure, wireError } from "../ports/run-failure.ts"
 import { Damaged, NoSuchRun, StoreFailure } from "../ports/store.ts"
-import { HttpError, refuse } from "./http-error.ts"
+import { HttpError, refuse, runExpired } from "./http-error.ts"
 
 /** Any error → the contract's body. What is not expected is a bug: logged, and nothing of the request echoed. */
 export function answerError(error: unknown, reply: FastifyReply, log: (error: unknown) => void): FastifyReply {
   const known = asHttpError(error)
   if (known === undefined) log(error)
-  const answer = known ?? refuse("internal_error", "Internal error: the service's log has the details")
+  const answer = known ?? internalError()
   return sendError(reply, answer.error, answer.headers)
 }
+
+/** Says nothing of the bug. */
+export const internalError = (): HttpError =>
+  refuse("internal_error", "Internal error: the service's log has the details")
 
 export function sendError(
   reply: FastifyReply,
@@ -25,18 +29,28 @@ export function sendError(
   const isBusy = error.kind === "overloaded" || error.kind === "rate_limited"
   const waits = isBusy ? { "retry-after": "1" } : {}
   if (isBusy || error.kind === "payload_too_large") lingerAfter(reply)
+  const { errors } = reply.request.routeOptions.config
+  // The route says otherwise once there is a run. What was refused before can be asked for again, but not with a key that is taken.
+  const isChat = errors === "chat" && !reply.hasHeader("x-should-retry")
+  const retry = isChat && (isBusy || error.kind === "conflict") ? { "x-should-retry": String(isBusy) } : {}
   return reply
     .code(errorStatus[error.kind])
-    .headers({ ...waits, ...headers })
+    .headers({ ...waits, ...retry, ...headers })
     .type("application/json; charset=utf-8")
-    .send(JSON.stringify({ error: reply.request.routeOptions.config.errors === "openai" ? likeOpenAi(error) : error }))
+    .send(JSON.stringify({ error: errors === undefined ? error : likeOpenAi(error) }))
 }
 
-/** Errors of the demo model's routes have OpenAI's fields beside ours: its callers read those. */
-function likeOpenAi(error: ApiError): ApiError & { readonly type: string; param: null; code: string } {
+/** Where routes speak OpenAI's APIs, errors have the fields of those beside ours. */
+export function likeOpenAi(error: ApiError): ApiError & { readonly type: string; param: string | null; code: string } {
   const { status } = new HttpError(error)
-  const type = status >= 500 ? "server_error" : "invalid_request_error"
-  return { ...error, type, param: null, code: error.kind }
+  const [first] = error.issues
+  const type = status === 429 ? "rate_limit_error" : status >= 500 ? "server_error" : "invalid_request_error"
+  return {
+    ...error,
+    type,
+    param: first === undefined || first.path === "" ? null : first.path,
+    code: first?.code ?? error.kind,
+  }
 }
 
 /** How long a client may go on sending a body that was refused. */
@@ -60,7 +74,7 @@ export function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof RunFailure) return new HttpError(error.error)
   if (error instanceof NoSuchRun) {
-    return refuse("run_expired", "This run was deleted: it ended longer ago than WIRE_RETENTION")
+    return runExpired()
   }
   if (error instanceof Damaged) {
     return refuse("internal_error", "Stored data of this run is damaged and cannot be read")

@@ -38,7 +38,7 @@ export function refuseOddities(server: Server): void {
     socket.on("error", () => socket.destroy())
     writeRefusal(
       socket,
-      refuse("method_not_allowed", "This service is not a proxy", [], { allow: "GET, HEAD, POST, OPTIONS" }),
+      refuse("method_not_allowed", "This service is not a proxy", [], { allow: "GET, HEAD, POST, DELETE, OPTIONS" }),
     )
   })
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {

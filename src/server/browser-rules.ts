@@ -83,7 +83,7 @@ export function corsHeaders(origin: string | undefined, rules: BrowserRules): Re
 }
 
 export const preflightHeaders: Readonly<Record<string, string>> = {
-  "access-control-allow-methods": "GET, POST",
+  "access-control-allow-methods": "GET, POST, DELETE",
   "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, last-event-id, prefer",
   "access-control-max-age": "600",
 }

@@ -6,14 +6,25 @@ export interface CallerKey {
   readonly key: string
 }
 
-/** Finds the caller of a request by its key. Without keys everyone may call, and all are one caller. */
+export interface Caller {
+  readonly name: string
+  /** Sees, cancels and deletes the runs of all callers, and starts and answers none. */
+  readonly operator: boolean
+}
+
+/** Everyone who calls a service without keys. */
+export const stranger: Caller = { name: "", operator: false }
+
+/** Finds the caller of a request by its key. Without keys everyone may call, and all are one caller, except operators. */
 export class Callers {
   // By digests that nobody outside can compute: how long a search takes says nothing about the keys, however many there are.
   readonly #secret = randomBytes(32).toString("base64")
   readonly #names: ReadonlyMap<string, string>
+  readonly #operators: ReadonlyMap<string, string>
 
-  constructor(keys: readonly CallerKey[]) {
+  constructor(keys: readonly CallerKey[], operators: readonly CallerKey[] = []) {
     this.#names = new Map(keys.map(({ name, key }) => [this.#digest(key), name]))
+    this.#operators = new Map(operators.map(({ name, key }) => [this.#digest(key), name]))
   }
 
   get required(): boolean {
@@ -27,21 +38,20 @@ export class Callers {
   /** Whether an `Authorization` header has one of the keys. */
   knows(authorization: string | undefined): boolean {
     const given = keyIn(authorization)
-    return given !== undefined && this.#find(given) !== undefined
+    return given !== undefined && this.#names.has(this.#digest(given))
   }
 
-  /** The name that an `Authorization` header belongs to; empty where no keys are asked for. */
-  name(authorization: string | undefined): string {
-    if (!this.required) return ""
+  /** The caller with the key of an `Authorization` header; without a name where no keys are asked for. */
+  find(authorization: string | undefined): Caller {
     const given = keyIn(authorization)
+    const digest = given === undefined ? "" : this.#digest(given)
+    const operator = this.#operators.get(digest)
+    if (operator !== undefined) return { name: operator, operator: true }
+    if (!this.required) return stranger
     if (given === undefined) throw unauthorized("An API key is required: send `Authorization: Bearer …`")
-    const found = this.#find(given)
-    if (found === undefined) throw unauthorized("This API key is not known")
-    return found
-  }
-
-  #find(given: string): string | undefined {
-    return this.#names.get(this.#digest(given))
+    const name = this.#names.get(digest)
+    if (name === undefined) throw unauthorized("This API key is not known")
+    return { name, operator: false }
   }
 
   #digest(key: string): string {
@@ -57,6 +67,13 @@ function keyIn(authorization: string | undefined): string | undefined {
 export function listNeedsKeys(what: string): HttpError {
   return unauthorized(
     `The list of ${what} needs callers with keys (WIRE_API_KEYS) where the service listens beyond loopback`,
+  )
+}
+
+export function notForOperators(): HttpError {
+  return refuse(
+    "forbidden",
+    "This key is an operator's (WIRE_OPERATOR_KEYS): it sees, cancels and deletes runs of all callers, and starts and answers none",
   )
 }
 

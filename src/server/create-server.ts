@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { fastify } from "fastify"
 import * as api from "../api/operations.ts"
+import { getWorkflow } from "../api/workflows.ts"
 import { demoRoute } from "../demo/apis/route.ts"
 import type { DemoModel } from "../demo/handle-demo.ts"
 import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
+import { Sparing } from "./sparing.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { MemoryShare, type MemoryBounds } from "../run/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
@@ -15,11 +17,11 @@ import { boundConnections } from "./bound-connections.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
-import type { CallerKey } from "./callers.ts"
-import { Callers } from "./callers.ts"
+import type { Caller, CallerKey } from "./callers.ts"
+import { Callers, notForOperators, stranger } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
 import { Groups, type Group } from "./groups.ts"
-import { refuse } from "./http-error.ts"
+import { refuse, type HttpError } from "./http-error.ts"
 import { LargeAnswers } from "./large-answers.ts"
 import { OpenRequests } from "./open-requests.ts"
 import { openApiText } from "./openapi.ts"
@@ -31,12 +33,18 @@ import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
+import { spreadPipelined } from "./pipelined-requests.ts"
 import { RequestTurns } from "./request-turns.ts"
 import { patternOf, serve } from "./serve-route.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
 import { mcpRoutes } from "./routes/mcp.ts"
 import { questionRoutes } from "./routes/questions.ts"
+import { chatCompletionRoute } from "./faces/openai/chat-completions.ts"
+import { modelRoutes } from "./faces/openai/models.ts"
+import { responseRoutes } from "./faces/openai/responses.ts"
+import { hookRoutes } from "./routes/hooks.ts"
+import { triggerRoutes } from "./routes/triggers.ts"
 import { runListRoute } from "./routes/run-list.ts"
 import { rerunRoute } from "./routes/rerun.ts"
 import { runRoutes } from "./routes/runs.ts"
@@ -50,6 +58,8 @@ export interface ServerOptions {
   /** What bodies that are being received and answers that have not been read may take together. No bounds unless set. */
   readonly transit?: MemoryBounds
   readonly keys: readonly CallerKey[]
+  /** Keys that see, cancel and delete runs of all callers, and start and answer none. */
+  readonly operatorKeys?: readonly CallerKey[]
   /** Who answers questions to a group. */
   readonly groups?: readonly Group[]
   readonly browsers: BrowserRules
@@ -67,11 +77,15 @@ export interface ServerOptions {
   readonly compiler: RouteDependencies["compiler"]
   readonly folder: RouteDependencies["folder"]
   readonly serverSecrets: RouteDependencies["serverSecrets"]
+  readonly triggers: RouteDependencies["triggers"]
   /** Null where no workflows are served by name. */
   readonly mcp: McpRoute | null
   readonly log: ServerLog
+  readonly audit: RouteDependencies["audit"]
   readonly notify: RouteDependencies["notify"]
   readonly readsBaggage: boolean
+  /** How long ended runs are kept. */
+  readonly retentionMs: number
   readonly metrics: {
     /** The key that opens `/metrics` and nothing else; null without one. */
     readonly key: string | null
@@ -91,7 +105,8 @@ export interface ServerOptions {
 
 /** Hears of requests that have been answered. */
 export interface RequestMetrics {
-  answered(method: string, route: string | null, status: number, duration_ms: number): void
+  /** `workflow`: the name of the workflow of the folder that the request is about; null for all others. */
+  answered(method: string, route: string | null, status: number, duration_ms: number, workflow: string | null): void
   refused(reason: string): void
 }
 
@@ -147,20 +162,31 @@ export function createServer(options: ServerOptions): Server {
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
   })
+  spreadPipelined(app.server)
   refuseOddities(app.server)
   if (options.maxConnections !== undefined) boundConnections(app.server, options.maxConnections)
   app.server.on("connection", () => loopTurns.accepted())
-  countRequests(app, options.metrics.service)
-  guard(app, options)
+  countRequests(app, options.metrics.service, options.folder)
+  const limit = new RateLimit(options.rateLimit)
+  guard(app, options, limit)
   elsewhere(app)
   operations(app, options, () => draining)
+  guideRoute(app)
   executeRoute(app, parts)
   rerunRoute(app, parts)
   runRoutes(app, parts)
   sourceRoutes(app, parts)
   cacheRoutes(app, parts)
   workflowRoutes(app, parts)
-  if (options.mcp !== null) mcpRoutes(app, options.mcp, transit, options.log)
+  modelRoutes(app, parts)
+  chatCompletionRoute(app, parts)
+  responseRoutes(app, parts)
+  if (options.mcp !== null) {
+    const bug = (error: unknown): void => logBug(error, api.mcp.path)
+    mcpRoutes(app, { route: options.mcp, transit, answers, explained, bug })
+  }
+  triggerRoutes(app, parts, options.keys.length === 0 && !options.loopback)
+  hookRoutes(app, parts, limit, options.maxBody)
   runListRoute(app, parts, options.keys.length === 0 && !options.loopback)
   questionRoutes(app, parts, options.keys.length === 0 && !options.loopback)
   if (options.demo !== null) demoRoutes(app, options.demo)
@@ -174,19 +200,37 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
+/** The workflow that a request to OpenAI's APIs names. */
+function modelOf(body: unknown): unknown {
+  return typeof body === "object" && body !== null && "model" in body ? body.model : null
+}
+
 /** Streams too: their requests are answered when the stream ends. */
-function countRequests(app: FastifyInstance, metrics: RequestMetrics): void {
+function countRequests(app: FastifyInstance, metrics: RequestMetrics, folder: ServerOptions["folder"]): void {
   app.addHook("onResponse", (request, reply, done) => {
     const { url } = request.routeOptions
-    metrics.answered(request.method, url ?? null, reply.raw.statusCode, reply.elapsedTime)
+    const name = url === ofWorkflow ? (request.params as { "*": string })["*"] : modelOf(request.body)
+    const known = typeof name === "string" ? name.replace(/\/(?:execute|ag-ui)$/, "") : null
+    // Only names that exist: what callers write would be as many labels as they like.
+    const workflow = known === null || folder?.get(known) === undefined ? null : known
+    metrics.answered(request.method, url ?? null, reply.raw.statusCode, reply.elapsedTime, workflow)
     done()
   })
 }
+
+/** Keys that are refused are logged this often, however many are tried. */
+const refusalsEveryMs = 60_000
+
+const ofWorkflow = patternOf(getWorkflow.path)
 
 const unguarded = new Set(["/healthz", "/readyz"])
 
 function isPlayground(path: string): boolean {
   return path === "/" || path === "/playground" || path.startsWith("/playground/")
+}
+
+function isHook(path: string): boolean {
+  return path.startsWith("/hooks/")
 }
 
 function pathOf(request: FastifyRequest): string {
@@ -195,36 +239,47 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** Checks who calls, from where and how often, before any body is read; then callers take turns. */
-function guard(app: FastifyInstance, options: ServerOptions): void {
+function guard(app: FastifyInstance, options: ServerOptions, limit: RateLimit): void {
   const turns = new RequestTurns()
-  const callers = new Callers(options.keys)
+  const callers = new Callers(options.keys, options.operatorKeys)
   const metricsKey = new Callers(options.metrics.key === null ? [] : [{ name: "metrics", key: options.metrics.key }])
-  const limit = new RateLimit(options.rateLimit)
   const open = new OpenRequests(callers.several ? (options.maxConnections ?? Infinity) / 2 : Infinity)
   const { browsers } = options
   // Without a valid key, requests are counted by address: for the playground's files, and for keys that are guessed.
+  const refusals = new Sparing<{ readonly address: string; readonly path: string }>(refusalsEveryMs, (about, times) =>
+    options.log.warn({ ...about, times }, "key refused"),
+  )
+  app.addHook("onClose", (_, done) => {
+    refusals.close()
+    done()
+  })
   const takeByAddress = ({ ip }: FastifyRequest): void => limit.take(`address:${networkOf(ip)}`, performance.now())
-  const admitCaller = (request: FastifyRequest, page: boolean): string => {
-    const forMetrics = metricsKey.required && pathOf(request) === "/metrics"
-    if (page || (!callers.required && !forMetrics)) {
+  const admitCaller = (request: FastifyRequest, page: boolean): Caller => {
+    const { authorization } = request.headers
+    if (page) {
       takeByAddress(request)
-      return ""
+      return stranger
     }
-    if (forMetrics && (!callers.required || metricsKey.knows(request.headers.authorization))) {
+    if (metricsKey.required && pathOf(request) === "/metrics" && metricsKey.knows(authorization)) {
       takeByAddress(request)
-      return metricsKey.name(request.headers.authorization)
+      return metricsKey.find(authorization)
     }
-    let name: string
+    let caller: Caller
     try {
-      name = callers.name(request.headers.authorization)
+      caller = callers.find(authorization)
+      // Where only the metrics have a key, nobody else may read them, except operators.
+      if (caller === stranger && metricsKey.required && pathOf(request) === "/metrics") metricsKey.find(authorization)
     } catch (error) {
+      if (authorization !== undefined) refusals.happened({ address: request.ip, path: pathOf(request).slice(0, 200) })
       takeByAddress(request)
       throw error
     }
-    limit.take(`key:${name}`, performance.now())
-    return name
+    if (caller === stranger) takeByAddress(request)
+    else limit.take(`${caller.operator ? "operator" : "key"}:${caller.name}`, performance.now())
+    return caller
   }
   app.decorateRequest("caller", null)
+  app.decorateRequest("isOperator", false)
   app.addHook("onRequest", (request, reply, done) => {
     try {
       const path = pathOf(request)
@@ -234,7 +289,8 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
       }
       void reply.header("x-content-type-options", "nosniff")
       if (browsers.allowedOrigins.length > 0) void reply.headers(corsHeaders(request.headers.origin, browsers))
-      if (!callers.required) {
+      const hook = isHook(path)
+      if (!callers.required && !hook) {
         const navigation = page && request.method === "GET" && request.headers["sec-fetch-mode"] === "navigate"
         checkBrowser(request.headers, browsers, navigation)
       }
@@ -247,10 +303,13 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
         done()
         return
       }
-      const caller = admitCaller(request, page)
-      request.caller = caller
-      open.take(caller, reply.raw)
-      turns.take(caller, done)
+      // The signature of a delivery is its key.
+      const { name, operator } = admitCaller(request, page || hook)
+      if (operator && !request.is404 && request.routeOptions.config.operators !== true) throw notForOperators()
+      request.caller = name
+      request.isOperator = operator
+      open.take(name, reply.raw)
+      turns.take(name, done)
     } catch (error) {
       turns.take(networkOf(request.ip), () => done(error as Error))
     }
@@ -285,6 +344,14 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
     await options.folder?.ready
     document ??= openApiDocument(options)
     return reply.type("application/json; charset=utf-8").send(await document)
+  })
+}
+
+/** Loaded by the first who asks: most services never tell it. */
+function guideRoute(app: FastifyInstance): void {
+  serve(app, api.llms, async (_request, reply) => {
+    const { languageGuide } = await import("../editor/guide/language-guide.ts")
+    return reply.type("text/plain; charset=utf-8").send(languageGuide())
   })
 }
 
@@ -341,13 +408,18 @@ function elsewhere(app: FastifyInstance): void {
   app.addHook("onRoute", ({ method, url }) => {
     for (const one of [method].flat()) known.push({ method: one, pattern: url })
   })
-  app.setNotFoundHandler((request) => {
+  const nothingThere = (request: FastifyRequest): HttpError => {
     const path = pathOf(request)
     const methods = known.filter(({ pattern }) => fitsPattern(path, pattern)).map(({ method }) => method)
-    if (methods.length === 0) throw refuse("not_found", `There is no route ${request.method} ${path.slice(0, 200)}`)
+    if (methods.length === 0) return refuse("not_found", `There is no route ${request.method} ${path.slice(0, 200)}`)
     const allow = [...new Set(methods)].join(", ")
-    throw refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
+    return refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
+  }
+  app.setNotFoundHandler((request) => {
+    throw nothingThere(request)
   })
+  // Before the body is looked at: of a path that is not there, its type says nothing.
+  app.addHook("onRequest", (request, _reply, done) => done(request.is404 ? nothingThere(request) : undefined))
 }
 
 /** `/execute/1` fits `/execute/:run_id`, and everything below `/workflows/` fits `/workflows/*`. */

@@ -4,6 +4,7 @@ import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { LogEvent } from "../log/events.ts"
 import { asHttpError } from "./answer-error.ts"
+import type { StreamPartials } from "./stream-partials.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 
 const heartbeatMs = 15_000
@@ -52,6 +53,7 @@ export class EventStreams {
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
     follow: (signal: AbortSignal) => AsyncIterable<LogEvent>,
+    partials: StreamPartials,
   ): Promise<void> {
     const end = new AbortController()
     const stream = { response, end }
@@ -68,7 +70,13 @@ export class EventStreams {
       await loopTurns.spend(0)
       for await (const event of follow(end.signal)) {
         if (end.signal.aborted) break
+        const found = partials.before(event)
+        const before = typeof found === "string" ? found : await found
         const frame = frameOf(event)
+        if (before !== "") {
+          await loopTurns.spend(before.length)
+          if (!response.write(before)) await drained(response, end.signal)
+        }
         await loopTurns.spend(frame.length)
         if (!response.write(frame)) await drained(response, end.signal)
       }
@@ -80,6 +88,42 @@ export class EventStreams {
         return
       }
       // Cut, not ended: the client sees a broken stream, and comes back with its last id.
+      response.destroy()
+      throw error
+    } finally {
+      response.off("close", gone)
+      this.#open.delete(stream)
+    }
+  }
+
+  /** Writes texts until there are no more or the client is gone; says whether it has left before the end. */
+  async sendText(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    texts: (signal: AbortSignal) => AsyncIterable<string>,
+  ): Promise<boolean> {
+    const end = new AbortController()
+    const stream = { response, end }
+    this.#open.add(stream)
+    this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
+    let left = false
+    const gone = (): void => {
+      left = !end.signal.aborted
+      end.abort(new Error("The client is gone"))
+    }
+    response.once("close", gone)
+    if (response.closed) gone()
+    try {
+      response.writeHead(200, { ...streamHeaders, ...headers })
+      response.socket?.setNoDelay(true)
+      for await (const text of texts(end.signal)) {
+        if (end.signal.aborted) break
+        await loopTurns.spend(text.length)
+        if (!response.write(text)) await drained(response, end.signal)
+      }
+      response.end()
+      return left
+    } catch (error) {
       response.destroy()
       throw error
     } finally {

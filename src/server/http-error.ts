@@ -30,3 +30,7 @@ export function refuse(
 export function refuseAt(kind: ApiErrorKind, path: string, message: string, hint?: string): HttpError {
   return refuse(kind, message, [hint === undefined ? { path, message } : { path, message, hint }])
 }
+
+export function runExpired(): HttpError {
+  return refuse("run_expired", "This run was deleted: by request, or because it ended longer ago than WIRE_RETENTION")
+}

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { FairTurns } from "../base/fair-turns.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { MemoryShare } from "../run/memory-share.ts"
 import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
@@ -20,12 +21,18 @@ export class LargeAnswers {
 
   /** Makes one when it is the caller's turn. */
   make<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
-    const caller = shareOf(request)
-    return this.#turns.do(caller, async () => {
-      const refusal = this.#refusal(caller, requestPageBytes)
-      if (refusal !== null) throw refusal
+    return this.#turns.do(shareOf(request), async () => {
+      // Thousands that wait may be refused one after the other.
+      await loopTurns.spend(0)
+      this.admit(request)
       return work()
     })
+  }
+
+  /** Throws the refusal where the caller, or all callers together, have no room for another large answer. */
+  admit(request: FastifyRequest): void {
+    const refusal = this.#refusal(shareOf(request), requestPageBytes)
+    if (refusal !== null) throw refusal
   }
 
   /** Counts all texts that are sent. Bytes are shared by everyone who is sent them, and streams ask for more only when the last part was read. */

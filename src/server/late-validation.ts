@@ -33,6 +33,15 @@ function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => 
   }
 }
 
+/** Checks the body of a route that shares its pattern with another. */
+export function bodyCheck(schema: JsonObject): (body: unknown) => Promise<void> {
+  const check = lateValidation({ schema, httpPart: "body" })
+  return async (body) => {
+    const found = await check(body)
+    if (found !== true) throw found.error
+  }
+}
+
 function integersOf({ properties }: JsonObject): string[] {
   const isInteger = (schema: JsonValue | undefined): boolean => isJsonObject(schema) && schema["type"] === "integer"
   return isJsonObject(properties) ? Object.keys(properties).filter((name) => isInteger(properties[name])) : []

@@ -8,7 +8,7 @@ const schema = { type: "object", properties: {}, required: [], additionalPropert
 
 function workflow(name: string): NamedWorkflow {
   const schemas = { input: { ...schema, $defs: { part: { type: "object" } } }, output: schema, secrets: schema }
-  const described = { valid: true, empty: false, issues: [], schemas, plan: null, exposed: [], routes: [] }
+  const described = { valid: true, empty: false, issues: [], schemas, plan: null, exposed: [], open: [], routes: [] }
   const serving = { source: "", version: "1", description: null, described } as unknown as NamedWorkflow["serving"]
   return { name, serving, broken: null, version: "1", issues: [], refused: false }
 }

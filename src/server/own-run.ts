@@ -1,18 +1,14 @@
 import type { FastifyRequest } from "fastify"
 import type { RunRow } from "../ports/store.ts"
-import { refuse, type HttpError } from "./http-error.ts"
+import { refuse, runExpired, type HttpError } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
-import { callerOf } from "./caller-of.ts"
-import { runExpired } from "./start-run.ts"
+import { reaches } from "./caller-of.ts"
 
-/** A run of another caller is reported as not found. */
+/** A run of another caller is reported as not found, except to operators. */
 export async function ownRun(parts: RouteDependencies, request: FastifyRequest, run_id: string): Promise<RunRow> {
-  const caller = callerOf(request)
   const found = await parts.store.lookup(run_id)
-  if (found.found === "run" && found.run.caller === caller) return found.run
-  if (found.found === "expired" && found.caller === caller) {
-    throw runExpired()
-  }
+  if (found.found === "run" && reaches(request, found.run.caller)) return found.run
+  if (found.found === "expired" && reaches(request, found.caller)) throw runExpired()
   throw noSuchRun()
 }
 

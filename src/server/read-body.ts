@@ -13,7 +13,7 @@ declare module "fastify" {
     /** `source`: plain text will do; `none`: there need not be one. */
     body?: "source" | "none"
     /** Errors of this route have the fields of this API besides ours. */
-    errors?: "openai"
+    errors?: "openai" | "chat"
   }
 }
 
@@ -96,6 +96,16 @@ export function decode(bytes: Buffer, what: string): string {
 
 /** How many values a body may hold, as `JsonWork` counts them. Larger bodies that an operator allows may hold more. */
 const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
+
+/** A body that a route reads by itself. */
+export const JsonBody = {
+  /** Rejects with an `HttpError`. */
+  read(body: Buffer, bodyLimit: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      readJson(body, bodyLimit, (error, value) => (error === null ? resolve(value) : reject(error)))
+    })
+  },
+}
 
 type Settle = (error: Error | null, value?: unknown) => void
 

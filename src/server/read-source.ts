@@ -1,7 +1,11 @@
 import type { SourceBody } from "../api/execute.ts"
+import type { HttpError } from "./http-error.ts"
 import { refuse, refuseAt } from "./http-error.ts"
 import { decode } from "./read-body.ts"
-import { sourceBytes } from "../base/limits.ts"
+import { sourceBytes, sourceModuleBytes, sourceModules } from "../base/limits.ts"
+import { isModulePath } from "../base/module-path.ts"
+import type { SourceFiles } from "../source/source-files.ts"
+import { filesOf } from "../source/source-files.ts"
 
 /** The workflow's text to the letter, from whichever field (or plain body) holds it. */
 export function readSource(body: SourceBody | string): string {
@@ -11,6 +15,44 @@ export function readSource(body: SourceBody | string): string {
     return checked(decodeBase64(body.workflow_source_base64, path), path)
   }
   return checked(body.workflow_source ?? "", "workflow_source")
+}
+
+/** The other files of a request, and where the main source stands among them. A wrong one is refused by its path. */
+export function readModules(body: Pick<SourceBody, "file" | "modules">): SourceFiles {
+  const file = body.file ?? undefined
+  const modules = body.modules ?? undefined
+  if (file !== undefined && !isModulePath(file)) throw refuseModule("file", `\`${file}\` is ${notAPath}`)
+  const paths = Object.keys(modules ?? {})
+  const texts: Record<string, string> = {}
+  if (paths.length > sourceModules) {
+    throw refuseModule(
+      "modules",
+      `A source comes with at most ${sourceModules} other files, and these are ${paths.length}`,
+    )
+  }
+  let bytes = 0
+  for (const path of paths) {
+    const text: unknown = modules?.[path]
+    const at = `modules[${JSON.stringify(path)}]`
+    if (!isModulePath(path)) throw refuseModule(at, `\`${path}\` is ${notAPath}`)
+    if (path === (file ?? "main.wire"))
+      throw refuseModule(at, `\`${path}\` is the main source: it is not among the others`)
+    if (typeof text !== "string") throw refuseModule(at, `The text of \`${path}\` must be a string`)
+    const size = Buffer.byteLength(text)
+    if (size > sourceBytes) throw refuseModule(at, `\`${path}\` is larger than ${sourceBytes} bytes`)
+    bytes += size
+    texts[path] = text
+  }
+  if (bytes > sourceModuleBytes) {
+    throw refuseModule("modules", `The files are larger than ${sourceModuleBytes} bytes together`)
+  }
+  return filesOf({ file, modules: paths.length === 0 ? undefined : texts })
+}
+
+const notAPath = "not the path of a file from the root: it ends in `.wire` and has no `.`, `..`, `\\` or leading `/`"
+
+function refuseModule(path: string, message: string): HttpError {
+  return refuseAt("invalid_request", path, message)
 }
 
 function checked(text: string, path: string): string {

@@ -1,10 +1,13 @@
+import type { SourceText } from "../source/source-files.ts"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
+import type { Audit } from "../ports/audit.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { RunMemory } from "../run/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
+import type { Triggers } from "../workflows/triggers/triggers.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { NotifyRules } from "./check-notify.ts"
 import type { EventStreams } from "./event-stream.ts"
@@ -27,16 +30,21 @@ export interface RouteDependencies {
   readonly store: RunStore
   readonly streams: EventStreams
   /** Compiled once and kept. */
-  readonly planOf: (source: string, share: string) => Promise<Planned>
+  readonly planOf: (source: SourceText, share: string) => Promise<Planned>
   readonly compiler: Compiler
   /** The workflows with names; null where none are served. */
   readonly folder: WorkflowFolder | null
   readonly serverSecrets: ServerSecrets
+  /** Schedules and webhooks; null where no workflows are served by name. */
+  readonly triggers: Triggers | null
   readonly log: ServerLog
+  readonly audit: Audit
   readonly notify: NotifyRules
   /** Whether a `baggage` header is read: some backend may have it. */
   readonly readsBaggage: boolean
   readonly groups: Groups
+  /** How long ended runs are kept. */
+  readonly retentionMs: number
   readonly answers: LargeAnswers
 }
 

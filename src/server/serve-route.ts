@@ -2,6 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { queryOf, type Route } from "../api/route.ts"
 import { sourceTypes } from "./read-body.ts"
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Operators may use the route. */
+    operators?: true
+  }
+}
+
 /** The parameters of a path; those of a part with a star are one, named `*`. */
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name extends `${string}*`
@@ -25,7 +32,7 @@ export function serve<Path extends string, Query, Body>(
   route: Route<Path, Query, Body>,
   handler: Handler<Path, Query, Body>,
 ): void {
-  const { method, path, body, bodyIs } = route
+  const { method, path, body, bodyIs, operators, errorsLike } = route
   const query = queryOf(route)
   const ofSource = { content: { "application/json": { schema: body }, ...bySourceType } }
   app.route({
@@ -35,7 +42,11 @@ export function serve<Path extends string, Query, Body>(
       ...(query !== null && { querystring: query }),
       ...(body !== undefined && { body: bodyIs === "source" ? ofSource : body }),
     },
-    config: bodyIs === undefined ? {} : { body: bodyIs },
+    config: {
+      ...(errorsLike !== undefined && { errors: errorsLike }),
+      ...(bodyIs !== undefined && { body: bodyIs }),
+      ...(operators !== undefined && { operators }),
+    },
     handler: handler as unknown as RouteHandlerMethod,
   })
 }

@@ -3,19 +3,20 @@ import type { FastifyReply, FastifyRequest } from "fastify"
 import type { StartedAnswer, WaitingAnswer } from "../api/execute.ts"
 import { canonicalPieces } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { ExistingRun, RunRequest } from "../ports/store.ts"
+import { isStoreTrouble, type ExistingRun, type RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../log/events.ts"
 import type { QuestionPage } from "../ports/questions.ts"
 import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
-import { HttpError, refuse } from "./http-error.ts"
+import { HttpError, refuse, runExpired } from "./http-error.ts"
 import { jsonType } from "./list-page.ts"
 import { writeQuestions } from "./question-page.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { callerOf, shareOf } from "./caller-of.ts"
 import { preferencesOf } from "./preferences.ts"
+import { StreamPartials } from "./stream-partials.ts"
 import { turnOfItsOwn } from "./read-body.ts"
 import { readBaggage } from "./read-baggage.ts"
 import { readQualityList } from "./quality-list.ts"
@@ -24,7 +25,7 @@ import { requestIdempotencyKeyLength } from "../base/limits.ts"
 /** How a client wants the answer: the events as they happen, the output, or the run's id at once. */
 type Mode = "stream" | "json" | "async"
 
-/** Admits a run and answers in the mode that the request asks for. Every route that starts runs ends here. */
+/** Admits a run and answers in the mode that the request asks for. Every route that starts runs of `/execute` ends here. */
 export async function startRun(
   parts: RouteDependencies,
   request: FastifyRequest,
@@ -32,8 +33,43 @@ export async function startRun(
   plan: Plan,
   run: RunRequest,
 ): Promise<FastifyReply> {
-  const key = idempotencyKey(request)
   const mode = modeOf(request)
+  const isResumable = (key: string | undefined): boolean => mode !== "json" || key !== undefined
+  const { run_id, key, replayed } = await admitRun(parts, request, plan, run, isResumable)
+  const headers: Record<string, string> = { "x-service-run-id": run_id }
+  if (replayed) headers["idempotency-replayed"] = "true"
+  // The end of a run has a line, too, and for a plain request it comes with the answer.
+  const isPlain = mode === "json" && key === undefined
+  parts.log[isPlain ? "debug" : "info"]({ run_id, replayed, mode }, "run admitted")
+  switch (mode) {
+    case "stream":
+      reply.hijack()
+      await streamRun(parts, reply, run_id, 0, headers)
+      return reply
+    case "async":
+      return answerStarted(parts, reply.headers(headers), run_id)
+    case "json":
+      return answerEnding(parts, reply.headers(headers), run_id, key === undefined)
+  }
+}
+
+export interface AdmittedRun {
+  readonly run_id: string
+  /** That of the request, where it has one. */
+  readonly key: string | undefined
+  /** The key had this run already. */
+  readonly replayed: boolean
+}
+
+/** Admits a run, or finds the one that the request's Idempotency-Key has; else the request is refused. */
+export async function admitRun(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  plan: Plan,
+  run: RunRequest,
+  isResumable: (key: string | undefined) => boolean,
+): Promise<AdmittedRun> {
+  const key = idempotencyKey(request)
   checkNotify(run.options.notify, parts.notify)
   const first = turnOfItsOwn(request)
   if (first !== null) await first
@@ -46,7 +82,7 @@ export async function startRun(
       caller: callerOf(request),
       request: { ...run, ...traceOf(request), ...(parts.readsBaggage && baggageOf(request)) },
       idempotency,
-      resumable: mode !== "json" || key !== undefined,
+      resumable: isResumable(key),
     },
     shareOf(request),
   )
@@ -54,24 +90,23 @@ export async function startRun(
   if (admitted.outcome === "conflict") {
     throw refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")
   }
-  const { run_id } = admitted
-  const headers: Record<string, string> = { "x-service-run-id": run_id }
-  if (admitted.outcome === "exists") headers["idempotency-replayed"] = "true"
-  // The end of a run has a line, too, and for a plain request it comes with the answer.
-  const isPlain = mode === "json" && key === undefined
-  parts.log[isPlain ? "debug" : "info"]({ run_id, replayed: admitted.outcome === "exists", mode }, "run admitted")
-  switch (mode) {
-    case "stream":
-      reply.hijack()
-      await parts.streams.send(reply.raw, { ...corsOf(reply), ...headers }, (signal) =>
-        parts.store.follow(run_id, 0, signal),
-      )
-      return reply
-    case "async":
-      return answerStarted(parts, reply.headers(headers), run_id)
-    case "json":
-      return answerEnding(parts, reply.headers(headers), run_id, key === undefined)
-  }
+  return { run_id: admitted.run_id, key, replayed: admitted.outcome === "exists" }
+}
+
+/** Sends the events of a run after one of them. The reply is hijacked. */
+export function streamRun(
+  { store, streams }: RouteDependencies,
+  reply: FastifyReply,
+  run_id: string,
+  after: number,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  return streams.send(
+    reply.raw,
+    { ...corsOf(reply), ...headers },
+    (signal) => store.follow(run_id, after, signal),
+    new StreamPartials((from, limit) => store.read(run_id, from, limit)),
+  )
 }
 
 /** The run that the request's Idempotency-Key already has; null without such a key or run. */
@@ -111,10 +146,14 @@ async function answerEnding(
   cancelWhenGone: boolean,
 ): Promise<FastifyReply> {
   const { signal, stop } = clientGone(reply)
-  const end = await parts.runs.ending(run_id, signal)
+  const end = await parts.runs.ending(run_id, signal).catch((error: unknown) => {
+    throw isStoreTrouble(error) ? storeFailed(run_id) : error
+  })
   stop()
   if (signal.aborted) {
-    if (cancelWhenGone) await parts.runs.cancel(run_id)
+    if (cancelWhenGone && (await parts.runs.cancel(run_id))) {
+      parts.audit({ act: "cancelled", run_id, caller: callerOf(reply.request) })
+    }
     reply.hijack()
     return reply
   }
@@ -122,6 +161,11 @@ async function answerEnding(
   if (end !== null) return answerEnd(reply, end)
   if (parts.runs.isDraining) throw refuse("overloaded", "The service is shutting down")
   throw runExpired()
+}
+
+function storeFailed(run_id: string): HttpError {
+  const sentence = `The store failed while the run was under way, so that its end is not known. Ask for it later: GET /execute/${run_id}`
+  return refuse("overloaded", sentence, [], { "retry-after": "5" })
 }
 
 /** Questions of a run that has waited before are not all open. */
@@ -172,10 +216,6 @@ export function clientGone(reply: FastifyReply): { readonly signal: AbortSignal;
   return { signal: gone.signal, stop: () => reply.raw.off("close", onClose) }
 }
 
-export function runExpired(): HttpError {
-  return refuse("run_expired", "This run was deleted: it ended longer ago than WIRE_RETENTION")
-}
-
 /** At most what the standard says that everyone passes on. */
 const isTracestate = /^[\x20-\x7e]{1,512}$/
 
@@ -206,8 +246,10 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
  * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
  * workflow of the server's folder counts by its name: its file may have changed since.
  */
-async function fingerprint({ source, input, options, workflow, rerun }: RunRequest): Promise<string> {
-  const own = workflow === undefined ? [source, input, options] : { workflow: workflow.name, input, options }
+async function fingerprint({ source, file, modules, input, options, workflow, rerun }: RunRequest): Promise<string> {
+  // Nothing is added for a source that stands alone: the fingerprints of such requests stay what they were.
+  const files = file === undefined && modules === undefined ? [] : [{ file: file ?? null, modules: { ...modules } }]
+  const own = workflow === undefined ? [source, input, options, ...files] : { workflow: workflow.name, input, options }
   const hash = createHash("sha256")
   await stepsInTurns(canonicalPieces(rerun === undefined ? own : { rerun, own }), (piece) => hash.update(piece))
   return hash.digest("base64url")

@@ -26,6 +26,7 @@ export const codes = {
     "Rename one of them, or join the two blocks.",
   ),
   "duplicate-field": error("A field, property or case is written twice in one block.", "Remove or rename one."),
+  "conflicting-properties": error("Two properties say the same thing in different ways.", "Remove one of the two."),
   "missing-property": error("A declaration lacks a property that it needs.", "Add the property."),
   "unknown-property": error(
     "A block has a property that does not exist there.",
@@ -36,6 +37,8 @@ export const codes = {
     "A test stands in a workflow, or a declaration of a workflow in a test file.",
     "Keep tests in `*.test.wire` files, and everything that runs in the workflow.",
   ),
+  "unknown-function": error("A function of this name does not exist.", "Use the function that the hint shows."),
+  "wrong-arguments": error("A function has too few or too many arguments.", "Write one of its forms."),
   "unknown-type": error("A type is neither built in nor a declared schema.", "Fix the name, or declare a schema."),
   "unknown-provider-kind": error(
     "A provider is of a kind that does not exist.",
@@ -76,11 +79,49 @@ export const codes = {
     "A limit on cost governs a model that has no price.",
     "Add `price { input: … output: … }` to the model, or remove the limit on cost.",
   ),
+  "unsigned-webhook": error(
+    "A webhook lacks `verify` or `secret`: anyone could start its runs.",
+    "Say how the sender signs with `verify`, and name the secret: `secret: secrets.name`.",
+  ),
+  "untrusted-action": error(
+    "Words that strangers may have written could choose or fill a call that acts on the world, or say where calls go.",
+    "Let an agent without tools read them and answer with an enum or booleans, bind the arguments, or require approval.",
+  ),
+  "private-leak": error(
+    "Private data reaches a model, tool, person or address that is not cleared for it.",
+    'Add `cleared: private` to what may have it, leave it out, or write `release … because "reason"`.',
+  ),
+  "undeclared-effect": warning(
+    "An agent that reads strangers' words uses a tool that does not say whether it acts on the world.",
+    "Add `requires: trusted`, a list of arguments, or `requires: none` to the tool.",
+  ),
+  "needless-exception": warning(
+    "`trust` or `release` stands before a value that has no such label.",
+    "Write the value alone.",
+  ),
+  "unknown-file": error(
+    "The path of another file leads to none that may be used.",
+    "Write a path that begins with `./` or `../`, ends in `.wire` and stays within the root.",
+  ),
+  "import-cycle": error("A file leads back to itself through other files.", "Remove one of the imports."),
+  "invalid-import": error("A file that is used here has errors.", "Fix the errors of that file."),
+  "input-in-import": error(
+    "A declaration that is imported refers to the `input` of its own file.",
+    "Write the value out there, or declare it here.",
+  ),
+  "missing-secret": error(
+    "A declaration of another file needs a secret that is not bound.",
+    "Bind it: `secrets { name: secrets.own_name }` after the path.",
+  ),
   "empty-type": error("An enum or variant has no members.", "Add at least one."),
   "obsolete-syntax": error("An old spelling.", "Write it the way the hint says."),
   "misplaced-expression": error(
     "An expression of this form is not allowed here.",
     "Move it to a `dynamic` value and refer to that.",
+  ),
+  "call-in-condition": error(
+    "A `call`, `read` or `render` stands where a value is only computed: in a requirement, or in the condition or key of a list.",
+    "Make a `dynamic` value of the call, and use that.",
   ),
   "division-by-zero": error("A number is divided by a written zero.", "Divide by another number."),
   "invalid-value": error("A value is out of its range.", "Give a value that the message allows."),
@@ -106,6 +147,10 @@ export const codes = {
     "The result of a comparison or condition is known before the run.",
     "Remove it, or compare something else.",
   ),
+  "constant-requirement": warning(
+    "A requirement does not mention `result`, so that no output changes whether it holds.",
+    "Refer to `result`, or give the step a condition with `when`.",
+  ),
   "unreachable-branch": warning("A default or branch can never be chosen.", "Remove it."),
   "suspicious-braces": warning(
     "A reference stands in single braces in a text, which is plain text.",
@@ -125,12 +170,15 @@ type Warning = {
 
 /** The same again, without the texts. */
 const warnings: Readonly<Record<Warning, true>> = {
+  "undeclared-effect": true,
+  "needless-exception": true,
   "guessed-asset": true,
   "ignored-setting": true,
   "unused-declaration": true,
   "nullable-interpolation": true,
   "missing-output": true,
   "constant-condition": true,
+  "constant-requirement": true,
   "unreachable-branch": true,
   "suspicious-braces": true,
   "suspicious-literal": true,

@@ -13,8 +13,11 @@ export interface Diagnostic {
   /** The dotted place in the workflow: `agent.writer.instruction`; empty at the top of the file. */
   readonly path: string
   readonly message: string
+  /** What to do; where a value came by a way, a first line says it. */
   readonly hint?: string
   readonly span: Span
+  /** Other places that belong to it, such as those of a way. */
+  readonly related?: readonly { readonly message: string; readonly span: Span }[]
 }
 
 /** A diagnostic as it goes over the wire: lines and columns instead of a span. */
@@ -25,6 +28,7 @@ export interface Issue {
   readonly message: string
   readonly hint?: string
   readonly range: Range
+  readonly related?: readonly { readonly message: string; readonly range: Range }[]
 }
 
 export function diagnostic(
@@ -34,16 +38,25 @@ export function diagnostic(
   message: string,
   hint?: string,
   severity: Severity = severityOf(code),
+  way?: string,
 ): Diagnostic {
   // Both quote the source, which somebody else may have written.
   const base = { code, severity, path, message: visibleText(message), span: { start: span.start, end: span.end } }
-  return hint === undefined ? base : { ...base, hint: visibleText(hint) }
+  const lines = [way, hint].filter((line) => line !== undefined)
+  return lines.length === 0 ? base : { ...base, hint: lines.map(visibleText).join("\n") }
 }
 
 export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {
-  const { code, severity, path, message, hint, span } = diagnostic
-  const range = lines.range(span)
-  return hint === undefined ? { code, severity, path, message, range } : { code, severity, path, message, hint, range }
+  const { code, severity, path, message, hint, span, related } = diagnostic
+  return {
+    code,
+    severity,
+    path,
+    message,
+    ...(hint !== undefined && { hint }),
+    range: lines.range(span),
+    ...(related && { related: related.map((one) => ({ message: one.message, range: lines.range(one.span) })) }),
+  }
 }
 
 export function isError(item: { readonly severity: Severity }): boolean {

@@ -51,13 +51,14 @@ function parseStep(reader: TokenReader, isOperand: boolean): ChainStep | undefin
   switch (first.kind) {
     case ".":
     case "?.": {
+      if (isOperand && startsMethod(reader)) return undefined
       reader.take()
       const optional = first.kind === "?."
       if (optional && reader.is("[")) return parseIndex(reader, first, true)
       if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional, isOperand)
       const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
       const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint, isOperand)
-      if (name !== undefined && isCalled(reader)) refuseCall(reader, name)
+      if (name !== undefined && reader.is("(") && reader.isAdjacent) refuseCall(reader, name)
       return name && { kind: "field", name, optional, start, end: name.end }
     }
     case "[":
@@ -72,20 +73,17 @@ function parseStep(reader: TokenReader, isOperand: boolean): ChainStep | undefin
   }
 }
 
-/** `text.trim()`, `template("…")` */
-export function refuseCall(reader: TokenReader, { start, text }: Name): void {
+/** `agent.x()` where only a reference may stand. */
+function refuseCall(reader: TokenReader, { start }: Name): void {
   reader.skipBalanced()
-  const hint = /^(?:get)?env$/.test(text)
-    ? environmentHint
-    : text === "template"
-      ? 'A text is a template by itself: write `"… {{ input.name }} …"`.'
-      : "Values are read as they are."
-  reader.report({ start, end: reader.previous.end }, "There are no functions", hint)
+  reader.report({ start, end: reader.previous.end }, "A reference is not called", "Remove the brackets.")
 }
 
-/** Whether a name that was just read is called like a function: `name(…)`. */
-export function isCalled(reader: TokenReader): boolean {
-  return reader.is("(") && reader.isAdjacent
+/** Whether the reader is at the dot of `.name(`, with the bracket right after the name. */
+export function startsMethod(reader: TokenReader): boolean {
+  if (!reader.is(".") && !reader.is("?.")) return false
+  const [name, open] = [reader.peek(), reader.peek(2)]
+  return name.kind === "name" && open.kind === "(" && open.start === name.end
 }
 
 /** What follows the stars, for a message. */

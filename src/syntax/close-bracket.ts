@@ -6,8 +6,12 @@ import type { TokenReader } from "./token-reader.ts"
 export function closeBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string): Token | undefined {
   const close = reader.accept(kind)
   if (close !== undefined) return close
-  missingBracket(reader, open, kind, what)
-  while (!reader.is(kind) && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
+  // `(x for x in list)`
+  const hint = reader.isWord("for") ? "A list from a list is written in square brackets: `[… for … in …]`." : undefined
+  missingBracket(reader, open, kind, what, hint)
+  while (!reader.is(kind) && !reader.token.afterBreak && !endsBracket(reader.token) && !reader.closesOuter) {
+    reader.skipBalanced()
+  }
   return reader.accept(kind)
 }
 
@@ -16,7 +20,7 @@ function missingBracket(reader: TokenReader, open: Token, kind: "]" | ")", what:
   const { token } = reader
   const isLeft =
     (endsBracket(token) && !token.unclosed) || (token.afterBreak && (reader.atKey || startsDeclaration(reader)))
-  if (isLeft) reader.report(open, `This ${reader.describe(open)} is not closed`, `Add \`${kind}\` where it ends.`)
+  if (isLeft) reader.unclosed(open, kind)
   else reader.expected(what, hint)
 }
 
@@ -25,15 +29,18 @@ export function endsBracket(token: Token): boolean {
   return token.kind === "}" || token.kind === "tail" || token.kind === "middle" || token.kind === "end"
 }
 
-/** The end of an array or `uses` list, whose elements need commas between them. */
-export function closeList(reader: TokenReader, open: Token, what: string): Token | undefined {
+/** The end of an array, list or `uses` list; `what` is expected where it is missing. */
+export function closeList(reader: TokenReader, open: Token, what: string, hint?: string): Token | undefined {
   const close = reader.accept("]")
   if (close !== undefined) return close
-  const hint = reader.isWord("for") ? "A loop is an agent: `agent name for item in list { … }`." : undefined
-  missingBracket(reader, open, "]", `\`,\` or \`]\` after ${what}`, hint)
-  while (!reader.is("]") && !endsBracket(reader.token) && !startsDeclaration(reader)) {
-    if (reader.token.afterBreak && reader.is("name") && reader.peek().kind === ":") break
-    reader.skipBalanced()
+  missingBracket(reader, open, "]", what, hint)
+  while (!reader.is("]") && !startsDeclaration(reader) && !reader.closesOuter) {
+    // `[a: 1 } for …]`: the brace belongs to an object whose own is missing.
+    const isStray = reader.is("}") && reader.lacksOpenBrace
+    if (endsBracket(reader.token) && !isStray) break
+    if (reader.token.afterBreak && reader.is("name") && reader.peek().kind === ":" && !reader.lacksOpenBrace) break
+    if (isStray) reader.take()
+    else reader.skipBalanced()
   }
   return reader.accept("]")
 }

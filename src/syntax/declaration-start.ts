@@ -8,12 +8,16 @@ export type DeclarationHead =
   | "name"
   /** `name from other` */
   | "from"
-  /** `name from mcp.server.tool.remote`, or `from mcp…` */
+  /** `name from mcp.server.tool.remote`, `name from api.server."GET /path"`, or `from mcp…` */
   | "import"
   /** `mcp.server` */
   | "batch"
   /** `name`, a loop, a condition */
   | "step"
+  /** `{ kind.name } from "./file.wire"` */
+  | "file-import"
+  /** `name from "./file.wire"` */
+  | "workflow"
 
 interface DeclarationRow {
   readonly head: DeclarationHead
@@ -23,12 +27,15 @@ interface DeclarationRow {
 
 /** The words that begin a declaration. Its sentence and its snippet are in editor/explanations.ts. */
 export const declarationTable = {
+  import: { head: "file-import" },
+  workflow: { head: "workflow" },
   input: { head: "block", isSingle: true },
   secrets: { head: "block", isSingle: true },
   schema: { head: "name" },
   provider: { head: "from" },
   model: { head: "from" },
   mcp: { head: "name" },
+  api: { head: "name" },
   tool: { head: "import" },
   resource: { head: "import" },
   prompt: { head: "import" },
@@ -37,6 +44,9 @@ export const declarationTable = {
   agent: { head: "step" },
   ask: { head: "step" },
   limits: { head: "block", isSingle: true },
+  chat: { head: "block", isSingle: true },
+  schedule: { head: "name" },
+  webhook: { head: "name" },
   output: { head: "block", isSingle: true },
 } as const satisfies Readonly<Record<string, DeclarationRow>>
 
@@ -118,6 +128,11 @@ export function isPlainWord(word: string): boolean {
   return heads.get(word) === "block"
 }
 
+/** The words for what imports come from. */
+export function isServerWord(reader: TokenReader, token: Token): boolean {
+  return reader.isWord("mcp", token) || reader.isWord("api", token)
+}
+
 /** `agent x {`, `model x from`, `tool from mcp`, `from mcp.`: what no field, property or case looks like */
 export function startsNamed(reader: TokenReader): boolean {
   const next = reader.peek()
@@ -131,9 +146,10 @@ export function startsNamed(reader: TokenReader): boolean {
     case "name":
       return third.kind === "{" && !reader.isWord("_", next)
     case "from":
+    case "workflow":
       return reader.isWord("from", third)
     case "import":
-      return reader.isWord("from", third) || (reader.isWord("from", next) && reader.isWord("mcp", third))
+      return reader.isWord("from", third) || (reader.isWord("from", next) && isServerWord(reader, third))
     case "batch":
       return reader.isWord("mcp", next) && third.kind === "."
     default:

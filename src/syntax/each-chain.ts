@@ -16,8 +16,18 @@ function walk(expression: Expression, visit: (chain: Chain) => void, observe: (s
     case "string":
       expression.interpolations.forEach(inner)
       break
+    case "function":
+      if (expression.receiver !== undefined) inner(expression.receiver)
+      expression.items.forEach(inner)
+      break
     case "array":
       expression.items.forEach(inner)
+      break
+    case "list":
+      inner(expression.value)
+      inner(expression.loop.items)
+      if (expression.when !== undefined) inner(expression.when.condition)
+      if (expression.by !== undefined) inner(expression.by.key)
       break
     case "object":
       for (const field of expression.body.items) inner(field.value)
@@ -45,11 +55,15 @@ function walk(expression: Expression, visit: (chain: Chain) => void, observe: (s
     case "call":
     case "read":
     case "render":
+    case "repeat":
       inBlock(expression.block, inner)
       break
     case "asset":
       inner(expression.value)
       inBlock(expression.block, inner)
+      break
+    case "exception":
+      inner(expression.value)
       break
     // What follows names a step, and is no value.
     case "observed":

@@ -82,12 +82,21 @@ function startsBody(reader: TokenReader): boolean {
   return reader.isCareful && reader.inHead && reader.is("{") && reader.peek().afterBreak
 }
 
+/** Words that may stand before the brace of a type. */
+const beforeType = ["enum", "maybe", "untrusted", "private"]
+
+/** `_ value`: the last branch of a match. */
+function startsRest(reader: TokenReader): boolean {
+  const next = reader.peek()
+  if (!reader.isWord("_") || next.afterBreak) return false
+  return reader.isCareful ? next.kind !== "." : startsValue(next) && next.kind !== "-" && reader.peek(2).kind !== ":"
+}
+
 function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {
-  // `_ value` is the last branch of a match.
-  if (reader.isCareful && reader.isWord("_") && reader.peek().kind !== "." && !reader.peek().afterBreak) return true
+  if (startsRest(reader)) return true
   if (startsDeclaration(reader) && reader.lacksBrace) return true
   const isBlock = reader.peek().kind === "{"
-  return reader.atKey && !(isBlock && (mayEndWithBlock || reader.isWord("enum") || reader.isWord("maybe")))
+  return reader.atKey && !(isBlock && (mayEndWithBlock || beforeType.some((word) => reader.isWord(word))))
 }
 
 function startsValue(token: Token): boolean {

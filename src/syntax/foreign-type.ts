@@ -88,4 +88,4 @@ export function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
   return true
 }
 
-export type TypeWord = "maybe" | "enum" | "variant"
+export type TypeWord = "maybe" | "enum" | "variant" | "untrusted" | "private"

@@ -1,23 +1,13 @@
 import { withoutTrailing } from "../base/without-trailing.ts"
-import { environmentHint, isCalled, missing, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
+import { environmentHint, missing } from "./chain-parser.ts"
 import { ifHint } from "./field-colon.ts"
 import { textInQuotes } from "./foreign-text.ts"
-import { isHistoryWord, refuseCalledHistory } from "./history-value.ts"
 import { startsOperation } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Chain, Expression, Name, PropertyValue } from "./tree.ts"
 
 // Values as other languages write them. Each is reported with what to write instead.
-
-/** `template("…")`: explained, and read over. */
-export function refuseFunction(reader: TokenReader, { base, steps }: Chain): Expression | undefined {
-  if (base.kind !== "name" || steps.length > 0 || !isCalled(reader)) return undefined
-  if (isHistoryWord(base.text)) return refuseCalledHistory(reader, base)
-  refuseCall(reader, base)
-  if (startsStep(reader.token)) parseSteps(reader)
-  return missing(reader)
-}
 
 /** `$KEY` and `${KEY}`: explained, and read over. */
 export function refuseShellVariable(reader: TokenReader, first: Token): boolean {
@@ -95,7 +85,7 @@ export function foreignArrow(reader: TokenReader, hint: string): Token | undefin
 /** Whether the block that follows is that of a call; the block of an agent may follow the list of its loop. */
 export function startsInvokeBlock(reader: TokenReader): boolean {
   const [name, next] = [reader.peek(), reader.peek(2).kind]
-  const isKnown = ["input", "bindings", "max_calls", "approval"].some((word) => reader.isWord(word, name))
+  const isKnown = ["input", "bindings", "max_calls", "approval", "on_failure"].some((word) => reader.isWord(word, name))
   return isKnown && (next === ":" || next === "{") && !reader.token.afterBreak
 }
 

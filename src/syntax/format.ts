@@ -1,12 +1,14 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { layOutTree } from "./format/declaration-layout.ts"
+import { importsFirst } from "./format/imports-first.ts"
 import { printLayout } from "./format/print.ts"
 import { parseWithTests } from "./test-parser.ts"
 import type { Tree } from "./tree.ts"
 
 /** Tree → canonical text. The tree must be without syntax errors. */
 export function format(tree: Tree): string {
-  return printLayout(layOutTree(tree))
+  const sorted = importsFirst(tree)
+  return printLayout(layOutTree(sorted === undefined ? tree : parseWithTests(sorted).tree))
 }
 
 export type Formatted =

@@ -1,4 +1,5 @@
 import { declarationWord, startsPattern } from "./declaration-start.ts"
+import { importKinds } from "./import-kinds.ts"
 import { operandFollows } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -16,6 +17,8 @@ export interface Start {
   path: string
   /** Its block was read, so that what follows is the next declaration. */
   hasBlock: boolean
+  /** Read with the name, where it should not be. */
+  origin?: Name
 }
 
 export function parseName(start: Start): Name | undefined {
@@ -25,13 +28,40 @@ export function parseName(start: Start): Name | undefined {
     name = parseWordKey(reader)
   } else {
     const isQuoted = reader.isPlainString(reader.token) && !reader.token.afterBreak
-    const hint = isQuoted ? "A name is written without quotes." : undefined
+    const isHcl = isQuoted && reader.isPlainString(reader.peek()) && !reader.peek().afterBreak
+    const hint = isQuoted ? quotedHint(start, isHcl) : undefined
     reader.expected(`a name after \`${start.path}\``, hint)
     if (!isQuoted) return undefined
     name = reader.quotedName(reader.take())
+    // `provider "openai" "main" { … }` of HCL, with the kind before the name: reported above, and read over.
+    if (isHcl) {
+      start.origin = name
+      name = { ...reader.quotedName(reader.take()), start: name.start }
+    } else if (isImport(start) && reader.is("{")) start.origin = name
   }
   start.path = `${start.path}.${name.text}`
   return name
+}
+
+function isImport({ path }: Start): boolean {
+  return importKinds.some((kind) => kind === path)
+}
+
+function quotedHint(start: Start, isHcl: boolean): string {
+  const { reader, path } = start
+  const [first, second] = [reader.token, reader.peek()].map((token) => reader.quotedName(token).text)
+  const name = isHcl ? second : first
+  if (isImport(start)) {
+    const remote = isHcl ? first : "remote_name"
+    if (isHcl || reader.peek().kind === "{") {
+      return `Names are written without quotes, and the server's name follows \`from\`: write \`${path} ${name} from mcp.server.${path}.${remote} { … }\`.`
+    }
+  }
+  if (!isHcl) return "A name is written without quotes."
+  if (path !== "provider" && path !== "model") {
+    return `Names are written without quotes, and there is one: write \`${path} ${name} { … }\`.`
+  }
+  return `Names are written without quotes, and the name comes first: write \`${path} ${name} from ${first} { … }\`.`
 }
 
 /** Whether the word on the next line is a property, or begins a declaration, instead of being the name. */

@@ -2,7 +2,7 @@ import type { Span } from "../source/span.ts"
 import { missing, parseReference } from "./chain-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Expression, Name } from "./tree.ts"
+import type { Expression } from "./tree.ts"
 
 // `context agent.a` and `compact agent.a { … }` as values, with or without parentheses. Elsewhere they give the messages of
 // an agent; here only an agent continues them.
@@ -13,10 +13,6 @@ export function startsHistory(reader: TokenReader): boolean {
   return next.kind === "name" && reader.isWord("agent", next) && dot.kind === "." && !next.afterBreak
 }
 
-export function isHistoryWord(word: string): boolean {
-  return word === "context" || word === "compact"
-}
-
 /** `compact agent.a { … }`: explained, and read over. */
 export function refuseHistory(reader: TokenReader, word: Token): Expression {
   reader.take()
@@ -25,10 +21,11 @@ export function refuseHistory(reader: TokenReader, word: Token): Expression {
   return report(reader, word)
 }
 
-/** `compact(agent.a, …)`, of which the name is read */
-export function refuseCalledHistory(reader: TokenReader, name: Name): Expression {
+/** `compact(agent.a, …)` */
+export function refuseCalledHistory(reader: TokenReader): Expression {
+  const word = reader.take()
   reader.skipBalanced()
-  return report(reader, name)
+  return report(reader, word)
 }
 
 function report(reader: TokenReader, { start, end }: Span): Expression {

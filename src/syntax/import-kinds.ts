@@ -1,10 +1,10 @@
-import type { ImportKind, InvokeNode } from "./tree.ts"
+import type { Chain, ImportKind, InvokeNode } from "./tree.ts"
 
 /** The kinds of things that a workflow imports from MCP servers. */
 export const importKinds: readonly ImportKind[] = ["tool", "resource", "prompt"]
 
 /** The word that invokes each. */
-export const verbs: Readonly<Record<ImportKind, InvokeNode["kind"]>> = {
+export const verbs: Readonly<Record<ImportKind, Exclude<InvokeNode["kind"], "repeat">>> = {
   tool: "call",
   resource: "read",
   prompt: "render",
@@ -12,4 +12,9 @@ export const verbs: Readonly<Record<ImportKind, InvokeNode["kind"]>> = {
 
 export function importKindOf(word: string): ImportKind | undefined {
   return importKinds.find((kind) => kind === word)
+}
+
+/** Whether a reference names another file: `workflow.triage`. */
+export function isWorkflow({ base }: Chain): boolean {
+  return base.kind === "name" && base.text === "workflow"
 }

@@ -1,9 +1,10 @@
 import { isIdentifier } from "../base/identifier.ts"
-import { isPlainWord, leavesBlock, leavesNames, startsNamed } from "./declaration-start.ts"
+import { isPlainWord, isServerWord, leavesBlock, leavesNames, startsNamed } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName, skipToBrace } from "./head-parser.ts"
 import { importKinds } from "./import-kinds.ts"
+import { placeOfImport } from "./import-place.ts"
 import { rowsOf } from "./property-table.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -15,15 +16,22 @@ import { parseProperties, parseProperty } from "./value-parser.ts"
 /** Import = kind name "from" path properties? | kind "from" path ("as" name)? properties? */
 export function parseImport(start: Start, importKind: ImportKind): Declaration | undefined {
   const { reader, keyword, doc } = start
-  const short = reader.isWord("from") && reader.isWord("mcp", reader.peek()) && reader.peek(2).kind === "."
+  const short = reader.isWord("from") && isServerWord(reader, reader.peek()) && reader.peek(2).kind === "."
   const written = short ? undefined : parseName(start)
   if (!short && written === undefined) return undefined
   const head = written === undefined ? importKind : `${importKind} ${reader.show(written)}`
+  // Where the name was read with its origin, the mistake is reported, and its block is that of another language.
+  if (start.origin !== undefined) {
+    start.hasBlock = reader.is("{")
+    if (start.hasBlock) reader.skipBalanced()
+    reader.nameless.add(importKind)
+    return undefined
+  }
   if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``)) {
     start.hasBlock = parseProperties(reader, importKind) !== undefined
     return undefined
   }
-  const source = parseRemotePath(reader)
+  const source = reader.isWord("api") ? parseApiPath(reader) : parseRemotePath(reader)
   if (source === undefined) return undefined
   if (written !== undefined && source.remote === undefined) {
     const rest = source.kindWord === undefined ? `.${importKind}.remote_name` : ".remote_name"
@@ -39,9 +47,30 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
   }
   start.path = `${importKind}.${name.text}`
   if (lacksOwnBrace(reader)) openWithoutBrace(reader, `\`${showPath(reader, source)}\``)
-  const body = parseProperties(reader, importKind)
+  const body = parseProperties(reader, placeOfImport(importKind, source))
   const { start: from } = keyword
   return { kind: "import", keyword, doc, importKind, name, naming, source, body, start: from, end: reader.previous.end }
+}
+
+/** ApiPath = "api" "." server "." string */
+function parseApiPath(reader: TokenReader): RemotePath | undefined {
+  const first = reader.take()
+  const server = reader.accept(".") !== undefined && isNameHere(reader) ? parseWordKey(reader) : undefined
+  if (server === undefined) {
+    reader.expected("`.` and the name of an api after `api`")
+    return undefined
+  }
+  const path = `api.${reader.show(server)}`
+  const hasPath = reader.accept(".") !== undefined && reader.isPlainString(reader.token)
+  if (!hasPath) {
+    reader.expected(
+      `\`."GET /path"\` after \`${path}\``,
+      `Write the method and the path in quotes: \`${path}."GET /path"\`.`,
+    )
+    return undefined
+  }
+  const remote = reader.quotedName(reader.take())
+  return { word: "api", server, kindWord: undefined, remote, start: first.start, end: reader.previous.end }
 }
 
 /** RemotePath = "mcp" "." server ("." kind ("." remote)?)? */
@@ -70,12 +99,12 @@ function parseRemotePath(reader: TokenReader): RemotePath | undefined {
       if (remote === undefined) return undefined
     }
   }
-  return { server, kindWord, remote, start: first.start, end: reader.previous.end }
+  return { word: "mcp", server, kindWord, remote, start: first.start, end: reader.previous.end }
 }
 
-function showPath(reader: TokenReader, { server, kindWord, remote }: RemotePath): string {
+function showPath(reader: TokenReader, { word, server, kindWord, remote }: RemotePath): string {
   const parts = [server, kindWord, remote].filter((part) => part !== undefined)
-  return ["mcp", ...parts.map((part) => reader.show(part))].join(".")
+  return [word, ...parts.map((part) => reader.show(part))].join(".")
 }
 
 function isNameHere(reader: TokenReader): boolean {
@@ -151,6 +180,7 @@ function parseImportedName(
   const text = remote.text.replaceAll("-", "_")
   if (!isIdentifier(text)) {
     reader.report(remote, `\`${reader.show(remote)}\` cannot be a name here`, "Add `as` and a name after it.")
+    for (const kind of importKinds) reader.nameless.add(kind)
     return { name: { ...remote, text: text.replace(/\W/g, "_") }, naming: "remote" }
   }
   return { name: { kind: "name", text, quoted: false, start: remote.start, end: remote.end }, naming: "remote" }
@@ -177,7 +207,13 @@ export function parseBatch(start: Start): BatchDeclaration | undefined {
     if (!reader.is("{")) return undefined
   }
   const nowhere = { start: keyword.end, end: keyword.end }
-  const source = known ?? { server: undefined, kindWord: undefined, remote: undefined, ...nowhere }
+  const source = known ?? {
+    word: "mcp" as const,
+    server: undefined,
+    kindWord: undefined,
+    remote: undefined,
+    ...nowhere,
+  }
   if (source.server !== undefined) start.path = `mcp.${source.server.text}`
   if (source.remote !== undefined) {
     reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")

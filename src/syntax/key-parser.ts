@@ -55,6 +55,7 @@ const roots: ReadonlySet<string> = new Set([
   "ask",
   "dynamic",
   "run",
+  "result",
   "true",
   "false",
   "null",

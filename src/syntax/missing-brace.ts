@@ -27,17 +27,30 @@ export function lacksObject(reader: TokenReader, name: Name): boolean {
  * of this kind.
  */
 function lacksOpening(reader: TokenReader, bracket: "[" | "("): boolean {
-  if (reader.excess(bracket) >= 0) return false
+  if (reader.excess(bracket) >= 0 || reader.is(bracket)) return false
   let depth = 0
-  for (let ahead = 0; ; ahead++) {
+  let clauses = 0
+  for (let ahead = 0; ahead < longestList; ahead++) {
     const { kind, afterBreak } = reader.peek(ahead)
     if (kind in closers) depth++
     else if (depth === 0) {
       if (kind === closers[bracket]) return true
-      if (kind === ":" || kind === "end" || isCloser(kind) || (afterBreak && ahead > 0)) return false
-    } else if (isCloser(kind)) depth--
-    else if (kind === "end") return false
+      if (kind === ":" || kind === "end" || isCloser(kind)) return false
+      // A list from a list goes on with `for`, `when` and `by`.
+      if (afterBreak && ahead > 0 && (++clauses > 3 || !isClause(reader, ahead))) return false
+    } else if (kind === "end") return false
+    else if (isCloser(kind) && kind !== "middle") depth--
   }
+  return false
+}
+
+/** Tokens that are looked over for the end of a list. */
+const longestList = 1000
+
+/** Whether a line goes on with a part of a list from a list. */
+function isClause(reader: TokenReader, ahead: number): boolean {
+  const token = reader.peek(ahead)
+  return ["for", "when", "by"].some((word) => reader.isWord(word, token)) && reader.peek(ahead + 1).kind !== ":"
 }
 
 /** Skips such a list, with its closing bracket. */

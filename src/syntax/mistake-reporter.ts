@@ -1,12 +1,14 @@
 import { cutText } from "../base/cut-text.ts"
+import type { DiagnosticCode } from "../source/codes.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
 import { explainBad } from "./bad-token.ts"
 import type { Lexed } from "./lexer.ts"
+import { betterHint } from "./known-mistake.ts"
 import { numberValue } from "./number-text.ts"
-import { maxSyntaxErrors } from "./string-lexer.ts"
+import { maxSyntaxErrors, unclosedString } from "./string-lexer.ts"
 import type { Token, TokenKind } from "./token.ts"
 import { TokenCursor } from "./token-cursor.ts"
 import type { Name } from "./tree.ts"
@@ -15,6 +17,9 @@ import type { Name } from "./tree.ts"
 interface Region extends Span {
   readonly path: string
 }
+
+/** Characters of a line that are looked over for a string that is not closed. */
+const longestLine = 400
 
 /** A cursor that reports what is wrong at its place, and counts it. */
 export class MistakeReporter extends TokenCursor {
@@ -25,12 +30,21 @@ export class MistakeReporter extends TokenCursor {
   #lastReport = -1
   /** How many mistakes were met, including those that other code has reported. */
   #mistakes = 0
+  /** How often something else was expected: the reader may have lost its place then. */
+  protected lost = 0
+  /** The same before the outermost bracket of the field that is read. */
+  protected beforeBracket: number | null = null
   /** Set while blocks are left because one of them was never closed: reported once, not once for each. */
   protected leaving = false
+
+  /** Where strings begin that are not closed. */
+  readonly #unclosed: readonly number[]
 
   constructor(text: string, lexed: Lexed) {
     super(text, lexed.tokens)
     this.#diagnostics = [...lexed.diagnostics]
+    const unclosed = lexed.diagnostics.filter(({ message }) => message === unclosedString)
+    this.#unclosed = unclosed.map(({ span }) => span.start)
   }
 
   /** Whether this name has been asked about before: a wrong name is reported where it first stands. */
@@ -49,12 +63,26 @@ export class MistakeReporter extends TokenCursor {
     return this.#mistakes
   }
 
-  report(span: Span, message: string, hint?: string): void {
+  /** Whether the reader lost its place between the brackets of this field: what is in them, and where they end, is a guess then. */
+  protected get isBracketBroken(): boolean {
+    return this.beforeBracket !== null && this.lost > this.beforeBracket
+  }
+
+  report(span: Span, message: string, hint?: string, code: DiagnosticCode = "syntax-error"): void {
     this.#mistakes++
+    if (this.isBracketBroken || this.#isBeforeUnclosed(span)) return
     // One mistake makes one message: a second one at the same place, or while leaving an unclosed block, says nothing new.
     if (span.start === this.#lastReport || this.leaving || this.#diagnostics.length > 2 * maxSyntaxErrors) return
     this.#lastReport = span.start
-    this.#diagnostics.push(diagnostic("syntax-error", "", span, message, hint))
+    const better = betterHint(message, hint, this.text, span.start)
+    this.#diagnostics.push(diagnostic(code, "", span, message, better))
+  }
+
+  /** Whether a string that is not closed follows in the same line: it may lack its beginning. */
+  #isBeforeUnclosed({ start }: Span): boolean {
+    return this.#unclosed.some(
+      (at) => at > start && at - start < longestLine && !this.text.slice(start, at).includes("\n"),
+    )
   }
 
   /**
@@ -68,7 +96,14 @@ export class MistakeReporter extends TokenCursor {
     } else {
       const where = token.kind === "end" ? ", but the file ends here" : ""
       this.report(this.#lastTaken(), `Expected ${what}${where}`, hint)
+      this.lost++
     }
+  }
+
+  /** Reports a bracket that is not closed where it should be. */
+  unclosed(open: Token, kind: "]" | ")"): void {
+    this.report(open, `This ${this.describe(open)} is not closed`, `Add \`${kind}\` where it ends.`)
+    this.lost++
   }
 
   /** Counts the reader's token as a mistake that was reported before. */
@@ -79,16 +114,16 @@ export class MistakeReporter extends TokenCursor {
   /** Reports the reader's token, whatever line it is on. */
   unexpected(what: string, hint?: string): void {
     const token = this.token
-    this.#mistakes++
-    if (token.unclosed) return
-    if (token.kind === "bad") {
-      const bad = explainBad(this.textOf(token))
-      if (bad !== undefined) this.report(token, bad.message, bad.hint)
-    } else if (token.kind === "number" && numberValue(this.textOf(token)) === undefined) {
+    const bad = token.kind === "bad" ? explainBad(this.textOf(token)) : undefined
+    // The lexer has reported it.
+    if (token.unclosed || (token.kind === "bad" && bad === undefined)) this.passOver()
+    else if (bad !== undefined) this.report(token, bad.message, bad.hint)
+    else if (token.kind === "number" && numberValue(this.textOf(token)) === undefined) {
       this.report(token, `${this.describe(token)} is neither a number nor a name`, "A name cannot begin with a digit.")
     } else {
       const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
       this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint)
+      this.lost++
     }
   }
 

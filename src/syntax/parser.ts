@@ -6,6 +6,7 @@ import { declarationWord, declarationWords, isPlainWord, isTest, startsDeclarati
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName } from "./head-parser.ts"
+import { parseFileImport, parseWorkflow } from "./file-parser.ts"
 import { parseBatch, parseImport } from "./import-parser.ts"
 import { lex } from "./lexer.ts"
 import { parseString } from "./string-parser.ts"
@@ -52,7 +53,7 @@ function read(reader: TokenReader, parseTest: ParseTest): Parsed {
 
 /** File = declaration*, with commas between them if the author likes */
 function parseDeclaration(reader: TokenReader, isBroken: boolean, parseTest: ParseTest): Declaration | undefined {
-  reader.endLeaving()
+  reader.startAnew()
   const keyword = reader.token
   if (isTest(reader)) return parseTest(reader)
   // `mcp.server {`: reported, and read as `from mcp.server {`.
@@ -134,7 +135,7 @@ const foreignWords: Readonly<Record<string, string>> = {
   "function def fn task step node": "A step of a model is written `agent name { … }`.",
   "const let var variable locals":
     "Values are computed in `dynamic { name: … }`; what the request brings is in `input { … }`.",
-  "workflow pipeline import export": "A file is one workflow: its declarations stand side by side.",
+  "pipeline export": "A file is one workflow: its declarations stand side by side.",
 }
 
 /** Skips what follows a broken head: the rest of its line and any block, up to the next declaration. */
@@ -157,24 +158,32 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
       const body = parseBlock(start, parseValueFields)
       return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
     }
-    case "limits": {
+    case "limits":
+    case "chat": {
       reader.accept(":")
-      const body = parseBlock(start, (reader) => parseProperties(reader, "limits"))
-      return body && { kind: "limits", keyword, doc, body, start: keyword.start, end: body.end }
+      const body = parseBlock(start, (reader) => parseProperties(reader, word))
+      return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
     }
     case "schema": {
       const name = parseName(start)
       const body = parseBlock(start, parseSchemaBody)
       return name && body && { kind: "schema", keyword, doc, name, body, start: keyword.start, end: body.end }
     }
-    case "mcp": {
+    case "mcp":
+    case "api":
+    case "schedule":
+    case "webhook": {
       const name = parseName(start)
-      const body = parseBlock(start, (reader) => parseProperties(reader, "mcp"))
-      return name && body && { kind: "mcp", keyword, doc, name, body, start: keyword.start, end: body.end }
+      const body = parseBlock(start, (reader) => parseProperties(reader, word))
+      return name && body && { kind: word, keyword, doc, name, body, start: keyword.start, end: body.end }
     }
     case "provider":
     case "model":
       return parseFrom(start, word)
+    case "import":
+      return parseFileImport(start)
+    case "workflow":
+      return parseWorkflow(start)
     case "tool":
     case "resource":
     case "prompt":
@@ -193,7 +202,14 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
   const name = parseName(start)
   // Without `from`: the old spelling of a provider, which the checker explains when it sees `driver`.
   const isOld = kind === "provider" && reader.is("{")
-  const origin = isOld || name === undefined ? undefined : parseOrigin(reader, kind, name)
+  if (name !== undefined && isTyped(reader)) {
+    const hint = `A named type is written \`schema ${reader.show(name)} { field: type }\`.`
+    reader.report(name, `A ${kind} has properties, and these are fields of a type`, hint)
+    reader.skipBalanced()
+    start.hasBlock = true
+    return undefined
+  }
+  const origin = start.origin ?? (isOld || name === undefined ? undefined : parseOrigin(reader, kind, name))
   let body = parseBlock(start, (reader) => parseProperties(reader, kind))
   if (name === undefined || body === undefined) return undefined
   // `model name { provider: … }`: one mistake, and reported already.
@@ -204,6 +220,13 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
   return kind === "provider"
     ? { kind: "provider", keyword, doc, name, providerKind: origin, body, ...span }
     : { kind: "model", keyword, doc, name, provider: origin, body, ...span }
+}
+
+/** `{ name Type` and a line break or an attribute, as Prisma has it. */
+function isTyped(reader: TokenReader): boolean {
+  const [name, type, next] = [reader.peek(), reader.peek(2), reader.peek(3)]
+  const isEnd = next.afterBreak || next.kind === "bad"
+  return reader.is("{") && name.kind === "name" && type.kind === "name" && !type.afterBreak && isEnd
 }
 
 /** "from" name */

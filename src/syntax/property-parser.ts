@@ -1,5 +1,5 @@
 import type { Span } from "../source/span.ts"
-import { isCalled, missing, parseReference, parseSteps } from "./chain-parser.ts"
+import { missing, parseReference, parseSteps } from "./chain-parser.ts"
 import { closeBracket, closeList, endsBracket } from "./close-bracket.ts"
 import { leavesBlock } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
@@ -17,6 +17,7 @@ import {
 } from "./missing-brace.ts"
 import type { PropertyForm, PropertyPlace } from "./property-table.ts"
 import { formOf, takesBlock } from "./property-table.ts"
+import { foreignRequirements, parseRequirement } from "./requirement-parser.ts"
 import type { ParseExpression } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -28,11 +29,12 @@ import type {
   Name,
   Property,
   PropertyValue,
+  SendField,
   UseEntry,
   ValueField,
 } from "./tree.ts"
 import { parseType, parseTypeFields } from "./type-parser.ts"
-import { refuseYaml } from "./yaml-text.ts"
+import { refuseYaml, startsYamlList } from "./yaml-text.ts"
 
 // Blocks of properties and of values. Expressions contain them and are contained in them: `parse` is `parseExpression` of
 // value-parser.ts, which needs this file.
@@ -65,7 +67,12 @@ export function parseProperty(reader: TokenReader, place: PropertyPlace, parse: 
   const doc = docBefore(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  const form = formOf(place, name.text)
+  const form = foreignRequirements.has(name.text) ? formOf(place, "require") : formOf(place, name.text)
+  if (form === "requirement") {
+    const value = parseRequirement(reader, name, parse)
+    const own: Name = { ...name, text: "require" }
+    return { kind: "property", name: own, colon: undefined, value, doc, start: first.start, end: reader.endFrom(first) }
+  }
   if (form === "context" && reader.is("(")) return obsoleteContext(reader, name, doc, parse)
   const colon = reader.accept(":")
   const value = parsePropertyValue(reader, form, name, colon, parse)
@@ -81,7 +88,7 @@ function parsePropertyValue(
   colon: Token | undefined,
   parse: ParseExpression,
 ): PropertyValue {
-  const mayEndWithBlock = form === "model" || form === "context"
+  const mayEndWithBlock = form === "model" || form === "context" || form === "verify"
   if (colon !== undefined && valueIsAbsent(reader, "a value", mayEndWithBlock)) return missingValue
   if (reader.isCareful && lacksList(reader, "[")) return missingValue
   if (reader.is("{") || (colon === undefined ? lacksBlock(reader, form, name) : lacksObject(reader, name))) {
@@ -100,8 +107,16 @@ function parsePropertyValue(
       if (reader.is("[")) return parseModels(reader, parse)
       if (!reader.is("name")) break
       const reference = parseReference(reader)
-      if (isCalled(reader)) return refuseModelCall(reader, reference)
+      if (reader.is("(") && reader.isAdjacent) return refuseModelCall(reader, reference)
       const block = parseOwnBlock(reader, "configured-model", reference, parse)
+      return block === undefined
+        ? { kind: "expression", expression: reference }
+        : { kind: "configured", reference, block }
+    }
+    case "verify": {
+      if (!reader.is("name")) break
+      const reference = parseReference(reader)
+      const block = parseOwnBlock(reader, "hmac", reference, parse)
       return block === undefined
         ? { kind: "expression", expression: reference }
         : { kind: "configured", reference, block }
@@ -117,8 +132,7 @@ function parsePropertyValue(
     default:
       break
   }
-  const headless = reader.isCareful ? parseHeadless(reader, name, parse) : undefined
-  const expression = headless ?? parse(reader)
+  const expression = parseHeadless(reader, name, parse) ?? parse(reader)
   return expression.kind === "missing-expression" ? missingValue : { kind: "expression", expression }
 }
 
@@ -154,11 +168,16 @@ function parseBlockValue(
       const block = form === "headers" ? parseHeaders(reader, parse) : parseValueFields(reader, parse)
       return block && { kind: "values", block }
     }
+    case "send": {
+      const block = reader.block(parseSendField, leavesBlock, "the name of an argument")
+      return block && { kind: "send", block }
+    }
     case "inference":
     case "price":
     case "limits":
     case "file":
-    case "approval": {
+    case "approval":
+    case "auth": {
       const block = parseProperties(reader, form, parse)
       return block && { kind: "properties", block }
     }
@@ -239,7 +258,8 @@ function parseReferences<Kind>(
       if (reader.accept(",") === undefined && reader.previous.kind !== ",") break
     }
   })
-  return closeList(reader, open, item)
+  const hint = reader.isWord("for") ? "Write the entries of this list one by one." : undefined
+  return closeList(reader, open, `\`,\` or \`]\` after ${item}`, hint)
 }
 
 /** Context = "compact"? reference block? */
@@ -304,15 +324,38 @@ function parseValueField(reader: TokenReader, parse: ParseExpression, parseName 
   const written = parseColon(reader, name)
   const colon = written === "missing-value" ? undefined : written
   const absent = written === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a value"))
-  const value = absent
-    ? missing(reader)
-    : ((reader.isCareful ? parseHeadless(reader, name, parse) : undefined) ?? parse(reader))
+  const value = absent ? missing(reader) : (parseHeadless(reader, name, parse) ?? parse(reader))
   return { kind: "value-field", name, colon, value, doc, start: first.start, end: reader.endFrom(first) }
 }
 
-/** A list or an object without its opening bracket, which is reported; undefined for everything else. */
+/** SendField = key ":" ("query" | "body" | "header" string) */
+function parseSendField(reader: TokenReader): SendField | undefined {
+  const first = reader.token
+  const doc = docBefore(reader)
+  const name = parseKey(reader)
+  if (name === undefined) return undefined
+  const colon = reader.accept(":")
+  let to: Name | undefined
+  let header: Name | undefined
+  if (colon !== undefined && valueIsAbsent(reader, '`query`, `body` or `header "Name"`')) {
+    // Reported.
+  } else if (colon === undefined || !reader.is("name")) {
+    reader.expected('`: query`, `: body` or `: header "Name"`')
+    if (colon !== undefined && !reader.token.afterBreak && !reader.is("}")) reader.skipToNextItem()
+  } else {
+    to = parseKey(reader)
+    if (to?.text === "header") {
+      if (reader.isPlainString(reader.token)) header = reader.quotedName(reader.take())
+      else reader.expected("the name of the header in quotes", 'Write `header "X-Name"`.')
+    }
+  }
+  return { kind: "send-field", name, colon, to, header, doc, start: first.start, end: reader.endFrom(first) }
+}
+
+/** A list, function or object without its opening bracket, which is reported; undefined for everything else. */
 function parseHeadless(reader: TokenReader, name: Name, parse: ParseExpression): Expression | undefined {
-  if (lacksList(reader, "[") || refuseYaml(reader, "[a, b]")) return missing(reader)
+  if (!reader.isCareful && !startsYamlList(reader)) return undefined
+  if (lacksList(reader, "[") || lacksList(reader, "(") || refuseYaml(reader)) return missing(reader)
   if (!lacksObject(reader, name)) return undefined
   const body = parseValueFields(reader, parse)
   return body && { kind: "object", body, start: body.start, end: body.end }

@@ -1,6 +1,6 @@
 import type { ConstantRule } from "./constant-rule.ts"
 import { numberFrom, wholeFrom } from "./constant-rule.ts"
-import { sourceRetries } from "../base/limits.ts"
+import { runOpenQuestions, sourceRetries, sourceRounds } from "../base/limits.ts"
 
 // The properties of every block. A row is what the parser, the checker, the planner and the editor know about a property; its
 // sentence of documentation is in editor/explanations.ts, which a page that only compiles does not load. A property without
@@ -15,6 +15,8 @@ export type PropertyForm =
   | "values"
   /** The same; its names may contain `-`. */
   | "headers"
+  /** A block of fields with places in an HTTP request. */
+  | "send"
   | "uses"
   /** A reference with an optional block, or a list of them. */
   | "model"
@@ -22,6 +24,12 @@ export type PropertyForm =
   | "file"
   /** A word, or a block with details. */
   | "approval"
+  /** A condition, and maybe `else` and a text; without a colon. */
+  | "requirement"
+  /** A block of properties that are computed before the run. */
+  | "auth"
+  /** A word, or `hmac` and a block with details. */
+  | "verify"
   | BlockForm
 
 /** A block of properties, and what it looks like. */
@@ -39,7 +47,7 @@ export function isBlockForm(form: PropertyForm): form is BlockForm {
 
 /** Whether `name { … }` is how the property is written. */
 export function takesBlock(form: PropertyForm): boolean {
-  return isBlockForm(form) || ["types", "values", "headers", "file", "approval"].includes(form)
+  return isBlockForm(form) || ["types", "values", "headers", "send", "file", "approval", "auth"].includes(form)
 }
 
 export interface PropertyRow {
@@ -52,8 +60,10 @@ export interface PropertyRow {
   readonly constant?: ConstantRule
   /** The value is one of these words; where it is `constant`, these are suggestions. */
   readonly words?: WordList | undefined
-  /** The value is an array of `words`. */
-  readonly isList?: true
+  /** The value is an array of `words`, or may be one. */
+  readonly isList?: true | "maybe"
+  /** The value may also be an array of names of arguments. */
+  readonly takesNames?: true
   /** The type of a computed value. */
   readonly type?: "string" | "boolean"
 }
@@ -68,6 +78,8 @@ interface Words {
   readonly meant?: Readonly<Record<string, string>>
   /** What to write instead of a wrong one; the words where this is left out. */
   readonly hint?: string
+  /** Words that contradict each other. */
+  readonly apart?: { readonly words: readonly string[]; readonly message: string }
 }
 
 /** Words that a property may be set to. */
@@ -89,6 +101,40 @@ export const wordLists = {
     meant: { true: "required", false: "none" },
     hint: 'Write `approval: required`, `none`, or `approval { to: "group" }`.',
   },
+  elicitation: {
+    what: "elicitation",
+    words: ["ask"],
+    isBare: true,
+    hint: 'Write `elicitation: ask`, or `elicitation { to: "group" }`.',
+  },
+  client_auth: { what: "way to send the client's secret", words: ["basic", "post"], isBare: true },
+  nulls: { what: "way to handle nulls", words: ["send"], isBare: true },
+  gives: {
+    what: "label",
+    words: ["untrusted", "trusted", "private"],
+    isBare: true,
+    apart: { words: ["trusted", "untrusted"], message: "What it gives is either trusted or untrusted" },
+  },
+  requires: {
+    what: "demand",
+    words: ["trusted", "none"],
+    isBare: true,
+    hint: "Write `requires: trusted`, `none`, or the arguments that must be trusted: `requires: [to]`.",
+  },
+  /** Those of a workflow add to what the checker finds. */
+  adds: { what: "label", words: ["untrusted", "private"], isBare: true },
+  demands: { what: "demand", words: ["trusted"], isBare: true },
+  cleared: { what: "label", words: ["private"], isBare: true },
+  catch_up: { what: "way to catch up", words: ["last", "none"], isBare: true, meant: { all: "last", false: "none" } },
+  overlap: { what: "way to handle overlap", words: ["skip", "allow", "cancel"], isBare: true },
+  verify: {
+    what: "way to sign",
+    words: ["standard", "github", "stripe", "slack", "gitlab", "hmac"],
+    isBare: true,
+    hint: 'Known are `standard`, `github`, `stripe`, `slack`, `gitlab` and `hmac { header: "X-Signature" }`.',
+  },
+  encoding: { what: "encoding", words: ["hex", "base64"], isBare: true },
+  algorithm: { what: "algorithm", words: ["sha256", "sha512"], isBare: true },
   asset: { what: "kind of asset", words: ["image", "document", "video"] },
   wire_api: { words: ["responses", "chat/completion"] },
   boolean: { words: ["true", "false"], isBare: true },
@@ -105,6 +151,8 @@ const values = { form: "values" } as const
 const headers = { form: "headers" } as const
 const inference = { form: "inference" } as const
 const approval = { form: "approval", words: "approval" } as const
+const elicitation = { form: "approval", words: "elicitation" } as const
+const requirement = { form: "requirement", repeated: true } as const
 const constant = (rule: ConstantRule, words?: WordList) => ({ form: "expression", constant: rule, words }) as const
 const word = (words: WordList) => ({ form: "expression", words }) as const
 const required = <Row extends PropertyRow>(row: Row, example = "") => ({ ...row, required: example }) as const
@@ -124,30 +172,57 @@ const pin: ConstantRule = {
   type: "string",
   fits: (one) => typeof one === "string" && /^sha256:[0-9a-f]{64}$/.test(one),
 }
+/** As many questions of a run may be open at a time. */
+const concurrency = constant(wholeFrom(1, runOpenQuestions))
 const expiry = constant({
   expected: "a number of seconds from 1 to 7,776,000 (90 days)",
   type: "number",
   fits: (one) => Number(one) >= 1 && Number(one) <= 7_776_000,
   code: "type-mismatch",
 })
-const wireApi = (...more: readonly string[]) =>
-  constant(
-    {
-      expected: '"responses" or "chat/completion"',
-      type: "string",
-      fits: (one) => [...wordLists.wire_api.words, ...more].some((known) => known === one),
-      code: "type-mismatch",
-    },
-    "wire_api",
-  )
+/** Files from elsewhere have either spelling of the second. */
+const wireApi = constant(
+  {
+    expected: '"responses" or "chat/completion"',
+    type: "string",
+    fits: (one) => [...wordLists.wire_api.words, "chat/completions"].some((known) => known === one),
+    code: "type-mismatch",
+  },
+  "wire_api",
+)
+
+const gives = { ...word("gives"), isList: "maybe" } as const
+const cleared = { ...word("cleared"), isList: "maybe" } as const
 
 const shortFile = { name: text, media_type: text }
 const shared = { bindings: values, max_calls: whole, approval }
+const workflowCall = { input: values, approval, on_failure: word("on_failure") }
 const bound = { bindings: values }
+const tool = {
+  input: types,
+  output: types,
+  bindings: values,
+  max_calls: whole,
+  description: constant(string),
+  idempotent: constant({ expected: "`true` or `false`", type: "boolean" }, "boolean"),
+  approval,
+  gives,
+  requires: { form: "expression", words: "requires", takesNames: true },
+  cleared,
+} as const
+const remote = { ...bound, gives, cleared }
+
+/** How a client may sign that it has its key. */
+export const signingAlgorithms: readonly string[] = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split(
+  " ",
+)
 
 /** Each block with its properties, those that are required first. */
 export const propertyTable = {
-  provider: { endpoint: text, api_key: value, headers, inference, wire_api: wireApi() },
+  /** The block after the path of another file. */
+  "file-import": { secrets: values },
+  workflow: { secrets: values, gives: { ...word("adds"), isList: "maybe" }, requires: word("demands") },
+  provider: { endpoint: text, api_key: value, headers, inference, wire_api: wireApi, cleared },
   model: {
     id: required(text),
     inference,
@@ -155,22 +230,24 @@ export const propertyTable = {
     response_format: word("response_format"),
     system: text,
     price: { form: "price" },
-    // Files from elsewhere have either spelling.
-    wire_api: wireApi("chat/completions"),
+    wire_api: wireApi,
+    cleared,
   },
-  mcp: { endpoint: required(text), headers },
-  tool: {
-    input: types,
-    output: types,
-    bindings: values,
-    max_calls: whole,
-    description: constant(string),
-    idempotent: constant({ expected: "`true` or `false`", type: "boolean" }, "boolean"),
-    pin: constant(pin),
-    approval,
+  mcp: { endpoint: required(text), headers, auth: { form: "auth" }, elicitation, gives, cleared },
+  api: {
+    endpoint: required(text),
+    headers,
+    auth: { form: "auth" },
+    timeout_seconds: constant(aboveZero),
+    max_retries: tries,
+    gives,
+    cleared,
   },
-  resource: bound,
-  prompt: bound,
+  tool: { ...tool, pin: constant(pin) },
+  /** A tool of an `api`. */
+  "http-tool": { ...tool, send: { form: "send" }, nulls: word("nulls") },
+  resource: remote,
+  prompt: remote,
   batch: shared,
   agent: {
     model: required({ form: "model" }, "model: model.name"),
@@ -179,10 +256,12 @@ export const propertyTable = {
     uses: { form: "uses" },
     context: { form: "context" },
     file: { form: "file", repeated: true },
+    require: requirement,
     dynamic: { ...values, repeated: true },
     response_format: word("response_format"),
     max_steps: whole,
     on_failure: word("on_failure"),
+    concurrency,
     system: text,
     limits: { form: "limits" },
   },
@@ -193,8 +272,24 @@ export const propertyTable = {
     to: text,
     expires_seconds: expiry,
     on_expiry: value,
+    concurrency,
+    cleared,
+    require: requirement,
   },
-  approval: { to: text, expires_seconds: expiry },
+  approval: { to: text, expires_seconds: expiry, cleared },
+  auth: {
+    client_id: required(text, "client_id: secrets.client_id"),
+    issuer: text,
+    token_endpoint: text,
+    client_secret: text,
+    private_key: text,
+    key_id: text,
+    algorithm: text,
+    scopes: value,
+    audience: text,
+    resource: text,
+    client_auth: word("client_auth"),
+  },
   inference: {
     temperature: constant(numberFrom(0)),
     top_p: constant(numberFrom(0, 1)),
@@ -215,15 +310,50 @@ export const propertyTable = {
   },
   price: { input: required(price, "input: 0.40"), output: required(price, "output: 1.60"), cached: price },
   limits: { cost: limit, tokens: limit, model_calls: limit, tool_calls: limit, time_seconds: limit },
+  chat: {
+    message: required(value, "message: input.name"),
+    reply: required(value, "reply: output.name"),
+    history: value,
+    system: value,
+    files: value,
+  },
+  schedule: {
+    cron: required(constant({ ...string, code: "type-mismatch" }), 'cron: "0 9 * * *"'),
+    timezone: constant({ ...string, code: "type-mismatch" }),
+    catch_up: word("catch_up"),
+    overlap: word("overlap"),
+    input: values,
+  },
+  webhook: {
+    verify: { form: "verify", words: "verify" },
+    secret: value,
+    when: value,
+    input: values,
+  },
+  /** The block after `hmac`. */
+  hmac: {
+    header: required(constant({ ...notEmpty, code: "type-mismatch" }), 'header: "X-Signature"'),
+    prefix: constant(string),
+    encoding: word("encoding"),
+    algorithm: word("algorithm"),
+  },
   file: { content: required(value), ...shortFile },
   /** The block after the content of a file: `file input.report { … }`. */
   "short-file": shortFile,
-  use: shared,
+  use: { ...shared, description: constant(string) },
   "configured-model": { inference },
   compact: { model: { form: "model" }, instruction: text },
-  call: { input: values, ...shared },
-  read: bound,
-  render: bound,
+  call: { input: values, ...shared, on_failure: word("on_failure") },
+  /** The block of `call workflow.name`. */
+  "workflow-call": workflowCall,
+  repeat: {
+    until: required(value, "until: result.…"),
+    at_most: required(constant(wholeFrom(1, sourceRounds)), "at_most: 3"),
+    next: values,
+    ...workflowCall,
+  },
+  read: { ...bound, on_failure: word("on_failure") },
+  render: { ...bound, on_failure: word("on_failure") },
   test: { samples: whole, pass_rate: constant(numberFrom(0, 1)) },
   asset: {
     type: word("asset"),
@@ -262,6 +392,7 @@ const fallback = { hint: "Write a list: `model: [model.first, model.second]`." }
 const ignored = { isIgnored: true } as const
 const address = { like: "endpoint" }
 const cost = { hint: "Write `limits { cost: … }`." }
+const requireApproval = { like: "approval", hint: "Write `approval: required`." }
 const program = { like: "endpoint", hint: 'Programs are not started: write `endpoint: "https://…"`.' }
 
 const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, ForeignName>>>> = {
@@ -271,8 +402,18 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     base_url: address,
   },
   model: { name: { like: "id" }, model: { like: "id" } },
-  mcp: { url: address, command: program, args: { ...program, beside: "command" } },
-  tool: { require_approval: { like: "approval", hint: "Write `approval: required`." } },
+  mcp: {
+    url: address,
+    command: program,
+    args: { ...program, beside: "command" },
+    env: { ...program, beside: "command" },
+  },
+  api: { url: address, base_url: address, timeout: { like: "timeout_seconds" }, retries: { like: "max_retries" } },
+  tool: { require_approval: requireApproval },
+  "http-tool": {
+    require_approval: requireApproval,
+    pin: { hint: "Remove it: an api publishes no definition that could change." },
+  },
   agent: {
     prompt: { means: "instruction" },
     tools: { means: "uses" },
@@ -284,13 +425,34 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     if: condition,
     when: condition,
     condition,
-    concurrency: { hint: "Remove it: the request sets `max_concurrency`." },
     depends_on: { hint: "Remove it: the order comes from the references." },
     messages: { hint: "Write `system:` and `instruction:`." },
     system_prompt: { like: "system" },
   },
-  limits: { max_cost: { like: "cost" }, max_tokens: { like: "tokens" } },
+  schedule: {
+    expression: { like: "cron" },
+    tz: { like: "timezone" },
+    time_zone: { like: "timezone" },
+    zone: { like: "timezone" },
+    every: { hint: 'Write it as a cron expression: `cron: "*/15 * * * *"`, or `"@hourly"`.' },
+    inputs: { like: "input" },
+  },
+  webhook: {
+    path: { hint: "Remove it: the path is /hooks/ with the names of the workflow and of the webhook." },
+    secrets: { like: "secret" },
+    signature: { like: "verify" },
+    if: { like: "when" },
+    inputs: { like: "input" },
+  },
+  limits: {
+    max_cost: { like: "cost" },
+    max_tokens: { like: "tokens" },
+    time: { like: "time_seconds" },
+    timeout: { like: "time_seconds" },
+  },
   inference: {
+    timeout: { like: "timeout_seconds" },
+    timeout_ms: { like: "timeout_seconds" },
     provider_retry_base_delay_ms: { means: "retry_base_delay_ms" },
     provider_max_retries: { means: "max_retries", isRead: true },
     retries: { like: "max_retries" },

@@ -32,6 +32,8 @@ const BACKSLASH = 92
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
+export const unclosedString = "This string is not closed before the end of the line"
+
 /** More syntax errors than this do not help; they only cost memory. */
 export const maxSyntaxErrors = 1_000
 
@@ -188,7 +190,7 @@ export class StringLexer {
       return
     }
     const hint = beyond === undefined ? 'Add `"` where it ends.' : 'Write `"""` around a text of several lines.'
-    this.report(opening, opening + 1, "This string is not closed before the end of the line", hint)
+    this.report(opening, opening + 1, unclosedString, hint)
   }
 
   /** Returns where the text goes on after an escape. */

@@ -28,14 +28,36 @@ function parseInterpolations(
   quotes: number,
   parse: ParseExpression,
 ): readonly Expression[] {
-  const interpolations = [parseInterpolation(reader, parse)]
+  const interpolations: Expression[] = []
+  let hasBlocks = false
+  const read = (): void => {
+    hasBlocks ||= refuseTemplateBlock(reader)
+    if (hasBlocks) while (!atEndOfInterpolation(reader)) reader.skipBalanced()
+    interpolations.push(hasBlocks ? missing(reader) : parseInterpolation(reader, parse))
+  }
+  read()
   let next = reader.take()
   for (; next.kind === "middle"; next = reader.take()) {
     raws.push(rawText(reader, next, 2, 2))
-    interpolations.push(parseInterpolation(reader, parse))
+    read()
   }
   raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
   return interpolations
+}
+
+/** `{{#each list}}` of Handlebars: reported. The rest of the string is written for it, and is not read. */
+function refuseTemplateBlock(reader: TokenReader): boolean {
+  if (!reader.is("#")) return false
+  const [, word = "", list = ""] = /^#(\w+) ?([\w.]*)/.exec(reader.text.slice(reader.token.start).slice(0, 100)) ?? []
+  const message = `Texts have no blocks such as \`{{#${word}}}\``
+  const isLoop = word === "each" && list !== ""
+  const hint = isLoop ? `Write \`{{ ${list} }}\` for the whole list.` : "Compute the part in `dynamic`, with `match`."
+  reader.report(reader.token, message, hint)
+  return true
+}
+
+function atEndOfInterpolation(reader: TokenReader): boolean {
+  return reader.is("middle") || reader.is("tail") || reader.is("end")
 }
 
 /** The text of a string's token, without its delimiters. */
@@ -59,10 +81,10 @@ function parseInterpolation(reader: TokenReader, parse: ParseExpression): Expres
     return missing(reader)
   }
   const expression = parse(reader)
-  if (!reader.is("middle") && !reader.is("tail")) {
+  if (!atEndOfInterpolation(reader) || reader.is("end")) {
     const hint = reader.is("|") ? "There are no filters: values are written as they are." : undefined
     if (!isUnclosed(reader)) reader.expected("`}}` after the expression", hint)
-    while (!reader.is("middle") && !reader.is("tail") && !reader.is("end")) reader.skipBalanced()
+    while (!atEndOfInterpolation(reader)) reader.skipBalanced()
   }
   reader.endLeaving()
   return expression

@@ -151,11 +151,34 @@ function parseExpect(reader: TokenReader): TestExpect {
   reader.observe = parseObserved
   let condition: Expression = { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
   if (isJudge && !reader.is("string") && !reader.is("head")) reader.expected("the criterion as a text")
+  else if (!isJudge && opensConditions(reader)) condition = parseBraces(reader)
   else if (!valueIsAbsent(reader, isJudge ? "the criterion as a text" : "a condition")) {
     condition = parseExpression(reader)
   }
   reader.observe = null
   return { kind: "expect", keyword, judge, condition, start: keyword.start, end: reader.endFrom(keyword) }
+}
+
+/** Whether `{` begins a block of conditions. An object has a colon after its first key. */
+function opensConditions(reader: TokenReader): boolean {
+  return reader.is("{") && reader.peek().kind !== "}" && ![":", ",", "}"].includes(reader.peek(2).kind)
+}
+
+/** `expect { condition }`, with a condition or with several. */
+function parseBraces(reader: TokenReader): Expression {
+  const open = reader.take()
+  const conditions: Expression[] = []
+  let before: Token | undefined
+  while (!reader.is("}") && !reader.is("end") && reader.token !== before) {
+    before = reader.token
+    conditions.push(parseExpression(reader))
+    reader.accept(",")
+  }
+  if (reader.accept("}") === undefined) reader.expected("`}`")
+  const written = conditions.map((condition) => `\`expect ${reader.quote(condition)}\``).join(" and ")
+  const span = { start: open.start, end: reader.previous.end }
+  reader.report(span, "An expectation has no braces", `Write ${written}.`)
+  return conditions[0] ?? { kind: "missing-expression", start: open.end, end: open.end }
 }
 
 /** `samples: 3`, `pass_rate: 0.9` */
@@ -176,9 +199,9 @@ function parseSetting(reader: TokenReader, first: Token, name: Name, doc: string
   }
 }
 
-const observedWords = ["ran", "skipped", "asked", "calls"] as const
+const observedWords = ["ran", "skipped", "asked", "calls", "rejections"] as const
 
-/** ("ran" | "skipped" | "asked" | "calls") reference, in an `expect` alone */
+/** ("ran" | "skipped" | "asked" | "calls" | "rejections") reference, in an `expect` alone */
 function parseObserved(reader: TokenReader, keyword: Token): ObservedNode | undefined {
   const word = observedWords.find((each) => reader.isWord(each))
   if (word === undefined || reader.peek().kind !== "name" || reader.peek(2).kind !== ".") return undefined

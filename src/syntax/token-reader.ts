@@ -20,8 +20,8 @@ export class TokenReader extends MistakeReporter {
   #stuckAt: Token | null = null
   readonly #skipped: { start: number; end: number }[] = []
   #depth = 0
-  /** Square and round brackets open around the reader: a block inside one ends where that does. */
-  #brackets = 0
+  /** Square and round brackets open around the reader, by what closes them: a block inside one ends where that does. */
+  readonly #brackets: ("]" | ")")[] = []
   /** Kinds of declarations of which one has an unreadable name. */
   readonly nameless = new Set<string>()
   /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
@@ -96,14 +96,22 @@ export class TokenReader extends MistakeReporter {
 
   /** Runs a production between two square or round brackets; the opening one is taken. */
   bracketed<T>(parse: (reader: this) => T, holdsElements = false): T {
-    this.take()
-    this.#brackets++
+    this.beforeBracket ??= this.lost
+    this.#brackets.push(this.take().kind === "[" ? "]" : ")")
     const before = this.inElements
     this.inElements = holdsElements
     const result = parse(this)
     this.inElements = before
-    this.#brackets--
+    this.#brackets.pop()
     return result
+  }
+
+  /** Whether the reader is at the end of a bracket around this place. */
+  get closesOuter(): boolean {
+    const { kind } = this.token
+    // Where more of them close than open, it may be one whose own opening bracket is missing.
+    if (kind === "]") return this.excess("[") >= 0 && this.#brackets.includes(kind)
+    return kind === ")" && this.excess("(") >= 0 && this.#brackets.includes(kind)
   }
 
   // -------------------------------------------------------------------------------------------------- skipping
@@ -172,7 +180,7 @@ export class TokenReader extends MistakeReporter {
         return true
       case "]":
       case ")":
-        return this.#brackets > 0
+        return this.#brackets.length > 0
       default:
         return false
     }
@@ -258,7 +266,11 @@ export class TokenReader extends MistakeReporter {
       }
       const before = this.index
       const mistakes = this.mistakes
+      const { beforeBracket: outer, lost } = this
+      if (!this.isBracketBroken) this.beforeBracket = null
       const item = parseItem(this)
+      // A mistake in a field of a block that is inside of brackets is not one of the brackets.
+      this.beforeBracket = outer === null || this.leaving ? outer : outer + this.lost - lost
       if (item !== undefined) items.push(item)
       if (this.index === before) this.#unexpectedItem(what)
       else {
@@ -271,7 +283,9 @@ export class TokenReader extends MistakeReporter {
 
   /** Whether a reference follows a comma inside of a list: its next entry, and not a field. */
   get #isNextEntry(): boolean {
-    return this.#brackets > 0 && this.previous.kind === "," && this.token.kind === "name" && this.peek().kind === "."
+    return (
+      this.#brackets.length > 0 && this.previous.kind === "," && this.token.kind === "name" && this.peek().kind === "."
+    )
   }
 
   /** Skips the rest of a line after a mistake: it would only make more of them. */
@@ -332,6 +346,12 @@ export class TokenReader extends MistakeReporter {
   /** Past the end of what was not closed (at the top of the file, or of a string): reporting starts anew. */
   endLeaving(): void {
     this.leaving = false
+  }
+
+  /** A declaration begins. */
+  startAnew(): void {
+    this.leaving = false
+    this.beforeBracket = null
   }
 }
 

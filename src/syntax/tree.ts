@@ -39,18 +39,23 @@ export interface Block<Item> extends Span {
 // ------------------------------------------------------------------------------------------------- declarations
 
 export type Declaration =
+  | FileImportDeclaration
+  | WorkflowDeclaration
   | InputDeclaration
   | SecretsDeclaration
   | SchemaDeclaration
   | ProviderDeclaration
   | ModelDeclaration
   | McpDeclaration
+  | ApiDeclaration
   | ImportDeclaration
   | BatchDeclaration
   | DynamicDeclaration
   | AgentDeclaration
   | AskDeclaration
   | LimitsDeclaration
+  | ChatDeclaration
+  | TriggerDeclaration
   | OutputDeclaration
   | TestsDeclaration
   | TestDeclaration
@@ -58,6 +63,36 @@ export type Declaration =
 interface DeclarationBase extends Span, Documented {
   /** The word that it begins with. */
   readonly keyword: Token
+}
+
+/** `import { model.fast, tool.search as find } from "./common.wire" { secrets { … } }` */
+export interface FileImportDeclaration extends DeclarationBase {
+  readonly kind: "file-import"
+  readonly names: Block<FileImportItem>
+  readonly file: StringNode
+  readonly body: Block<Property> | undefined
+}
+
+/** The kinds of declarations that a file can import from another one. */
+export type SharedKind = "schema" | "provider" | "model" | "mcp" | "api" | ImportKind
+
+/** `tool.search as find` */
+export interface FileImportItem extends Span {
+  readonly kind: "file-import-item"
+  /** The word before the dot. */
+  readonly word: Name
+  /** The name in the other file. */
+  readonly source: Name
+  /** The name in this file: the same, unless `as` renames it. */
+  readonly name: Name
+}
+
+/** `workflow triage from "./triage.wire" { secrets { … } }`: another file, to be called. */
+export interface WorkflowDeclaration extends DeclarationBase {
+  readonly kind: "workflow"
+  readonly name: Name
+  readonly file: StringNode
+  readonly body: Block<Property> | undefined
 }
 
 export interface InputDeclaration extends DeclarationBase {
@@ -98,6 +133,13 @@ export interface McpDeclaration extends DeclarationBase {
   readonly body: Block<Property>
 }
 
+/** `api crm { … }`: an HTTP API. */
+export interface ApiDeclaration extends DeclarationBase {
+  readonly kind: "api"
+  readonly name: Name
+  readonly body: Block<Property>
+}
+
 export type ImportKind = "tool" | "resource" | "prompt"
 
 /** `tool name from mcp.server.tool.remote { … }`, or short `tool from mcp.server.tool.remote as name { … }`. */
@@ -111,8 +153,9 @@ export interface ImportDeclaration extends DeclarationBase {
   readonly body: Block<Property> | undefined
 }
 
-/** `mcp.server`, `mcp.server.tool`, `mcp.server.tool.remote`: the parts that are there. */
+/** `mcp.server`, `mcp.server.tool`, `mcp.server.tool.remote`, `api.server."GET /path"`: the parts that are there. */
 export interface RemotePath extends Span {
+  readonly word: "mcp" | "api"
   readonly server: Name | undefined
   readonly kindWord: Name | undefined
   readonly remote: Name | undefined
@@ -192,6 +235,19 @@ export interface LimitsDeclaration extends DeclarationBase {
   readonly body: Block<Property>
 }
 
+/** `chat { message: input.question reply: output.answer }` */
+export interface ChatDeclaration extends DeclarationBase {
+  readonly kind: "chat"
+  readonly body: Block<Property>
+}
+
+/** `schedule nightly { … }`, `webhook pushed { … }`: what starts runs without a caller. */
+export interface TriggerDeclaration extends DeclarationBase {
+  readonly kind: "schedule" | "webhook"
+  readonly name: Name
+  readonly body: Block<Property>
+}
+
 export interface OutputDeclaration extends DeclarationBase {
   readonly kind: "output"
   readonly body: Block<ValueField>
@@ -266,17 +322,28 @@ export type PropertyValue =
   | { readonly kind: "type"; readonly type: TypeNode }
   /** `bindings { … }`, `headers { … }`, `dynamic { … }`, the `input { … }` of a call. */
   | { readonly kind: "values"; readonly block: Block<ValueField> }
+  /** `send { fields: query, trace: header "X-Trace" }` */
+  | { readonly kind: "send"; readonly block: Block<SendField> }
   /** `inference { … }`, `price { … }`, `limits { … }`, `file { … }`, `approval { … }`, and unknown blocks. */
   | { readonly kind: "properties"; readonly block: Block<Property> }
   | UsesValue
-  /** `model.fast { inference { … } }` */
+  /** `model.fast { inference { … } }`, `hmac { header: "…" }` */
   | { readonly kind: "configured"; readonly reference: Chain; readonly block: Block<Property> }
   | ModelsValue
   | ContextValue
   /** `file input.report { name: "…" }`, the short form of `file { content: … }`. */
   | { readonly kind: "file"; readonly content: Expression; readonly block: Block<Property> | undefined }
+  | RequirementValue
   /** Nothing that could be read follows the name. */
   | { readonly kind: "missing" }
+
+/** `require condition else "text"`: what an output or an answer must fulfil besides its type. */
+export interface RequirementValue {
+  readonly kind: "requirement"
+  readonly condition: Expression
+  /** The text for an output that does not fulfil it. */
+  readonly otherwise: StringNode | undefined
+}
 
 /** `[tool.a, tool.b { max_calls: 1 }]` */
 export interface UsesValue {
@@ -315,6 +382,16 @@ export interface ContextValue {
   readonly obsolete: boolean
 }
 
+/** `trace: header "X-Trace"`: where an argument of an HTTP tool goes. */
+export interface SendField extends Span, Documented {
+  readonly kind: "send-field"
+  readonly name: Name
+  readonly colon: Token | undefined
+  /** `query`, `header` or `body`; missing where nothing that could be read follows. */
+  readonly to: Name | undefined
+  readonly header: Name | undefined
+}
+
 /** A field whose value is an expression. */
 export interface ValueField extends Span, Documented {
   readonly kind: "value-field"
@@ -345,10 +422,18 @@ export type TypeNode =
   | (Span & { readonly kind: "group-type"; readonly type: TypeNode })
   | (Span & { readonly kind: "object-type"; readonly body: Block<TypeField> })
   | (Span & { readonly kind: "maybe"; readonly type: TypeNode })
+  | MarkedType
   | (Span & { readonly kind: "union-type"; readonly members: readonly TypeNode[] })
   | VariantType
   /** Already reported. */
   | (Span & { readonly kind: "missing-type" })
+
+/** `untrusted T`, `private T`: the type is T, and the checker follows what has it. */
+export interface MarkedType extends Span {
+  readonly kind: "marked"
+  readonly mark: "untrusted" | "private"
+  readonly type: TypeNode
+}
 
 export interface VariantType extends Span {
   readonly kind: "variant"
@@ -370,6 +455,7 @@ export type Expression =
   | NumberNode
   | (Span & { readonly kind: "word"; readonly value: true | false | null })
   | (Span & { readonly kind: "array"; readonly items: readonly Expression[] })
+  | ListNode
   | (Span & { readonly kind: "object"; readonly body: Block<ValueField> })
   | (Span & { readonly kind: "group"; readonly expression: Expression })
   | Chain
@@ -379,9 +465,11 @@ export type Expression =
   | (Span & { readonly kind: "not"; readonly operand: Expression })
   /** `-operand` */
   | (Span & { readonly kind: "negate"; readonly operand: Expression })
+  | FunctionNode
   | MatchNode
   | InvokeNode
   | AssetNode
+  | ExceptionNode
   | ObservedNode
   /** Already reported. */
   | (Span & { readonly kind: "missing-expression" })
@@ -425,6 +513,32 @@ export interface BinaryNode extends Span {
   readonly right: Expression
 }
 
+/** `[value for item in list when condition by key descending]` */
+export interface ListNode extends Span {
+  readonly kind: "list"
+  readonly value: Expression
+  readonly loop: Loop
+  readonly when: When | undefined
+  readonly by: SortKey | undefined
+}
+
+/** `by key descending` */
+export interface SortKey extends Span {
+  readonly keyword: Token
+  readonly key: Expression
+  readonly descending: Token | undefined
+}
+
+/** `name(item, …)`. Any name: the checker knows which functions there are. */
+export interface FunctionNode extends Span {
+  readonly kind: "function"
+  readonly name: Name
+  /** What stands before the dot of `input.s.trim()`: the checker reports it. */
+  readonly receiver: Expression | undefined
+  /** The arguments. */
+  readonly items: readonly Expression[]
+}
+
 /** `match v { case_a.path  case_b: e  _ e }` */
 export interface MatchNode extends Span {
   readonly kind: "match"
@@ -445,9 +559,9 @@ export interface MatchBranch extends Span {
   readonly value: Expression
 }
 
-/** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
+/** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }`, `call workflow.w { … }`, `repeat workflow.w { … }` */
 export interface InvokeNode extends Span {
-  readonly kind: "call" | "read" | "render"
+  readonly kind: "call" | "read" | "render" | "repeat"
   readonly keyword: Token
   readonly target: Chain
   readonly block: Block<Property> | undefined
@@ -460,10 +574,21 @@ export interface AssetNode extends Span {
   readonly block: Block<Property> | undefined
 }
 
-/** In a test's `expect`: `ran agent.x`, `skipped agent.x`, `asked agent.x[2]`, `calls tool.t` */
+/** `trust input.text because "reason"`, `release (a + b) because "reason"`: the value, without a label. */
+export interface ExceptionNode extends Span {
+  readonly kind: "exception"
+  readonly keyword: Token
+  readonly word: "trust" | "release"
+  /** A reference, or a group. */
+  readonly value: Expression
+  /** Missing where it could not be read. */
+  readonly reason: StringNode | undefined
+}
+
+/** In a test's `expect`: `ran agent.x`, `skipped agent.x`, `asked agent.x[2]`, `calls tool.t`, `rejections agent.x` */
 export interface ObservedNode extends Span {
   readonly kind: "observed"
   readonly keyword: Token
-  readonly word: "ran" | "skipped" | "asked" | "calls"
+  readonly word: "ran" | "skipped" | "asked" | "calls" | "rejections"
   readonly target: Chain
 }

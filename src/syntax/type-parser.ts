@@ -9,7 +9,7 @@ import { assumeBrace, lacksList, lacksObject } from "./missing-brace.ts"
 import { numberNode } from "./number-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Block, Name, NumberNode, TypeField, TypeNode, VariantCase, VariantType } from "./tree.ts"
+import type { Block, MarkedType, Name, NumberNode, TypeField, TypeNode, VariantCase, VariantType } from "./tree.ts"
 import { refuseYaml } from "./yaml-text.ts"
 
 /** TypeFields = "{" (name ":" type ","?)* "}" */
@@ -53,6 +53,8 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
   if (startsVariant(reader)) return namelessVariant(reader)
   const first = reader.token
   const doc = docBefore(reader)
+  const turned = parseTurnedField(reader, doc)
+  if (turned !== undefined) return turned
   const name = parseKey(reader)
   if (name === undefined) return undefined
   const isOptional = reader.is("bad") && reader.textOf(reader.token) === "?" && reader.peek().kind === ":"
@@ -77,6 +79,24 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
     end,
   }
 }
+
+/** `string subject`: the type first, as other languages have it. Reported once, and read as `subject: string`. */
+function parseTurnedField(reader: TokenReader, doc: string | undefined): TypeField | undefined {
+  const { token } = reader
+  const name = reader.peek()
+  const isTurned =
+    name.kind === "name" && !name.afterBreak && (reader.peek(2).afterBreak || reader.peek(2).kind === "}")
+  if (!isTurned || !isBuiltIn.test(reader.textOf(token))) return undefined
+  const type = parseType(reader)
+  const key = parseKey(reader)
+  if (key === undefined) return undefined
+  const span = { start: token.start, end: key.end }
+  if (reader.isReported("a type before its field")) reader.passOver()
+  else reader.report(span, "The name of a field comes first", `Write \`${key.text}: ${reader.quote(type)}\`.`)
+  return { kind: "type-field", name: key, colon: undefined, type, doc, ...span }
+}
+
+const isBuiltIn = /^(?:string|number|integer|boolean|object|any)$/
 
 /** A type without its opening bracket, which is reported; undefined for everything else. */
 function parseHeadless(reader: TokenReader, name: Name): TypeNode | undefined {
@@ -165,6 +185,10 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
     switch (typeWord(reader)) {
       case "maybe":
         return parseMaybe(reader)
+      case "untrusted":
+        return parseMarked(reader, "untrusted")
+      case "private":
+        return parseMarked(reader, "private")
       case "enum":
         return parseEnum(reader)
       case "variant":
@@ -200,15 +224,28 @@ function typeWord(reader: TokenReader): TypeWord | undefined {
   if (reader.isWord("variant")) return "variant"
   const next = reader.peek()
   if (next.afterBreak) return undefined
-  if (next.kind === "{") return isMisspelt(reader, "enum") ? "enum" : undefined
+  if (next.kind === "{" && !isMark(reader)) return isMisspelt(reader, "enum") ? "enum" : undefined
   const third = reader.peek(2).kind
   if (!startsType(next) || third === ":") return undefined
+  if (reader.isWord("untrusted")) return "untrusted"
+  if (reader.isWord("private")) return "private"
   if (reader.isWord("nullable") || reader.isWord("optional")) {
     reader.unexpected("a type", "Did you mean `maybe`?")
     return "maybe"
   }
   const fitting = third === "{" ? "variant" : "maybe"
   return isMisspelt(reader, fitting) ? fitting : undefined
+}
+
+function isMark(reader: TokenReader): boolean {
+  return reader.isWord("untrusted") || reader.isWord("private")
+}
+
+/** Marked = ("untrusted" | "private") single */
+function parseMarked(reader: TokenReader, mark: MarkedType["mark"]): TypeNode {
+  const first = reader.take()
+  const type = parseSingleType(reader)
+  return { kind: "marked", mark, type, start: first.start, end: reader.endFrom(first) }
 }
 
 /** Maybe = "maybe" single */

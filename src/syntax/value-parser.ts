@@ -2,27 +2,29 @@ import type { Span } from "../source/span.ts"
 import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
 import { closeBracket, closeList, endsBracket } from "./close-bracket.ts"
 import { leavesNames } from "./declaration-start.ts"
-import { valueIsAbsent } from "./field-colon.ts"
+import { ifHint, valueIsAbsent } from "./field-colon.ts"
 import { refusePrefix, refuseUnquoted } from "./foreign-text.ts"
 import {
   foreignArrow,
   missingColon,
   refuseBraces,
-  refuseFunction,
   refuseIf,
   refuseOperator,
   refuseShellVariable,
   startsInvokeBlock,
 } from "./foreign-value.ts"
+import { isLooselyCalled, parseFunction, parseLooseFunction, parseMethods, startsFunction } from "./function-parser.ts"
 import { parseKey } from "./key-parser.ts"
+import type { ListRest } from "./list-parser.ts"
+import { isItemName, lacksValue, parseListRest } from "./list-parser.ts"
 import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
-import { refuseHistory, startsHistory } from "./history-value.ts"
+import { refuseCalledHistory, refuseHistory, startsHistory } from "./history-value.ts"
 import { numberNode } from "./number-parser.ts"
 import { isForeignWord, operandFollows, parseOperations, parseTernary } from "./operator-parser.ts"
 import * as blocks from "./property-parser.ts"
 import type { PropertyPlace } from "./property-table.ts"
 import { parseString } from "./string-parser.ts"
-import { importKindOf, verbs } from "./import-kinds.ts"
+import { importKindOf, isWorkflow, verbs } from "./import-kinds.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type {
@@ -35,6 +37,7 @@ import type {
   MatchNode,
   Property,
   ValueField,
+  StringNode,
 } from "./tree.ts"
 
 /** Expression = operations */
@@ -73,21 +76,23 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
   return { kind: "default", left, right, start: left.start, end: right.end }
 }
 
-/** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* | ("!" | "-") defaults */
+/** Operand = (literal | name | array | object | function | "(" expression ")" | match | call | asset) step* | ("!" | "-") defaults */
 function parseOperand(reader: TokenReader): Expression {
   if (reader.is("name")) refusePrefix(reader)
   const { token } = reader
-  const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
+  const base = token.kind === "name" ? parseNamed(reader, token) : parseBase(reader, token)
   if (base === undefined) {
     const text = refuseUnquoted(reader)
     if (text !== undefined) return text
+    if (isLooselyCalled(reader)) return parseLooseFunction(reader, parseExpression)
     const reference = parseReference(reader, true)
-    if (reader.is("{")) return parseVerbless(reader, reference)
-    return reader.is("(") ? (refuseFunction(reader, reference) ?? reference) : reference
+    return reader.is("{") ? parseVerbless(reader, reference) : parseMethods(reader, reference, parseExpression)
   }
   if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
   const steps = parseSteps(reader, true)
-  return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
+  const { start } = base
+  const chain = steps.length === 0 ? base : ({ kind: "chain", base, steps, start, end: reader.previous.end } as const)
+  return parseMethods(reader, chain, parseExpression)
 }
 
 function parseBase(reader: TokenReader, first: Token): Expression {
@@ -153,17 +158,21 @@ function parseNegation(reader: TokenReader): Expression {
   return { kind: "negate", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
 }
 
+/** A value that begins with a word or is a function; undefined for a reference. */
+function parseNamed(reader: TokenReader, token: Token): Expression | undefined {
+  return parseKeyword(reader, token) ?? (startsFunction(reader) ? parseFunction(reader, parseExpression) : undefined)
+}
+
 /** A value that begins with a word that is not a reference; undefined for a reference. */
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
+  if (isItemName(reader)) return parseWord(reader)
   const observed = reader.observe?.(reader, token)
   if (observed !== undefined) return observed
   switch (reader.textOf(token)) {
     case "true":
-      return { kind: "word", value: true, ...spanOf(reader.take()) }
     case "false":
-      return { kind: "word", value: false, ...spanOf(reader.take()) }
     case "null":
-      return { kind: "word", value: null, ...spanOf(reader.take()) }
+      return parseWord(reader)
     case "match":
       return keywordOperandFollows(reader) ? parseMatch(reader) : undefined
     case "call":
@@ -172,10 +181,16 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       return referenceFollows(reader) ? parseInvoke(reader, "read") : undefined
     case "render":
       return referenceFollows(reader) ? parseInvoke(reader, "render") : undefined
+    case "repeat":
+      return referenceFollows(reader) ? parseInvoke(reader, "repeat") : undefined
     case "asset":
       return keywordOperandFollows(reader) || arrayFollows(reader) ? parseAsset(reader) : undefined
+    case "trust":
+    case "release":
+      return exceptionFollows(reader) ? parseException(reader) : undefined
     case "context":
     case "compact":
+      if (startsFunction(reader)) return refuseCalledHistory(reader)
       return startsHistory(reader) ? refuseHistory(reader, token) : undefined
     case "if":
       return isForeignWord(reader, "if") ? refuseIf(reader) : undefined
@@ -183,6 +198,20 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       if (!isForeignWord(reader, "not")) return undefined
       reader.report(token, "`not` is not an operator", "Write `!`.")
       return parseNot(reader)
+    default:
+      return undefined
+  }
+}
+
+/** `true`, `false` or `null`; undefined for another word. */
+function parseWord(reader: TokenReader): Expression | undefined {
+  switch (reader.textOf(reader.token)) {
+    case "true":
+      return { kind: "word", value: true, ...spanOf(reader.take()) }
+    case "false":
+      return { kind: "word", value: false, ...spanOf(reader.take()) }
+    case "null":
+      return { kind: "word", value: null, ...spanOf(reader.take()) }
     default:
       return undefined
   }
@@ -209,21 +238,35 @@ function referenceFollows(reader: TokenReader): boolean {
   return reader.peek().kind === "name" && keywordOperandFollows(reader)
 }
 
-/** Array = "[" (expression ("," expression)* ","?)? "]" */
+/** Array = "[" (expression ("," expression)* ","?)? "]" | list */
 function parseArray(reader: TokenReader): Expression {
   const first = reader.token
   const items: Expression[] = []
+  let list: ListRest | undefined
   reader.bracketed(() => {
+    const isAbsent = lacksValue(reader)
     while (!reader.is("]") && !endsBracket(reader.token)) {
       const before = reader.token
-      const item = parseExpression(reader)
-      if (reader.token === before) break
+      const item = isAbsent ? missing(reader) : parseExpression(reader)
+      if (reader.token === before && !isAbsent) break
       items.push(item)
+      if (reader.isWord("for")) {
+        list = parseListRest(reader, items, parseExpression)
+        break
+      }
       if (reader.accept(",") === undefined) break
     }
   }, true)
-  closeList(reader, first, "an element of the array")
-  return { kind: "array", items, start: first.start, end: reader.endFrom(first) }
+  if (list === undefined) {
+    const hint = reader.isWord("if") ? ifHint : undefined
+    closeList(reader, first, "`,` or `]` after an element of the array", hint)
+    return { kind: "array", items, start: first.start, end: reader.endFrom(first) }
+  }
+  closeList(reader, first, "`]` after the list")
+  const [value] = items
+  const { loop, when, by } = list
+  if (value === undefined || loop === undefined) return missing(reader)
+  return { kind: "list", value, loop, when, by, start: first.start, end: reader.endFrom(first) }
 }
 
 /** Match = "match" operand "{" branch* "}" */
@@ -244,6 +287,16 @@ function parseMatch(reader: TokenReader): MatchNode | Expression {
   return { kind: "match", keyword, value, body, start: keyword.start, end: body.end }
 }
 
+/** `case billing:` of other languages: the word is reported once, and taken. */
+function refuseCaseWord(reader: TokenReader): void {
+  const [label, colon] = [reader.peek(), reader.peek(2)]
+  const isLabel = (label.kind === "name" || label.kind === "string") && !label.afterBreak && colon.kind === ":"
+  if (!isLabel || !reader.isWord("case")) return
+  const word = reader.take()
+  if (reader.isReported("case")) reader.passOver()
+  else reader.report(word, "A branch has no `case`", `Write \`${reader.quote(label)}: …\`.`)
+}
+
 /** Branch = "_" ":"? expression | key ":" expression | key step* ("??" operand)* */
 function parseBranch(reader: TokenReader): MatchBranch | undefined {
   const first = reader.token
@@ -258,6 +311,7 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
     const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
     return { kind: "branch", case: undefined, colon, value, start, end: reader.endFrom(first) }
   }
+  refuseCaseWord(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
   const colon = reader.accept(":") ?? missingColon(reader, name)
@@ -275,11 +329,12 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
   return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
 }
 
-/** Invoke = ("call" | "read" | "render") reference block? */
+/** Invoke = ("call" | "read" | "render" | "repeat") reference block? */
 function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode {
   const keyword = reader.take()
   const target = parseReference(reader)
-  const block = blocks.parseOwnBlock(reader, kind, target, parseExpression)
+  const place = kind === "call" && isWorkflow(target) ? "workflow-call" : kind
+  const block = blocks.parseOwnBlock(reader, place, target, parseExpression)
   return { kind, keyword, target, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
@@ -288,11 +343,12 @@ function parseVerbless(reader: TokenReader, target: Chain): Expression {
   if (!startsInvokeBlock(reader)) return target
   const { base } = target
   const kind = base.kind === "name" && target.steps.length === 1 ? importKindOf(base.text) : undefined
-  if (kind === undefined) return target
-  const verb = verbs[kind]
+  const isCalled = target.steps.length === 1 && isWorkflow(target)
+  if (kind === undefined && !isCalled) return target
+  const verb = kind === undefined ? "call" : verbs[kind]
   const written = reader.textOf(target)
   reader.report(target, `\`${written}\` is not a value by itself`, `Write \`${verb} ${written} { … }\`.`)
-  const block = parseProperties(reader, verb)
+  const block = parseProperties(reader, isCalled ? "workflow-call" : verb)
   const keyword = { ...reader.previous, start: target.start, end: target.start }
   return { kind: verb, keyword, target, block, start: target.start, end: reader.endFrom(target) }
 }
@@ -303,6 +359,26 @@ function parseAsset(reader: TokenReader): AssetNode {
   const value = parseExpression(reader)
   const block = blocks.parseOwnBlock(reader, "asset", value, parseExpression)
   return { kind: "asset", keyword, value, block, start: keyword.start, end: reader.endFrom(keyword) }
+}
+
+function exceptionFollows(reader: TokenReader): boolean {
+  const next = reader.peek()
+  return next.kind === "(" || (next.kind === "name" && keywordOperandFollows(reader))
+}
+
+/** Exception = ("trust" | "release") (reference | "(" expression ")") "because" string */
+function parseException(reader: TokenReader): Expression {
+  const keyword = reader.take()
+  const word = reader.textOf(keyword) === "trust" ? "trust" : "release"
+  const value = reader.is("(") ? parseBase(reader, reader.token) : parseReference(reader, true)
+  let reason: StringNode | undefined
+  if (reader.acceptWord("because") === undefined || !(reader.is("string") || reader.is("head"))) {
+    reader.expected("`because` and a reason", `Write \`${word} … because "why this is right"\`.`)
+  } else {
+    const written = parseString(reader, parseExpression)
+    if (written.kind === "string") reason = written
+  }
+  return { kind: "exception", keyword, word, value, reason, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 // ---------------------------------------------------------------------------------------------- blocks with expressions

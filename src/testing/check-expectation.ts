@@ -4,7 +4,7 @@ import type { Expression } from "../plan/expression.ts"
 import { children } from "../plan/expression-traits.ts"
 import type { ExpectPlan } from "../plan/plan-tests.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import type { Scope } from "../run/evaluate.ts"
+import type { Scope } from "../run/scope.ts"
 import { evaluate } from "../run/evaluate.ts"
 import { EvaluationWork } from "../run/evaluation-work.ts"
 import type { ObservedRun } from "./observe-run.ts"
@@ -19,7 +19,12 @@ export interface Failure {
 }
 
 /** What a test's expressions see. */
-export function testScope(input: JsonObject, row: ReadonlyMap<string, JsonValue>, run: ObservedRun | null): Scope {
+export function testScope(
+  input: JsonObject,
+  row: ReadonlyMap<string, JsonValue>,
+  run: ObservedRun | null,
+  values: JsonObject = {},
+): Scope {
   const variables = new Map(row)
   if (run !== null) {
     if (run.error === null) variables.set("output", run.output)
@@ -30,11 +35,14 @@ export function testScope(input: JsonObject, row: ReadonlyMap<string, JsonValue>
   return {
     input,
     secrets: {},
+    run: values,
     agents: run?.agents ?? new Map(),
     answers: run?.answers ?? new Map(),
     dynamics: new Map(),
     locals: new Map(),
     variables: run === null ? variables : new ObservedVariables(variables, run),
+    items: new Map(),
+    positions: [],
     matched: null,
     path: "expect",
     iteration: null,
@@ -52,7 +60,8 @@ class ObservedVariables extends Map<string, JsonValue> {
   }
 
   override get(name: string): JsonValue | undefined {
-    const [, word, id = "", index = "0"] = /^(ran|skipped|asked|calls) ([^[]*)(?:\[(\d+)\])?$/.exec(name) ?? []
+    const [, word, id = "", index = "0"] =
+      /^(ran|skipped|asked|calls|rejections) ([^[]*)(?:\[(\d+)\])?$/.exec(name) ?? []
     if (word === undefined) return super.get(name)
     const step = this.#run.steps.get(id)
     switch (word) {
@@ -62,6 +71,8 @@ class ObservedVariables extends Map<string, JsonValue> {
         return step?.skipped ?? false
       case "asked":
         return step?.asked[Number(index)] ?? null
+      case "rejections":
+        return step?.rejections ?? 0
       default:
         return step?.calls ?? 0
     }

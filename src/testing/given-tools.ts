@@ -35,8 +35,9 @@ export class GivenTools implements ToolHost {
     const prompts = request.prompts.filter(needs("prompt"))
     const used = new Set([...tools, ...resources, ...prompts].map(({ server }) => server))
     const servers = request.servers.filter(({ name }) => used.has(name))
-    const session =
-      servers.length === 0 ? null : await this.#host.open({ ...request, servers, tools, resources, prompts }, watch)
+    const apis = request.apis.filter(({ name }) => used.has(name))
+    const needed = { ...request, servers, apis, tools, resources, prompts }
+    const session = servers.length + apis.length === 0 ? null : await this.#host.open(needed, watch)
     return new GivenSession(request, session, this.#given, this.#bound)
   }
 }
@@ -53,8 +54,14 @@ function neededImports(plan: Plan, given: GivenValues, givenSteps: ReadonlySet<s
     for (const use of node.uses) needed.add(`${use.kind}.${use.name}`)
   }
   for (const id of given.keys()) needed.delete(id)
+  for (const called of Object.values(plan.workflows ?? {})) {
+    for (const id of neededImports(called.plan, noneGiven, noSteps)) needed.add(id)
+  }
   return needed
 }
+
+const noneGiven: GivenValues = new Map()
+const noSteps: ReadonlySet<string> = new Set()
 
 /** The arguments that the workflow binds, by `resource.name`. */
 type BoundNames = ReadonlyMap<string, readonly string[]>

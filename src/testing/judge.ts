@@ -3,8 +3,9 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import type { AgentNode, Plan } from "../plan/plan-shape.ts"
 import type { ExpectPlan } from "../plan/plan-tests.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import type { Scope } from "../run/evaluate.ts"
-import { evaluate, toText } from "../run/evaluate.ts"
+import type { Scope } from "../run/scope.ts"
+import { evaluate } from "../run/evaluate.ts"
+import { toText } from "../run/value-builders.ts"
 import type { Usage } from "../log/events.ts"
 import { noUsage } from "../log/usage.ts"
 import type { Failure } from "./check-expectation.ts"
@@ -72,6 +73,7 @@ function judgePlan(own: Plan, model: string, criterion: string): Plan {
     depends_on: [],
     loop: null,
     when: null,
+    concurrency: null,
     on_failure: "fail",
     models: [{ name: model, inference: {} }],
     response_format: null,
@@ -83,6 +85,7 @@ function judgePlan(own: Plan, model: string, criterion: string): Plan {
     instruction: { op: "literal", value: `Criterion:\n${criterion}` },
     system: { op: "literal", value: system },
     limits: null,
+    requires: [],
     output: {
       kind: "record",
       fields: [

@@ -35,6 +35,8 @@ export interface ObservedStep {
   calls: number
   /** Rendered instructions by item of the loop; the only one of a plain agent is the first. */
   readonly asked: string[]
+  /** Outputs of an agent that requirements sent back. */
+  rejections: number
 }
 
 /** What the events of a run of `plan` say. An agent that never ran is null. */
@@ -46,9 +48,9 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   const answers = new Map<string, JsonValue>(
     plan.nodes.flatMap((node) => (node.kind === "ask" ? [[node.name, null]] : [])),
   )
-  const step = (id: string): ObservedStep => {
+  const stepOf = (id: string): ObservedStep => {
     let found = steps.get(id)
-    if (found === undefined) steps.set(id, (found = { ran: false, skipped: false, calls: 0, asked: [] }))
+    if (found === undefined) steps.set(id, (found = { ran: false, skipped: false, calls: 0, asked: [], rejections: 0 }))
     return found
   }
   const completed = new Set<string>()
@@ -63,8 +65,12 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   let usage: Usage = noUsage
   let duration_ms = 0
   for (const event of events) {
+    const before = pathOf(event.data.scope)
+    const step = (id: string): ObservedStep => stepOf(`${before}${id}`)
+    const isOwn = before === ""
     switch (event.type) {
       case "agent_loop_started":
+        if (!isOwn) break
         agents.set(
           event.data.agent,
           Array.from({ length: event.data.iterations }, () => null),
@@ -76,26 +82,39 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
         found.asked[event.data.iteration ?? 0] = event.data.instruction
         break
       }
+      case "agent_retried":
+        if (event.data.requirements !== undefined) step(`agent.${event.data.agent}`).rejections++
+        break
       case "agent_completed": {
         const { agent, iteration, calls } = event.data
         step(`agent.${agent}`).calls += calls.length
-        completed.add(`agent.${agent}`)
+        completed.add(`${before}agent.${agent}`)
         const kept = event.kept as { readonly output?: JsonValue } | undefined
-        setOutput(agent, iteration, kept?.output ?? event.data.output)
+        if (isOwn) setOutput(agent, iteration, kept?.output ?? event.data.output)
         break
       }
       case "agent_failed":
         step(`agent.${event.data.agent}`).calls += event.data.calls.length
         break
       case "step_skipped": {
+        if (event.data.site !== undefined) break
         step(event.data.step).skipped = true
         const name = event.data.step.replace(/^agent\./, "")
-        setOutput(name, event.data.iteration, null)
+        if (isOwn) setOutput(name, event.data.iteration, null)
         break
       }
       case "question_asked":
-        open.set(event.data.id, `${event.data.kind === "ask" ? "ask" : "tool"}.${event.data.name}`)
+        open.set(
+          event.data.id,
+          `${before}${event.data.kind === "ask" ? "ask" : event.data.workflow === undefined ? "tool" : "workflow"}.${event.data.name}`,
+        )
         break
+      case "workflow_call_started": {
+        const found = stepOf(before.slice(0, -1))
+        found.ran = true
+        found.calls++
+        break
+      }
       case "question_answered":
       case "question_expired":
         open.delete(event.data.id)
@@ -127,7 +146,8 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
     }
   }
   for (const { step: id, iteration, answer } of given) {
-    step(id).ran = true
+    stepOf(id).ran = true
+    if (!id.startsWith("ask.")) continue
     const name = id.replace(/^ask\./, "")
     if (iteration === null) answers.set(name, answer)
     else {
@@ -142,4 +162,13 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   const hasEnded = events.some(({ type }) => isTerminal(type))
   const waiting = hasEnded ? [] : [...new Set(open.values())]
   return { output, error, usage, duration_ms, agents, answers, waiting, steps }
+}
+
+/** The path of calls that leads to a step, as tests write it: `workflow.triage.` of `triage@dynamic.first`. */
+function pathOf(scope: string | undefined): string {
+  if (scope === undefined) return ""
+  return scope
+    .split("/")
+    .map((level) => `workflow.${level.slice(0, level.indexOf("@"))}.`)
+    .join("")
 }

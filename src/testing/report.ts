@@ -31,12 +31,13 @@ export function usageText(usage: Usage): string {
   const tokens = usage.input_tokens + usage.output_tokens
   const { cost } = usage
   const parts = [`${tokens.toLocaleString("en-US")} ${tokens === 1 ? "token" : "tokens"}`]
-  if (cost !== null && cost > 0) parts.push(costText(cost))
+  if (cost !== null && cost > 0) parts.push(`cost ${costText(cost)}`)
   return parts.join(", ")
 }
 
+/** In the currency of the workflow's prices, which nobody names. */
 export function costText(cost: number): string {
-  return `$${cost.toFixed(cost < 0.01 ? 6 : cost < 1 ? 4 : 2)}`
+  return cost.toFixed(cost < 0.01 ? 6 : cost < 1 ? 4 : 2)
 }
 
 /** Failures with how often each came, the most frequent first: samples of one test fail in the same ways. */

@@ -8,6 +8,7 @@ import type { LogEvent } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import { run } from "../run/run.ts"
 import type { GivenResult, RunLimits, RunPorts } from "../run/run-context.ts"
+import type { RunValues } from "../run/run-values.ts"
 import type { GivenValue } from "./given-tools.ts"
 import { GivenTools } from "./given-tools.ts"
 import type { GivenAnswer, ObservedRun } from "./observe-run.ts"
@@ -57,9 +58,14 @@ export interface Given {
   /** Of agents and questions, by `agent.x`. */
   readonly steps: ReadonlyMap<string, GivenValue>
   readonly others: ReadonlyMap<string, GivenValue>
+  /** What `run` is. */
+  readonly run: RunValues
 }
 
-export const nothingGiven: Given = { steps: new Map(), others: new Map() }
+/** The same in each run of a test, whenever it runs, so that recordings fit. */
+export const usualRun: RunValues = { id: "test", started_at: Date.UTC(2026, 0, 1) }
+
+export const nothingGiven: Given = { steps: new Map(), others: new Map(), run: usualRun }
 
 const testOptions: RunOptions = {
   cache_key: null,
@@ -98,11 +104,12 @@ export async function runOnce(
       // Tools answer at their port: here it is only said that they are given.
       if (given.others.has(step)) return { output: {} }
       const result = givenResult(given.steps.get(step), step, iteration)
-      if (result !== undefined && "output" in result && step.startsWith("ask.")) {
+      if (result !== undefined && "output" in result && /(?:^|\.)ask\.\w+$/.test(step)) {
         answered.push({ step, iteration, answer: result.output })
       }
       return result
     },
+    run: given.run,
     bug: (error) => engine.bug(error),
   }
   const job = {

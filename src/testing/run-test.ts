@@ -1,19 +1,22 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Entry } from "../plan/expression.ts"
-import type { GivenPlan, TestPlan } from "../plan/plan-tests.ts"
-import { RunFailure, wireError } from "../ports/run-failure.ts"
-import type { Scope } from "../run/evaluate.ts"
+import type { TestPlan } from "../plan/plan-tests.ts"
+import { parseTime } from "../base/parse-time.ts"
+import { timeForm } from "../check/run-values.ts"
+import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
+import type { Scope } from "../run/scope.ts"
 import { evaluate } from "../run/evaluate.ts"
 import type { Usage } from "../log/events.ts"
 import { validateRequest } from "../run/validate-request.ts"
 import { addUsage, noUsage } from "../log/usage.ts"
+import { runValues, type RunValues } from "../run/run-values.ts"
 import type { Failure } from "./check-expectation.ts"
-import { checkExpectation, testScope } from "./check-expectation.ts"
+import { checkExpectation, showValue, testScope } from "./check-expectation.ts"
 import type { GivenValue } from "./given-tools.ts"
 import { judge } from "./judge.ts"
 import { showMiss } from "./show-miss.ts"
 import type { Given, Miss, Tested, TestEngine } from "./run-once.ts"
-import { runOnce } from "./run-once.ts"
+import { runOnce, usualRun } from "./run-once.ts"
 
 /** One run of a test. */
 export interface TestRun {
@@ -56,7 +59,7 @@ export async function runTest(
   try {
     const before = testScope({}, rows, null)
     input = valuesOf(test.input, before)
-    given = readGiven(test.given, { ...before, input })
+    given = readGiven(test, { ...before, input })
   } catch (error) {
     if (!(error instanceof RunFailure)) throw error
     return failed(`The test's values could not be computed${where}`, [error.error.message])
@@ -67,7 +70,7 @@ export async function runTest(
     return failed(`The input does not fit the workflow${where}`, details)
   }
   const observed = await runOnce(engine, tested, tested.plan, input, tested.secrets, given, signal)
-  return holdAgainst(engine, tested, test, input, rows, observed, signal)
+  return holdAgainst(engine, tested, test, input, rows, given, observed, signal)
 }
 
 async function holdAgainst(
@@ -76,6 +79,7 @@ async function holdAgainst(
   test: TestPlan,
   input: JsonObject,
   rows: ReadonlyMap<string, JsonValue>,
+  given: Given,
   observed: Awaited<ReturnType<typeof runOnce>>,
   signal: AbortSignal,
 ): Promise<TestRun> {
@@ -100,7 +104,7 @@ async function holdAgainst(
   } else if (error === null && test.fails) {
     failures.push({ text: "The run was expected to fail, and it completed", at: test.span.start, details: [] })
   } else {
-    const scope = testScope(input, rows, observed)
+    const scope = testScope(input, rows, observed, runValues(given.run))
     for (const expect of test.expects) {
       if (expect.judge === null) {
         const failure = checkExpectation(expect, scope)
@@ -125,17 +129,23 @@ function valuesOf(entries: readonly Entry[], scope: Scope): JsonObject {
   return Object.fromEntries(entries.map(({ key, value }) => [key, evaluate(value, scope)]))
 }
 
-function readGiven(given: readonly GivenPlan[], scope: Scope): Given {
+function startedAt(value: JsonValue): RunValues {
+  const started_at = typeof value === "string" ? parseTime(value) : undefined
+  if (started_at !== undefined) return { ...usualRun, started_at }
+  throw failure("evaluation_error", "run.started_at", `run.started_at is not ${timeForm}: ${showValue(value)}`)
+}
+
+function readGiven({ given, started_at }: TestPlan, scope: Scope): Given {
   const steps = new Map<string, GivenValue>()
   const others = new Map<string, GivenValue>()
-  for (const { kind, name, result } of given) {
-    const path = `${kind}.${name}`
+  for (const { kind, name, path: before, result } of given) {
+    const path = `${before}${kind}.${name}`
     const value: GivenValue =
       result.kind === "fails"
         ? { error: wireError(result.error, [{ path, message: result.message }]) }
         : { value: evaluate(result.value, scope) }
-    if (kind === "agent" || kind === "ask") steps.set(path, value)
+    if (kind === "agent" || kind === "ask" || kind === "workflow") steps.set(path, value)
     else others.set(path, value)
   }
-  return { steps, others }
+  return { steps, others, run: started_at === null ? usualRun : startedAt(evaluate(started_at, scope)) }
 }

@@ -39,7 +39,7 @@ class SchemaWriter {
       this.#root.kind === "ref" ? this.#body(this.#root.name, undefined, 0) : this.#schema(this.#root, undefined, 0)
     const definitions: [string, JsonObject][] = []
     // Grows while it is walked: a definition may mention the next one.
-    for (const name of this.#wanted) definitions.push([name, this.#body(name, undefined, 0)])
+    for (const name of this.#wanted) definitions.push([definitionName(name), this.#body(name, undefined, 0)])
     return definitions.length === 0 ? root : { ...root, $defs: Object.fromEntries(definitions) }
   }
 
@@ -131,7 +131,7 @@ class SchemaWriter {
   #ref(name: string, description: string | undefined, depth: number): JsonObject {
     if (!this.#defined.has(name)) return this.#body(name, description, depth)
     this.#wanted.add(name)
-    const ref: JsonObject = { $ref: `#/$defs/${name}` }
+    const ref: JsonObject = { $ref: `#/$defs/${definitionName(name)}` }
     // Strict backends refuse anything beside a `$ref`.
     if (this.#dialect === "strict" && description !== undefined) return this.#anyOf([ref], description)
     return describe(ref, description)
@@ -142,6 +142,11 @@ class SchemaWriter {
     const doc = Object.hasOwn(this.#types, name) ? this.#types[name]?.doc : undefined
     return this.#schema(resolve({ kind: "ref", name }, this.#types), description ?? doc, depth + 1)
   }
+}
+
+/** A schema of another file, `lib/common.wire#task`, has a name that can stand in a reference: `/` and `#` have a meaning there. */
+function definitionName(name: string): string {
+  return name.replace(/[^\w.-]/g, "__")
 }
 
 function describe(schema: JsonObject, description: string | undefined): JsonObject {

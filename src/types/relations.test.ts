@@ -35,6 +35,7 @@ import {
 import { showType } from "./show-type.ts"
 import type { Type, TypeTable } from "./types.ts"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
+import { soakTest } from "../../test/support/strength.ts"
 
 const advice = variant("kind", { rewrite: { patch: string }, question: { text: string } })
 
@@ -193,7 +194,7 @@ describe("isAssignable", () => {
     assert.equal(isAssignable(lists(string), lists(number), {}), false)
   })
 
-  test("unions of many thousand members are joined and compared in bearable time", async () => {
+  soakTest("unions of many thousand members are joined and compared in bearable time", async () => {
     const many = (member: (at: number) => Type): Type[] => Array.from({ length: 50_000 }, (_, at) => member(at))
     await assertCpuBelow(20_000, () => {
       const literals = union(many((at) => literal(`v${at}`)))

@@ -24,6 +24,7 @@ import type { Type, TypeTable } from "./types.ts"
 import { validateValue } from "./validate-value.ts"
 import type { ValidateOptions } from "./validate-value.ts"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
+import { soakTest } from "../../test/support/strength.ts"
 
 const types: TypeTable = table({
   tree: record({ value: string, children: array(ref("tree")) }),
@@ -321,7 +322,7 @@ describe("validateValue", () => {
     assert.equal(validateValue([parsed("1e400"), ...Array(1000).fill(Infinity)], any, {}, "input").length, 100)
   })
 
-  test("large types take no longer to complain about than small ones", async () => {
+  soakTest("large types take no longer to complain about than small ones", async () => {
     const names = Array.from({ length: 50_000 }, (_, at) => `name_${at}`)
     const wide = record(Object.fromEntries(names.map((name) => [name, string])))
     const extras = Object.fromEntries(names.map((name) => [`x${name}`, 1]))

@@ -7,6 +7,7 @@ import type { TestContext } from "node:test"
 import { test } from "node:test"
 import { readWorkflow } from "./load-workflow.ts"
 import { scanFolder } from "./scan-folder.ts"
+import { soakTest } from "../../test/support/strength.ts"
 
 function folderFor(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "wire-hostile-folder-")))
@@ -46,7 +47,7 @@ test("of a large file only the size is read", async (t) => {
   assert.equal(found.code, "workflow-too-large")
 })
 
-test("links that show one folder under very many names end, with one entry that says so", async (t) => {
+soakTest("links that show one folder under very many names end, with one entry that says so", async (t) => {
   const root = folderFor(t)
   for (const name of ["a", "b", "c"]) mkdirSync(join(root, name))
   writeFileSync(join(root, "first.wire"), "output { a: 1 }\n")

@@ -1,8 +1,10 @@
+import type { SourceText } from "../source/source-files.ts"
+import { Files } from "../compile.ts"
 import { isUtf8 } from "node:buffer"
-import { createHash } from "node:crypto"
 import { constants, type Stats } from "node:fs"
 import { lstat, open, readlink, realpath, type FileHandle } from "node:fs/promises"
 import type { WorkflowIssue } from "../api/workflows.ts"
+import { versionOf } from "../compiler/version-of.ts"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { Described } from "../compiler/source-jobs.ts"
 import { RunFailure } from "../ports/run-failure.ts"
@@ -11,8 +13,9 @@ import { isInside } from "./scan-folder.ts"
 import { sourceBytes } from "../base/limits.ts"
 
 /** One version of a workflow's file. */
-export interface LoadedWorkflow {
-  readonly source: string
+export interface LoadedWorkflow extends SourceText {
+  /** The other files that it uses, there or not, by their paths from the folder. */
+  readonly uses: ReadonlySet<string>
   readonly version: string
   readonly description: string | null
   readonly described: Described
@@ -75,17 +78,45 @@ function tooLarge(): WorkflowIssue {
   return fileIssue("workflow-too-large", `The file has more than ${sourceBytes} bytes`)
 }
 
-export async function loadWorkflow(bytes: Buffer, compiler: Compiler): Promise<LoadOutcome> {
-  const version = createHash("sha256").update(bytes).digest("hex").slice(0, 12)
-  if (!isUtf8(bytes)) return { issue: fileIssue("workflow-encoding", "The file is not valid UTF-8"), version }
+/** `path` is that of the file from the folder; `others` gives the bytes of other files of the folder. */
+export async function loadWorkflow(
+  bytes: Buffer,
+  path: string,
+  others: (path: string) => Buffer | undefined,
+  compiler: Compiler,
+): Promise<LoadOutcome> {
+  if (!isUtf8(bytes)) {
+    return { issue: fileIssue("workflow-encoding", "The file is not valid UTF-8"), version: versionOf([bytes]) }
+  }
   const source = bytes.toString("utf8")
+  const { uses, modules } = filesAround(path, source, others)
+  const paths = [path, ...Object.keys(modules)].sort()
+  const version = versionOf(paths.map((one) => (one === path ? source : (modules[one] ?? ""))))
+  const text = paths.length === 1 && uses.size === 0 ? { source } : { source, file: path, modules }
   try {
-    const described = await compiler.describe(source)
-    return { loaded: { source, version, description: openingComment(source), described } }
+    const described = await compiler.describe(text)
+    return { loaded: { ...text, uses, version, description: openingComment(source), described } }
   } catch (error) {
     if (!(error instanceof RunFailure)) throw error
     return { issue: fileIssue("workflow-too-large", error.message), version }
   }
+}
+
+/** The files that a source leads to, and the texts of those that are there. */
+function filesAround(
+  path: string,
+  source: string,
+  others: (path: string) => Buffer | undefined,
+): { readonly uses: ReadonlySet<string>; readonly modules: Readonly<Record<string, string>> } {
+  // Parsing takes its time: most workflows name no other file.
+  if (!source.includes('.wire"')) return { uses: new Set(), modules: {} }
+  const read = (one: string): string | undefined => {
+    const bytes = one === path ? undefined : others(one)
+    return one === path ? source : bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString("utf8")
+  }
+  const files = new Files({ read, near: () => [] })
+  const { [path]: _, ...modules } = Object.fromEntries(files.needed(path))
+  return { uses: files.named(path), modules }
 }
 
 function fileIssue(code: WorkflowIssue["code"], message: string): WorkflowIssue {

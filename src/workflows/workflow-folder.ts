@@ -3,7 +3,7 @@ import { watch } from "node:fs"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
-import type { LoadedWorkflow } from "./load-workflow.ts"
+import type { LoadedWorkflow, LoadOutcome } from "./load-workflow.ts"
 import { loadWorkflow, readWorkflow } from "./load-workflow.ts"
 import type { FolderScan, FoundFile } from "./scan-folder.ts"
 import { currentStamp, scanFolder } from "./scan-folder.ts"
@@ -33,6 +33,8 @@ export interface FolderOptions {
   readonly tell: (workflow: string, sentence: string, level: "info" | "error") => void
   /** Hears of bugs of ours. */
   readonly bug: (error: unknown) => void
+  /** Why files with schedules or webhooks cannot be served, as a sentence; absent or null where they can. */
+  readonly whyNoTriggers?: string | null
   readonly pollMs?: number
   /** How long a file that looks half written must stay as it is: one that is empty, or has no line break at its end. */
   readonly halfWrittenMs?: number
@@ -64,6 +66,10 @@ export class WorkflowFolder {
   /** Of every file that was taken in, by name: the state it had then. Also of those that are not served. */
   readonly #stamps = new Map<string, string>()
   readonly #sightings = new Map<string, Sighting>()
+  /** The bytes of all files that were taken in, by their paths from the folder. */
+  readonly #texts = new Map<string, Buffer>()
+  /** Workflows that keep what they serve, because another one that uses the same files has errors. */
+  readonly #held = new Set<string>()
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #listeners = new Set<() => void>()
   /** The folder without links, as it was found last. */
@@ -105,11 +111,19 @@ export class WorkflowFolder {
 
   async #load(scan: FolderScan): Promise<void> {
     this.#found = { files: scan.files.length, refused: scan.refused.map(({ name }) => name) }
+    // All are read first: they may use each other.
     for (const file of scan.files) {
       if (this.#closed) return
-      await this.#take(file, "now")
+      await this.#read(file, "now")
     }
-    for (const { name, issues } of this.list()) this.#tellIssues(name, issues)
+    for (const file of scan.files) {
+      if (this.#closed) return
+      if (this.#texts.has(pathOf(file.name))) this.#settleOutcome(file, await this.#compiled(file.name), false)
+    }
+    for (const { name, issues, serving } of this.list()) {
+      this.#tellIssues(name, issues)
+      if (serving !== null) this.#tellOpen(name, serving)
+    }
     this.#loaded = true
     if (this.#closed) return
     this.#poll = setInterval(() => this.#lookNowAndThen(), this.#options.pollMs ?? usualPollMs).unref()
@@ -192,7 +206,7 @@ export class WorkflowFolder {
       else if (this.#isQuiet(file.name, file, quietMs, now)) await this.#take(file, "quiet")
     }
     this.#takeRefused(scan)
-    this.#dropGone(scan, now)
+    for (const name of this.#dropGone(scan, now)) await this.#reload({ name, path: "", stamp: "" })
     this.#watchAll(scan)
     this.#lookAgain(now)
   }
@@ -217,28 +231,81 @@ export class WorkflowFolder {
   }
 
   async #take(file: FoundFile, when: "now" | "quiet"): Promise<void> {
-    const { name, path, stamp } = file
-    const read = await readWorkflow(path, this.#root)
-    if (read === null) return
-    // Written to while it was read: looked at again.
-    if (when === "quiet" && (await currentStamp(path)) !== stamp) return
-    if (!(read instanceof Uint8Array)) return this.#settle(file, read, null)
-    if (when === "quiet" && looksHalfWritten(read)) {
-      const since = this.#sightings.get(name)?.since ?? performance.now()
-      if (performance.now() - since < this.#halfWrittenMs) return
-    }
-    const outcome = await loadWorkflow(read, this.#options.compiler)
-    if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
-    else if (outcome.loaded.described.empty) this.#takeAway(name, stamp)
-    else this.#settleLoaded(file, outcome.loaded)
+    if (await this.#read(file, when)) await this.#reload(file)
   }
 
-  #settleLoaded({ name, stamp }: FoundFile, loaded: LoadedWorkflow): void {
-    const { valid, issues } = loaded.described
+  /** Takes the bytes of a file in; false where it is not to be compiled now. */
+  async #read(file: FoundFile, when: "now" | "quiet"): Promise<boolean> {
+    const { name, path, stamp } = file
+    const read = await readWorkflow(path, this.#root)
+    if (read === null) return false
+    // Written to while it was read: looked at again.
+    if (when === "quiet" && (await currentStamp(path)) !== stamp) return false
+    if (!(read instanceof Uint8Array)) {
+      this.#texts.delete(pathOf(name))
+      this.#settle(file, read, null)
+      return false
+    }
+    if (when === "quiet" && looksHalfWritten(read)) {
+      const since = this.#sightings.get(name)?.since ?? performance.now()
+      if (performance.now() - since < this.#halfWrittenMs) return false
+    }
+    this.#texts.set(pathOf(name), read)
+    return true
+  }
+
+  /**
+   * Compiles a changed file and all workflows that use it. They change together: if one of them has errors, all keep what they
+   * serve until it has none.
+   */
+  async #reload({ name, path, stamp }: FoundFile): Promise<void> {
+    const group = this.#together(name)
+    const outcomes = new Map<string, LoadOutcome>()
+    for (const one of group) outcomes.set(one, await this.#compiled(one))
+    const holds = group.size > 1 && [...outcomes.values()].some(isWrong)
+    for (const [one, outcome] of outcomes) {
+      const own = one === name ? stamp : (this.#stamps.get(one) ?? "")
+      this.#settleOutcome({ name: one, path, stamp: own }, outcome, holds)
+      if (holds) this.#held.add(one)
+      else this.#held.delete(one)
+    }
+  }
+
+  /** A file and the workflows that use it, with those that wait for another one of them to be right. */
+  #together(name: string): ReadonlySet<string> {
+    const users = this.#usersOf(pathOf(name))
+    const group = new Set(this.#texts.has(pathOf(name)) ? [name, ...users] : users)
+    if ([...group].some((one) => this.#held.has(one))) for (const one of this.#held) group.add(one)
+    return new Set([...group].filter((one) => this.#texts.has(pathOf(one))))
+  }
+
+  #usersOf(path: string): string[] {
+    return [...this.#workflows.values()].flatMap(({ name, serving, broken }) => {
+      return (broken ?? serving)?.uses.has(path) === true || serving?.uses.has(path) === true ? [name] : []
+    })
+  }
+
+  #compiled(name: string): Promise<LoadOutcome> {
+    const bytes = this.#texts.get(pathOf(name)) ?? Buffer.alloc(0)
+    return loadWorkflow(bytes, pathOf(name), (path) => this.#texts.get(path), this.#options.compiler)
+  }
+
+  #settleOutcome(file: FoundFile, outcome: LoadOutcome, holds: boolean): void {
+    if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
+    else if (outcome.loaded.described.empty) this.#takeAway(file.name, file.stamp)
+    else this.#settleLoaded(file, outcome.loaded, holds)
+  }
+
+  #settleLoaded({ name, stamp }: FoundFile, loaded: LoadedWorkflow, holds: boolean): void {
+    const { whyNoTriggers = null } = this.#options
+    const refusal = whyNoTriggers !== null && loaded.described.triggers.length > 0 ? triggerIssue(whyNoTriggers) : null
+    const valid = loaded.described.valid && refusal === null
+    const issues = refusal === null ? loaded.described.issues : [...loaded.described.issues, refusal]
     const before = this.#workflows.get(name)
+    const changes = valid && (!holds || before === undefined)
     this.#set(name, stamp, {
       name,
-      serving: valid ? loaded : (before?.serving ?? null),
+      serving: changes ? loaded : (before?.serving ?? null),
       broken: valid ? null : loaded,
       version: loaded.version,
       issues,
@@ -246,8 +313,9 @@ export class WorkflowFolder {
     })
     if (!this.#loaded) return
     if (!valid) this.#tellIssues(name, issues)
-    else if (before?.serving?.version !== loaded.version) {
+    else if (changes && before?.serving?.version !== loaded.version) {
       this.#options.tell(name, `The workflow ${name} has a new version: ${loaded.version}`, "info")
+      this.#tellOpen(name, loaded)
     }
   }
 
@@ -286,21 +354,36 @@ export class WorkflowFolder {
     }
   }
 
-  #dropGone({ files, refused }: FolderScan, now: number): void {
+  /** The names of files that are gone. */
+  #dropGone({ files, refused }: FolderScan, now: number): string[] {
+    const gone = new Set<string>()
     const there = new Set([...files, ...refused].map(({ name }) => name))
     for (const name of [...this.#workflows.keys(), ...this.#stamps.keys()]) {
       if (there.has(name) || !this.#isQuiet(name, null, goneMs, now)) continue
       this.#stamps.delete(name)
       this.#sightings.delete(name)
+      this.#texts.delete(pathOf(name))
+      this.#held.delete(name)
+      gone.add(name)
       if (!this.#workflows.delete(name)) continue
       this.#changed()
       this.#options.tell(name, `The workflow ${name} is gone: its file was deleted or renamed`, "info")
     }
+    return [...gone]
   }
 
   #changed(): void {
     this.#shown = null
     for (const listener of this.#listeners) listener()
+  }
+
+  /** Strangers can make such an agent act: an operator should know. */
+  #tellOpen(name: string, { described: { open } }: LoadedWorkflow): void {
+    const [first] = open
+    if (first === undefined) return
+    const others = open.length === 1 ? "" : ` (and ${open.length - 1} more)`
+    const text = `${first}${others} reads what strangers may have written and uses tools that may act; wire reach says more`
+    this.#options.tell(name, `The workflow ${name} is open: ${text}`, "info")
   }
 
   #tellIssues(name: string, issues: readonly AnyIssue[]): void {
@@ -344,6 +427,18 @@ export class WorkflowFolder {
       }
     }
   }
+}
+
+function pathOf(name: string): string {
+  return `${name}.wire`
+}
+
+function isWrong(outcome: LoadOutcome): boolean {
+  return "issue" in outcome || !outcome.loaded.described.valid
+}
+
+function triggerIssue(message: string): WorkflowIssue {
+  return { code: "workflow-trigger", severity: "error", path: "", message }
 }
 
 function looksHalfWritten(bytes: Uint8Array): boolean {

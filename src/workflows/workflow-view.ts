@@ -1,16 +1,18 @@
+import { filesOf } from "../source/source-files.ts"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowAnswer, WorkflowDetail, WorkflowIssue } from "../api/workflows.ts"
 import { isError } from "../source/diagnostic.ts"
+import { whyUnusable } from "./triggers/signature.ts"
 import type { ServerSecrets } from "./server-secrets.ts"
 import type { NamedWorkflow } from "./workflow-folder.ts"
 
 type AnyIssue = ValidateIssue | WorkflowIssue
 
 /** A workflow as `GET /workflows` shows it. */
-export function workflowAnswer(workflow: NamedWorkflow, secrets: ServerSecrets): WorkflowAnswer {
+export function workflowAnswer(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): WorkflowAnswer {
   const { name, serving, broken } = workflow
   const shown = serving ?? broken
-  const issues = [...workflow.issues, ...exposures(workflow, secrets)]
+  const issues = [...workflow.issues, ...exposures(workflow, secrets), ...unsigned(workflow, secrets)]
   const schemas = serving?.described.schemas ?? null
   const fixed = fixedSecrets(workflow, secrets)
   return {
@@ -26,23 +28,24 @@ export function workflowAnswer(workflow: NamedWorkflow, secrets: ServerSecrets):
 }
 
 /** A workflow as `GET /workflows/{name}` shows it. */
-export function workflowDetail(workflow: NamedWorkflow, secrets: ServerSecrets): WorkflowDetail {
+export function workflowDetail(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): WorkflowDetail {
   const { serving, broken } = workflow
   return {
     ...workflowAnswer(workflow, secrets),
     source: (serving ?? broken)?.source ?? null,
+    ...filesOf(serving ?? {}),
     plan: serving?.described.plan ?? null,
   }
 }
 
 /** What keeps a workflow from being executed; empty for one that serves, also while its file has errors. */
-export function obstacles(workflow: NamedWorkflow, secrets: ServerSecrets): readonly AnyIssue[] {
+export function obstacles(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): readonly AnyIssue[] {
   if (workflow.serving === null) return workflow.issues.filter(isError)
   return exposures(workflow, secrets)
 }
 
 /** Secrets of the server that would go where a caller's input says. */
-function exposures({ name, serving }: NamedWorkflow, secrets: ServerSecrets): AnyIssue[] {
+function exposures({ name, serving }: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): AnyIssue[] {
   const exposed = serving?.described.exposed ?? []
   if (exposed.length === 0) return []
   const own = secrets.of(
@@ -52,11 +55,29 @@ function exposures({ name, serving }: NamedWorkflow, secrets: ServerSecrets): An
   return exposed.filter(({ secret }) => Object.hasOwn(own, secret)).map(({ issue }) => issue)
 }
 
-function declaredSecrets({ serving }: NamedWorkflow): readonly string[] {
-  return Object.keys(serving?.described.schemas?.secrets["properties"] ?? {})
+/** Webhooks that take no deliveries for want of a secret. */
+function unsigned({ name, serving }: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): WorkflowIssue[] {
+  return (serving?.described.triggers ?? []).flatMap((trigger): WorkflowIssue[] => {
+    if (trigger.kind !== "webhook") return []
+    const own = secrets.of(name, trigger.secrets)
+    return trigger.secrets.flatMap((secret): WorkflowIssue[] => {
+      const reason = whyUnusable(Object.hasOwn(own, secret) ? own[secret] : undefined, trigger.verify)
+      if (reason === null) return []
+      const message = `The secret \`${secret}\` of the webhook ${trigger.name} ${reason}`
+      const hint = `Set WIRE_SECRET_${secret.toUpperCase()}, or put it into WIRE_SECRETS_FILE.`
+      return [{ code: "workflow-secret", severity: "warning", path: `webhook.${trigger.name}.secret`, message, hint }]
+    })
+  })
 }
 
-function secretStates(workflow: NamedWorkflow, secrets: ServerSecrets): Record<string, "set" | "missing"> {
+/** Those of runs and those of webhooks. */
+function declaredSecrets({ serving }: NamedWorkflow): readonly string[] {
+  const ofRuns = Object.keys(serving?.described.schemas?.secrets["properties"] ?? {})
+  const signing = (serving?.described.triggers ?? []).flatMap((one) => (one.kind === "webhook" ? one.secrets : []))
+  return [...new Set([...ofRuns, ...signing])]
+}
+
+function secretStates(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): Record<string, "set" | "missing"> {
   const declared = declaredSecrets(workflow)
   if (declared.length === 0) return {}
   const own = secrets.of(workflow.name, declared)
@@ -64,7 +85,7 @@ function secretStates(workflow: NamedWorkflow, secrets: ServerSecrets): Record<s
 }
 
 /** The secrets that decide where others of the server's own go: a request that sends one must send those, too. */
-function fixedSecrets(workflow: NamedWorkflow, secrets: ServerSecrets): string[] {
+function fixedSecrets(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): string[] {
   const fixed = new Set<string>()
   const declared = declaredSecrets(workflow)
   for (const { steering, sent } of workflow.serving?.described.routes ?? []) {

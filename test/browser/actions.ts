@@ -65,7 +65,7 @@ export async function runToEnd(page: Page, end = /completed in/): Promise<string
 }
 
 export async function openExample(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name: /^Examples/ }).click()
+  await page.getByRole("button", { name: "Open", exact: true }).click()
   await page.getByRole("menuitemradio", { name: new RegExp(`^${name}`) }).click()
   const tabs = page.getByRole("tablist", { name: "Files" })
   await tabs.getByRole("tab", { name: new RegExp(`^${name}`), selected: true }).waitFor()

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
+import type { Page } from "playwright-core"
 import { thousandSteps } from "../support/thousand-steps.ts"
 import {
   copied,
@@ -225,9 +226,16 @@ describe("graph, timeline and details", together, () => {
   })
 })
 
+/** A service that does not keep requests: the page rebuilds them from the events. */
+async function withoutRequests(page: Page): Promise<void> {
+  const error = { kind: "not_found", message: "There is no request of such a call", issues: [] }
+  await page.route("**/execute/*/calls/*", (route) => route.fulfill({ status: 404, json: { error } }))
+}
+
 describe("selection and model calls", () => {
   test("a step is selected from its text, kept across runs, and by its events; a model call shows its request", async () => {
-    const { page, close } = await playground.visit()
+    const { page, close } = await playground.visit({ expected: /404/ })
+    await withoutRequests(page)
     await openExample(page, "Context")
     await cursorAt(page, "context: agent.explore")
     const narrow = page.locator('[data-node="agent.narrow"][aria-pressed="true"]')
@@ -237,7 +245,7 @@ describe("selection and model calls", () => {
     await page.keyboard.press("Control+Enter")
     await status(page, /completed in/)
     // The result comes first, and the step is still the one of the cursor.
-    await says(details.getByRole("list", { name: "Output" }), /answer: /)
+    await says(details.getByRole("region", { name: "Output as text" }), /answer/)
     await narrow.waitFor()
 
     await page.getByRole("treeitem", { name: /^compacting/ }).click()
@@ -266,12 +274,13 @@ describe("selection and model calls", () => {
     await details.getByRole("heading", { name: "agent.explore" }).waitFor()
     // The result is one line below the step that was kept; a click on it shows it whole.
     await details.getByRole("button", { name: /^Result/ }).click()
-    await details.getByRole("list", { name: "Output" }).waitFor()
+    await details.getByRole("region", { name: "Output as text" }).waitFor()
     await close()
   })
 
   test("a model call shows what came from elsewhere: a prompt, tools, a call in its system text, rejected answers; and so does the last one of a run that failed", async () => {
-    const { page, close } = await playground.visit()
+    const { page, close } = await playground.visit({ expected: /404/ })
+    await withoutRequests(page)
     await write(
       page,
       `mcp library { endpoint: "demo" }

@@ -20,6 +20,84 @@ describe("the workflows of the server", () => {
   })
 })
 
+describe("the triggers of the server", () => {
+  test("are listed, started, paused and resumed, and look right in both themes", async () => {
+    const complaints: string[] = []
+    for (const width of [1440, 360]) {
+      const viewport = { width, height: width === 360 ? 740 : 900 }
+      const { page, close } = await playground.visit({ viewport, reducedMotion: "reduce" })
+      const look = lookAt(page, complaints, `${width}-`)
+      if (width === 360) await tab(page, "Results")
+      await tab(page, "Triggers")
+      const list = page.getByRole("region", { name: "Triggers of this server" })
+      await list.getByText("POST /hooks/daily/asked").waitFor()
+      await list.getByText(/^next /).waitFor()
+      await list.getByRole("button", { name: "Start now: mornings of daily" }).click()
+      await list.getByText("last: done").waitFor()
+      await list.getByRole("button", { name: "Pause asked of daily" }).click()
+      await list.getByText("paused").waitFor()
+      await look("triggers")
+      await list.getByRole("button", { name: "Resume asked of daily" }).click()
+      await list.getByText("paused").waitFor({ state: "detached" })
+      await list.getByRole("button", { name: "Open the last run of mornings" }).click()
+      await status(page, /completed/)
+      await tab(page, "Runs")
+      await page.getByText("mornings, by hand").first().waitFor()
+      await close()
+    }
+    assert.deepEqual(complaints, [])
+  })
+})
+
+describe("a run that calls workflows", () => {
+  test("opens each call to its steps", async () => {
+    const inner = `provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+agent write { model: model.m  instruction: "Write about owls."  output { text: string } }
+output { text: agent.write.text }`
+    const body = {
+      workflow_source: `workflow inner from "./inner.wire"
+dynamic { twice: [call workflow.inner for n in [1, 2]] }
+output { twice: dynamic.twice }`,
+      modules: { "inner.wire": inner },
+      input: {},
+    }
+    const ran = await fetch(`${playground.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    })
+    assert.equal(ran.status, 200, await ran.text())
+    const { page, close } = await playground.visit({ reducedMotion: "reduce" })
+    await page.goto(`${playground.address}/playground#run=${ran.headers.get("x-service-run-id") ?? ""}`)
+    await page.reload()
+    await page.getByRole("treeitem", { name: /^workflow\.inner\[1\]/ }).click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("button", { name: /agent\.write/ }).click()
+    await details.getByText("Write about owls.").waitFor()
+    await page.getByText("No problems").waitFor()
+    const complaints: string[] = []
+    await lookAt(page, complaints)("inside")
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+})
+
+describe("a workflow of several files", () => {
+  test("has no problems, and runs: as the server has it, and as a copy", async () => {
+    const { page, close } = await playground.visit()
+    await openServed(page, "caller")
+    await page.getByText("No problems").waitFor()
+    await runToEnd(page)
+    await page.getByRole("button", { name: "Edit a copy" }).click()
+    await page.reload()
+    await page.getByText("No problems").waitFor()
+    await runToEnd(page)
+    await page.getByRole("treeitem", { name: /^workflow\.inner/ }).waitFor()
+    await close()
+  })
+})
+
 describe("the runs of the server", () => {
   test("are listed, filtered and opened, live while they run", async () => {
     const { page, close } = await playground.visit()
@@ -40,10 +118,10 @@ describe("the runs of the server", () => {
       body: "{}",
     })
     const { run_id } = (await started.json()) as { run_id: string }
-    const row = list.getByRole("row", { name: /slowly/ })
+    const row = list.getByRole("listitem").filter({ hasText: "slowly" })
     await row.waitFor()
     await page.getByLabel("Workflow", { exact: true }).selectOption("slowly")
-    await list.getByRole("row", { name: /tickets/ }).waitFor({ state: "detached" })
+    await list.getByText("tickets/triage").first().waitFor({ state: "detached" })
     await row.getByRole("button").click()
     await nodeSays(page, "agent.step1", /running|done/)
     await page.getByRole("treeitem", { name: /^agent\.step1/ }).waitFor()
@@ -73,7 +151,7 @@ describe("the runs of the server", () => {
       await status(page, /completed in/)
       if (width === 360) await tab(page, "Results")
       await tab(page, "Runs")
-      await page.getByRole("region", { name: "Runs of this server" }).getByRole("row").nth(1).waitFor()
+      await page.getByRole("region", { name: "Runs of this server" }).getByText("→").first().waitFor()
       await look("server-runs")
       await close()
     }

@@ -2,10 +2,14 @@ import { describe } from "node:test"
 import { atStrength } from "../support/strength.ts"
 import { openPlayground } from "./open-playground.ts"
 import { servedFolder } from "./served.ts"
+import { chat } from "./stories/chat.ts"
 import { connection } from "./stories/connection.ts"
 import { editing } from "./stories/editing.ts"
+import { help } from "./stories/help.ts"
 import { history } from "./stories/history.ts"
 import { questions } from "./stories/questions.ts"
+import { reach } from "./stories/reach.ts"
+import { requests } from "./stories/requests.ts"
 import { runs } from "./stories/runs.ts"
 import { served } from "./stories/served.ts"
 import { sharing } from "./stories/sharing.ts"
@@ -20,5 +24,19 @@ const playground = await openPlayground(
 )
 
 describe("the main stories", { concurrency: 2 }, () => {
-  for (const stories of [runs, editing, connection, questions, history, sharing, served, views]) stories(playground)
+  for (const stories of [
+    runs,
+    requests,
+    help,
+    editing,
+    connection,
+    questions,
+    history,
+    sharing,
+    served,
+    views,
+    chat,
+    reach,
+  ])
+    stories(playground)
 })

@@ -36,10 +36,25 @@ output {
 }
 `
 
+const report = [
+  "## What we found",
+  "The **checkout** fails for `3` of 40 customers, *since Monday*.",
+  "- Cards of one bank are refused\n- The message says nothing about it",
+  "1. Call the bank\n2. Show its reason",
+  "```\nGET /cards 502\n```",
+].join("\n\n")
+
+const reportSource = `output {
+    report: ${JSON.stringify(report)}
+    severity: "high"
+    ticket: { id: 41, owners: ["Ada", "Grace"] }
+}
+`
+
 /** A walk past every view; `look` is called at each. */
 async function walk(page: Page, see: (view: string) => Promise<void>): Promise<void> {
   await see("first-visit")
-  await page.getByRole("button", { name: /^Examples/ }).click()
+  await page.getByRole("button", { name: /^Open$/ }).click()
   await see("examples")
   await page.keyboard.press("Escape")
   await page.getByRole("button", { name: "Theme" }).click()
@@ -103,11 +118,11 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await see("step-menu")
   await page.keyboard.press("Escape")
   await tab(page, "Runs")
-  await page.getByRole("region", { name: "Runs of this server" }).getByRole("row").nth(1).waitFor()
+  await page.getByRole("region", { name: "Runs of this server" }).getByRole("listitem").first().waitFor()
   await see("runs")
   await eventually(async () => {
-    const names = page.getByRole("region", { name: "Runs of this server" }).locator("tbody td:nth-child(2)")
-    const cut = await names.evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length)
+    const names = page.getByRole("region", { name: "Runs of this server" }).locator(".run-head button")
+    const cut = await names.evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length)
     assert.equal(cut, 0, "names of workflows that are cut")
   })
   await tab(page, "Timeline")
@@ -116,6 +131,14 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await see("input-json")
   await page.getByRole("button", { name: "Form", exact: true }).click()
   await see("input-form")
+  await write(page, reportSource)
+  await tab(page, "Output")
+  await runToEnd(page)
+  await page.getByRole("button", { name: "Text", exact: true }).click()
+  await page.getByRole("region", { name: "Output as text" }).getByText("What we found").waitFor()
+  await see("output-text")
+  await tab(page, "Timeline")
+  await see("answer-text")
   await write(page, formSource)
   for (const name of ["mail", "either"]) {
     await page.getByRole("combobox", { name: `Kind of input.${name}` }).selectOption({ index: 1 })

@@ -224,6 +224,7 @@ describe("examples", () => {
     "Chain",
     "Fan-out and join",
     "Loop",
+    "Lists",
     "Conditions",
     "Variants and match",
     "Context and compaction",
@@ -235,7 +236,7 @@ describe("examples", () => {
   ]
   test("every one of them runs against the demo model", async () => {
     const { page, close } = await playground.visit()
-    await page.getByRole("button", { name: /^Examples/ }).click()
+    await page.getByRole("button", { name: /^Open$/ }).click()
     await eventually(async () => {
       assert.deepEqual(await page.getByRole("menuitemradio").locator("span").allInnerTexts(), names)
     })

@@ -11,6 +11,7 @@ import { hover } from "../../src/editor/hover.ts"
 import { references } from "../../src/editor/references.ts"
 import { prepareRename, rename } from "../../src/editor/rename.ts"
 import { semanticTokens } from "../../src/editor/semantic-tokens.ts"
+import { signatureHelp } from "../../src/editor/signature-help.ts"
 import type { DocumentSymbol } from "../../src/editor/symbols.ts"
 import { symbols } from "../../src/editor/symbols.ts"
 import type { Program } from "../../src/check/program.ts"
@@ -22,7 +23,7 @@ import { renderRange } from "./render-diagnostics.ts"
 const cursor = "‸"
 
 /**
- * The first line says what is asked: `// complete`, `// hover`, `// definition`, `// references`, `// rename new_name`,
+ * The first line says what is asked: `// complete`, `// hover`, `// signature`, `// definition`, `// references`, `// rename new_name`,
  * `// symbols`, `// folding`, `// tokens`, `// actions`. A `‸` marks the cursor, and is not part of the source; of several, each is asked about.
  */
 export function render(source: string): string {
@@ -66,6 +67,16 @@ class Asked {
         if (found === undefined) return "nothing"
         const { span, code, doc, text } = found
         return [this.#place(span), code, doc && `"""${doc}"""`, text].filter((part) => part !== undefined).join("\n")
+      }
+      case "signature": {
+        const found = signatureHelp(program.tree, offset)
+        if (found === undefined) return "nothing"
+        const forms = found.forms.map(({ label, parameters, at }, index) => {
+          const { start, end } = (at === undefined ? undefined : parameters[at]) ?? { start: 0, end: 0 }
+          const marked = end === 0 ? label : `${label.slice(0, start)}<${label.slice(start, end)}>${label.slice(end)}`
+          return `${index === found.active ? "* " : "  "}${marked}`
+        })
+        return [this.#place(found.span), ...forms, found.text].join("\n")
       }
       case "definition": {
         const found = definition(program, offset)

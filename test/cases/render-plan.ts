@@ -4,6 +4,7 @@ import type { ApprovalPlan, Entry, Expression, MatchBranch, Step } from "../../s
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import { showType } from "../../src/types/show-type.ts"
+import { sampleModules } from "../support/sample-modules.ts"
 import { prettyJson } from "./pretty-json.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
@@ -12,10 +13,13 @@ import { renderDiagnostics } from "./render-diagnostics.ts"
  * plan, without the types. A workflow with errors has its errors instead.
  */
 export function render(source: string): string {
-  const { diagnostics, plan } = compile(source)
+  const { diagnostics, plan } = compile(source, { modules: sampleModules })
   const errors = diagnostics.filter(isError)
   if (plan === undefined) return renderDiagnostics(errors, new LineMap(source))
-  return [...plan.nodes.map(renderNode), ...renderConnections(plan)].join("\n\n")
+  const called = Object.values(plan.workflows ?? {}).map(({ name, file, description, secrets }) => {
+    return `workflow ${name} ${file} ${JSON.stringify({ description, secrets })}`
+  })
+  return [...plan.nodes.map(renderNode), ...renderConnections(plan), ...called].join("\n\n")
 }
 
 function renderNode(node: PlanNode): string {
@@ -30,14 +34,14 @@ function partsOf(node: PlanNode): string[] {
 }
 
 /** The loop and the condition. */
-function headParts({ loop, when }: AgentNode | AskNode): string[] {
+function headParts({ loop, when, concurrency }: AgentNode | AskNode): string[] {
   const parts: string[] = []
   if (loop !== null) {
     const variables =
       loop.pattern.kind === "item"
         ? loop.pattern.variable
         : `{ ${loop.pattern.fields.map(({ field, variable }) => `${field}: ${variable}`).join(", ")} }`
-    parts.push(`for ${variables} in ${show(loop.items)}`)
+    parts.push(`for ${variables} in ${show(loop.items)}${concurrency === null ? "" : `, ${concurrency} at a time`}`)
   }
   if (when !== null) parts.push(`when ${show(when.condition)}, written ${JSON.stringify(when.text)}`)
   return parts
@@ -54,7 +58,15 @@ function askParts(node: AskNode): string[] {
     ...optional,
     `expires_seconds: ${node.expires_seconds}`,
     `output: ${showType(node.output, 200)}`,
+    ...requirementParts(node),
   ]
+}
+
+function requirementParts({ requires }: AgentNode | AskNode): string[] {
+  return requires.map(({ condition, message, text, captures }) => {
+    const said = message === null ? "" : ` else ${show(message)}`
+    return `require ${show(condition)}${said}, written ${JSON.stringify(text)}, captures [${captures.map(show).join(" ")}]`
+  })
 }
 
 function agentParts(node: AgentNode): string[] {
@@ -66,6 +78,11 @@ function agentParts(node: AgentNode): string[] {
   for (const { kind, name, bindings, max_calls, approval } of node.uses) {
     const most = max_calls === null ? "" : `, max_calls ${max_calls}`
     parts.push(`uses ${kind} ${name} ${entries(bindings)}${most}${showApproval(approval)}`)
+  }
+  for (const { workflow, bindings, max_calls, approval, description } of node.workflows ?? []) {
+    const most = max_calls === null ? "" : `, max_calls ${max_calls}`
+    const about = description === null ? "" : ` ${JSON.stringify(description)}`
+    parts.push(`uses workflow ${workflow} ${entries(bindings)}${most}${showApproval(approval)}${about}`)
   }
   if (context !== null) {
     const { compact } = context
@@ -84,6 +101,7 @@ function agentParts(node: AgentNode): string[] {
   if (node.limits !== null) parts.push(`limits ${prettyJson({ ...node.limits })}`)
   if (node.system !== null) parts.push(`system: ${show(node.system)}`)
   parts.push(`instruction: ${show(node.instruction)}`, `output: ${showType(node.output, 200)}`)
+  parts.push(...requirementParts(node))
   return parts
 }
 
@@ -125,10 +143,22 @@ function show(expression: Expression): string {
       return `(text ${expression.parts.map((part) => (typeof part === "string" ? JSON.stringify(part) : show(part))).join(" ")})`
     case "array":
       return `[${expression.items.map(show).join(" ")}]`
+    case "list": {
+      const { loop, when, by, value } = expression
+      const { pattern } = loop
+      const variables =
+        pattern.kind === "item"
+          ? pattern.variable
+          : pattern.fields.map((one) => `${one.field}→${one.variable}`).join(" ")
+      const condition = when === null ? "" : ` when ${show(when)}`
+      const key = by === null ? "" : ` by ${show(by.key)}${by.descending ? " descending" : ""}`
+      return `(list ${show(value)} for ${variables} in ${show(loop.items)}${condition}${key})`
+    }
     case "object":
       return entries(expression.entries)
     case "reference": {
       const { root } = expression
+      if (root.kind === "captured") return `captured:${root.index}`
       return "name" in root ? `${root.kind}:${root.name}` : root.kind
     }
     case "chain":
@@ -138,6 +168,8 @@ function show(expression: Expression): string {
     case "binary":
     case "arithmetic":
       return `(${expression.operator} ${show(expression.left)} ${show(expression.right)})`
+    case "function":
+      return `(${expression.name} ${expression.items.map(show).join(" ")})`
     case "negate":
       return `(- ${show(expression.value)})`
     case "not":
@@ -151,6 +183,14 @@ function show(expression: Expression): string {
       const { tool, input, bindings, max_calls, approval, site } = expression
       const most = `max ${String(max_calls)}${showApproval(approval)}`
       return `(call ${tool} input ${entries(input)} bindings ${entries(bindings)} ${most} at ${site})`
+    }
+    case "call-workflow": {
+      const { workflow, input, approval, site, skips, repeat } = expression
+      const more = `${showApproval(approval)}${skips === true ? " skips" : ""} at ${site}`
+      if (repeat === undefined) return `(call workflow ${workflow} input ${entries(input)}${more})`
+      const { until, next, at_most } = repeat
+      const rounds = `until ${show(until)} next ${entries(next)} at most ${at_most}`
+      return `(repeat workflow ${workflow} input ${entries(input)} ${rounds}${more})`
     }
     case "read":
       return `(read ${expression.resource} ${entries(expression.bindings)})`

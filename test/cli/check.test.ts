@@ -8,6 +8,7 @@ import { describe, test } from "node:test"
 import { permissionsApply } from "../support/permissions-apply.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 import { builtWire } from "../support/built-wire.ts"
+import { soakTest } from "../support/strength.ts"
 
 const good = `input {
     name: string
@@ -173,7 +174,7 @@ describe("wire check", () => {
     assert.match(large.out, /^<stdin>: error: is too large/)
   })
 
-  test("colour where it is wanted", async () => {
+  soakTest("colour where it is wanted", async () => {
     const cwd = folderWith({ "bad.wire": bad })
     const plain = await runWire(["check", "bad.wire"], { cwd })
     const coloured = await runWire(["check", "bad.wire"], { cwd, env: { FORCE_COLOR: "1" } })
@@ -184,7 +185,7 @@ describe("wire check", () => {
   })
 
   test("a reader who stops early is no error", async () => {
-    const cwd = folderWith(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`${at}.wire`, bad.repeat(20)])))
+    const cwd = folderWith(Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${at}.wire`, bad.repeat(20)])))
     const child = spawn(process.execPath, [builtWire, "check", "."], { cwd, stdio: ["ignore", "pipe", "pipe"] })
     let err = ""
     child.stderr.on("data", (chunk) => (err += String(chunk)))

@@ -9,6 +9,7 @@ import { hosting } from "../support/run-source.ts"
 import { within } from "../support/within.ts"
 import { folderWith, runWire, startWire } from "./run-wire.ts"
 import { builtWire } from "../support/built-wire.ts"
+import { soakTest } from "../support/strength.ts"
 
 const hanging = Promise.withResolvers<void>()
 const closed = Promise.withResolvers<void>()
@@ -151,7 +152,7 @@ describe("wire mcp serve", () => {
     await service.ended
   })
 
-  test("problems are reported before anything is served", async () => {
+  soakTest("problems are reported before anything is served", async () => {
     const broken = await runWire(["mcp", "serve", join(folder, "broken.wire")])
     assert.equal(broken.code, 1)
     assert.match(broken.err, /Unknown reference: input\.a/)

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import type { DemoServer } from "../../src/demo/demo-server.ts"
 import { startDemoServer } from "../../src/demo/demo-server.ts"
-import { atStrength } from "../support/strength.ts"
+import { atStrength, soakTest } from "../support/strength.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 
 const canary = "canary-4f9a17c2e0b84d61"
@@ -76,7 +76,7 @@ describe("recordings", () => {
       const played = await runWire(["test"], { cwd })
       assert.equal(played.code, 0, played.out + played.err)
       // Recorded again, nothing changes: all is there, and all is used.
-      assert.equal((await runWire(["test", "--record"], { cwd })).code, 0)
+      assert.equal((await runWire(["test", "--record", "--secret", "key=env:KEY"], { cwd, ...secret })).code, 0)
       assert.equal(readFileSync(join(cwd, "a.test.recording.json"), "utf8"), text)
     })
   }
@@ -109,11 +109,14 @@ output { x: agent.a.x  y: agent.b.y }
     assert.ok(second.includes("Then ") && !second.includes("Second "))
     // With -t nothing is dropped: other tests may use it.
     writeFileSync(join(cwd, "a.wire"), simple())
-    assert.equal((await runWire(["test", "--record", "-t", "t"], { cwd, ...secret })).code, 0)
+    assert.equal(
+      (await runWire(["test", "--record", "-t", "t", "--secret", "key=env:KEY"], { cwd, ...secret })).code,
+      0,
+    )
     assert.ok(readFileSync(file, "utf8").includes("Then "))
   })
 
-  test("rows, samples and a pass rate", async () => {
+  soakTest("rows, samples and a pass rate", async () => {
     const text = `test "rows" for row in "./rows.jsonl" {
     input { text: row.text }
     expect output.x != row.not
@@ -159,7 +162,7 @@ test "array" for row in "./rows.json" { input { text: row.text }  expect output.
     assert.match(junit.out, /<failure message="expect output\.x == &quot;never&quot;">/)
   })
 
-  test("models are compared in a table, and --live leaves no recording", async () => {
+  soakTest("models are compared in a table, and --live leaves no recording", async () => {
     const text = 'test "t" { input { text: "owl" }  expect output.x != "" }'
     const cwd = folderWith({ "a.wire": simple(), "a.test.wire": text })
     const args = ["test", "--live", "--secret", "key=env:KEY", "--model", "m=demo", "--model", "m=demo-slow"]
@@ -168,16 +171,46 @@ test "array" for row in "./rows.json" { input { text: row.text }  expect output.
     assert.match(out, /m=demo {2}m=demo-slow\nt +100 % +100 %\n/)
     for (const row of ["pass rate", "tokens", "cost", "median time"]) assert.ok(out.includes(row), out)
     assert.equal(existsSync(join(cwd, "a.test.recording.json")), false)
-    assert.equal((await runWire(["test", "--live", "--model", "x=y"], { cwd })).code, 2)
+    assert.equal(
+      (await runWire(["test", "--live", "--model", "x=y", "--secret", "key=env:KEY"], { cwd, ...secret })).code,
+      2,
+    )
   })
 
-  test("a judge says why", async () => {
+  soakTest("without a value for a secret nothing is called; a file has values too", async () => {
+    const text = 'test "t" { input { text: "owl" }  expect output.x != "" }'
+    // The other file is not asked for: -t leaves it out.
+    const other = simple().replace("{ key", "{ other").replace("secrets.key", "secrets.other")
+    const files = {
+      "a.wire": simple(),
+      "a.test.wire": text,
+      "b.wire": other,
+      "b.test.wire": text.replace('"t"', '"u"'),
+    }
+    const cwd = folderWith({ ...files, "secrets.json": JSON.stringify({ key: canary, unrelated: 1 }) })
+    for (const mode of ["--record", "--live"]) {
+      const refused = await runWire(["test", mode, "-t", "t"], { cwd })
+      assert.deepEqual([refused.code, refused.out], [2, ""])
+      assert.match(refused.err, /^a\.test\.wire: secrets\.key is missing.* Give it with --secret key=env:VARIABLE/)
+      const empty = await runWire(["test", mode, "-t", "t", "--secrets-file", "none.json"], { cwd })
+      assert.match(empty.err, /^none\.json /)
+    }
+    assert.equal(existsSync(join(cwd, "a.test.recording.json")), false)
+    const recorded = await runWire(["test", "--record", "-t", "t", "--secrets-file", "secrets.json"], { cwd })
+    assert.equal(recorded.code, 0, recorded.out + recorded.err)
+    assert.doesNotMatch(readFileSync(join(cwd, "a.test.recording.json"), "utf8"), new RegExp(canary))
+  })
+
+  soakTest("a judge says why", async () => {
     const text = `provider j from openai { endpoint: "${demo.endpoint}" }
 model judge from j { id: "demo" }
 test "t" { input { text: "owl" }  given agent.a: { x: "X" }  given agent.b: { y: "Y" }  expect judge model.judge "Is polite: {{ output.y }}" }
 `
     const cwd = folderWith({ "a.wire": simple(), "a.test.wire": text })
-    const recorded = await runWire(["test", "--record", "--reporter", "json"], { cwd })
+    const recorded = await runWire(["test", "--record", "--reporter", "json", "--secret", "key=env:KEY"], {
+      cwd,
+      ...secret,
+    })
     const played = await runWire(["test", "--reporter", "json"], { cwd })
     assert.equal(played.code, recorded.code)
     const {

@@ -6,6 +6,7 @@ import { describe, test } from "node:test"
 import { builtWire } from "../support/built-wire.ts"
 import { within } from "../support/within.ts"
 import { folderWith, runWire } from "./run-wire.ts"
+import { soakTest } from "../support/strength.ts"
 
 const root = dirname(dirname(import.meta.dirname))
 const approval = join(root, "examples/approval.wire")
@@ -19,8 +20,19 @@ const expiring = `ask a { question: "Quick?" expires_seconds: 1 on_expiry: { x: 
 output { x: ask.a.x }
 `
 
+const required = `input { least: integer }
+ask a {
+    question: "How many?"
+    output { n: integer }
+    require result.n >= input.least else "At least {{ input.least }}, not {{ result.n }}."
+    require result.n != 9
+}
+output { n: ask.a.n }
+`
+
 const folder = (): string =>
   folderWith({
+    "required.wire": required,
     "pages.wire": pages,
     "expiring.wire": expiring,
     "answers.json": '{ "review": { "send": true, "title": "A Pattern Language" }, "reserve": { "approve": false } }',
@@ -52,7 +64,17 @@ describe("wire run without a terminal", () => {
     assert.equal(events.filter(({ event }) => event === "tool_call_started").length, 1, "the declined call is not made")
   })
 
-  test("a loop is answered item by item", async () => {
+  test("an answer that does not fulfil a requirement is refused", async () => {
+    const flags = ["--set", "least=3", "--answer", "a.n=2"]
+    const { code, err } = await runWire(["run", "required.wire", ...flags], { cwd: folder() })
+    assert.equal(code, 4, err)
+    assert.match(err, /ask\.a: At least 3, not 2\./)
+    assert.match(err, /The answer to ask\.a is refused: give another/)
+    const taken = await runWire(["run", "required.wire", ...flags, "--answer", "a.n=3"], { cwd: folder() })
+    assert.equal(taken.code, 0, taken.err)
+  })
+
+  soakTest("a loop is answered item by item", async () => {
     const files = ["--set", 'files=["a", "b"]']
     const { code, out, err } = await runWire(["run", "pages.wire", ...files, "--answers", "pages.json"], {
       cwd: folder(),
@@ -85,7 +107,7 @@ describe("wire run without a terminal", () => {
     assert.match(some.err, /Missing: a call of tool\.reserve needs an approval\. Give it with --approve reserve\./)
   })
 
-  test("flags that do not fit the workflow are refused before it runs", async () => {
+  soakTest("flags that do not fit the workflow are refused before it runs", async () => {
     for (const [flags, sentence] of [
       [["--answer", "reviev.send=true"], /no question reviev; did you mean review\?/],
       [["--answer", "review.send=perhaps"], /review\.send: expected boolean/],
@@ -134,7 +156,7 @@ describe("wire run in a terminal", { skip: python === undefined ? "needs python3
     })
     let shown = ""
     child.stdout.on("data", (chunk: { toString(): string }) => (shown += chunk.toString()))
-    const code = await within(30_000, "the end", new Promise<number | null>((resolve) => child.on("close", resolve)))
+    const code = await within(120_000, "the end", new Promise<number | null>((resolve) => child.on("close", resolve)))
     return { code, shown }
   }
 
@@ -154,7 +176,20 @@ describe("wire run in a terminal", { skip: python === undefined ? "needs python3
     assert.match(shown, /"sent": true/)
   })
 
-  test("Ctrl+C cancels the run, Ctrl+D leaves the answer missing", async () => {
+  soakTest("shows which requirements an answer does not fulfil, and asks again", async () => {
+    const { code, shown } = await typing(
+      ["run", join(folder(), "required.wire"), "--set", "least=10", "--answer", "a.n=1"],
+      [
+        ["At least 10, not 1.", "9\r"],
+        ["Required: result.n != 9", "12\r"],
+      ],
+    )
+    assert.equal(code, 0, shown)
+    assert.match(shown, /At least 10, not 9\./)
+    assert.match(shown, /"n": 12/)
+  })
+
+  soakTest("Ctrl+C cancels the run, Ctrl+D leaves the answer missing", async () => {
     const cancelled = await typing(["run", approval, ...input], [["send (boolean", "\u0003"]])
     assert.equal(cancelled.code, 130, cancelled.shown)
     const left = await typing(["run", approval, ...input], [["send (boolean", "\u0004"]])
@@ -162,7 +197,7 @@ describe("wire run in a terminal", { skip: python === undefined ? "needs python3
     assert.match(left.shown, /Missing: ask\.review needs an answer/)
   })
 
-  test("a question that expires leaves the terminal", async () => {
+  soakTest("a question that expires leaves the terminal", async () => {
     const { code, shown } = await typing(["run", join(folder(), "expiring.wire")], [])
     assert.equal(code, 0, shown)
     assert.match(shown, /"x": "late"/)

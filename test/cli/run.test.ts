@@ -37,6 +37,8 @@ const folder = (): string =>
     "slow.wire": slow,
     "wrong.wire": "output { a: agent.nobody.x }\n",
     "unknown.wire": plain.replace('id: "demo"', 'id: "gpt-9"'),
+    "caller.wire":
+      'workflow greet from "./plain.wire" {}\ndynamic { twice: [call workflow.greet for n in [1, 2]] }\noutput { twice: dynamic.twice }\n',
     "input.json": '{ "name": "Ada", "more": null }',
   })
 
@@ -51,6 +53,14 @@ describe("wire run", () => {
     )
     const quiet = await runWire(["run", "plain.wire", "--quiet"], { cwd: folder() })
     assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, out, ""])
+  })
+
+  test("runs the workflows that a file calls, with the demo model; a limit on cost needs the prices of all", async () => {
+    const cwd = folder()
+    const { code, out } = await runWire(["run", "caller.wire"], { cwd })
+    assert.deepEqual([code, JSON.parse(out)], [0, { twice: [{ message: "Hello, Ada." }, { message: "Hello, Ada." }] }])
+    const unpriced = await runWire(["run", "caller.wire", "--limit", "cost=1"], { cwd })
+    assert.match(unpriced.err, /model\.m has no price/)
   })
 
   test("--limit bounds the run, as options.limits of a request does", async () => {

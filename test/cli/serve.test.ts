@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { folderWith, runWire, startWire } from "./run-wire.ts"
+import { soakTest } from "../support/strength.ts"
 
 describe("wire serve", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -59,7 +60,7 @@ describe("wire serve", () => {
     ])
   })
 
-  test("a wrong encryption key stops the start whatever the store", async () => {
+  soakTest("a wrong encryption key stops the start whatever the store", async () => {
     for (const store of ["memory", "sqlite"]) {
       const { code, err } = await runWire(["serve", "--port", "0", "--store", store], {
         env: { WIRE_ENCRYPTION_KEY: "short" },
@@ -76,13 +77,13 @@ describe("wire serve", () => {
     assert.match(err, /^WIRE_DATA_DIR is ".*data": it must be a folder that can be written to \(.*\)\.\n$/)
   })
 
-  test("a data folder in a file system without folders is named, and not waited for", async () => {
+  soakTest("a data folder in a file system without folders is named, and not waited for", async () => {
     const { code, err } = await runWire(["serve", "--port", "0", "--data-dir", "/proc/x/y"])
     assert.equal(code, 1)
     assert.match(err, /^WIRE_DATA_DIR is "\/proc\/x\/y": it must be a folder/)
   })
 
-  test("an invalid egress policy stops the start", async () => {
+  soakTest("an invalid egress policy stops the start", async () => {
     for (const [written, problem] of [
       ["Private", "write private"],
       ["PUBLIC", "write public"],

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { describe, test } from "node:test"
 import type { Ended } from "./run-wire.ts"
 import { folderWith, runWire } from "./run-wire.ts"
+import { soakTest } from "../support/strength.ts"
 
 // Files that somebody else wrote: nothing that the commands print or write of them moves the cursor, turns the direction of
 // writing, hides, or becomes code.
@@ -87,7 +88,7 @@ describe("strangers' words", () => {
     assertVisible(compared, "--model")
   })
 
-  test("types are written for a workflow, whatever it says, and nothing else is", async () => {
+  soakTest("types are written for a workflow, whatever it says, and nothing else is", async () => {
     const cwd = folderWith({ "w/a.wire": workflow })
     for (const out of ["wire.d.ts", "workflows.py", "schemas.json"]) {
       const written = await runWire(["types", "w", "--out", out], { cwd })

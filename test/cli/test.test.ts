@@ -4,6 +4,7 @@ import { symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { folderWith, runWire } from "./run-wire.ts"
+import { soakTest } from "../support/strength.ts"
 
 const workflow = `input { text: string }
 secrets { key: string }
@@ -91,6 +92,57 @@ describe("wire test", () => {
     assert.equal((await runWire(["check", "."], { cwd })).code, 0)
   })
 
+  test("gives results to called files and to their steps", async () => {
+    const cwd = folderWith({
+      "triage.wire": `input { text: string }
+schema verdict { severity: enum { low, high } }
+provider demo from openai { endpoint: "demo" }
+model fast from demo { id: "demo" }
+agent classify { model: model.fast  instruction: "Classify {{ input.text }}"  output { verdict: schema.verdict } }
+ask review when agent.classify.verdict.severity == "high" { question: "Really?"  output { ok: boolean } }
+output { severity: agent.classify.verdict.severity  ok: ask.review?.ok ?? true }
+`,
+      "a.wire": `input { texts: [string] }
+workflow triage from "./triage.wire" {}
+dynamic { all: [call workflow.triage { input { text: t } } for t in input.texts] }
+output { all: dynamic.all }
+`,
+      "a.test.wire": `test "as a whole" {
+  input { texts: ["a", "b"] }
+  given workflow.triage: { severity: "high", ok: false }
+  expect output.all[1].severity == "high" && calls workflow.triage == 2
+  expect !(ran workflow.triage.agent.classify)
+}
+test "its steps" {
+  input { texts: ["a"] }
+  given workflow.triage.agent.classify: { verdict: { severity: "high" } }
+  given workflow.triage.ask.review: { ok: true }
+  expect output.all[0].ok && ran workflow.triage.ask.review
+  expect asked workflow.triage.agent.classify contains "Classify a"
+}
+test "fails" {
+  input { texts: ["a"] }
+  given workflow.triage fails provider_error "down"
+  expect error.kind == "provider_error"
+}
+`,
+    })
+    const { code, out, err } = await runWire(["test"], { cwd })
+    assert.equal(code, 0, out + err)
+    assert.match(out, /3 passed/)
+    const wrong = folderWith({
+      "a.wire": 'workflow b from "./b.wire" {}\noutput { x: call workflow.b }\n',
+      "b.wire":
+        'mcp s { endpoint: "demo" }\ntool t from mcp.s.tool.t { input { } output { y: string } }\noutput { y: call tool.t }\n',
+      "a.test.wire":
+        'test "no" {\n  given workflow.b.tool.t: { y: "1" }\n  given workflow.c: { }\n  expect ran workflow.b.agent.z\n}\n',
+    })
+    const refused = await runWire(["check", "a.test.wire"], { cwd: wrong })
+    assert.match(refused.out + refused.err, /does not give results to a tool of a called file/)
+    assert.match(refused.out + refused.err, /Unknown reference: workflow\.c/)
+    assert.match(refused.out + refused.err, /Unknown reference: workflow\.b\.agent\.z/)
+  })
+
   test("shows the values of a failed expectation, a difference, and what an agent was asked", async () => {
     const cwd = folderWith({ "a.wire": workflow, "a.test.wire": failing })
     const { code, out } = await runWire(["test"], { cwd })
@@ -123,7 +175,7 @@ describe("wire test", () => {
     assert.equal(code, 0, out)
   })
 
-  test("a broken file, missing data, and a title that nothing has, are exit code 2", async () => {
+  soakTest("a broken file, missing data, and a title that nothing has, are exit code 2", async () => {
     const rows = 'test "t" for row in "./rows.jsonl" { input { text: row.text }  expect output.escalated }'
     const cwd = folderWith({
       "a.wire": workflow,

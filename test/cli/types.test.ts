@@ -6,6 +6,7 @@ import { describe, test } from "node:test"
 import { promisify } from "node:util"
 import { hello, startService } from "../contract/http/start-service.ts"
 import { folderWith, runWire } from "./run-wire.ts"
+import { isSoak } from "../support/strength.ts"
 
 const rich = `// Two lines
 // of it.
@@ -123,19 +124,64 @@ export { input, wrong, type Missing }
 })
 
 describe("wire init", () => {
+  test("writes workflows that start by themselves, valid, formatted, tested and typed", async () => {
+    const folder = join(folderWith({}), "new")
+    assert.equal((await runWire(["init", folder, "--schedule", "--webhook"])).code, 0)
+    const files = ["workflows/reminder.wire", "workflows/push.wire"]
+    const checked = await runWire(["check", "workflows"], { cwd: folder })
+    assert.equal(checked.code, 0, checked.out + checked.err)
+    assert.equal((await runWire(["fmt", "--check", "workflows"], { cwd: folder })).code, 0)
+    const tested = await runWire(["test", ...files.map((file) => file.replace(".wire", ".test.wire"))], { cwd: folder })
+    assert.equal(tested.code, 0, tested.out + tested.err)
+    const types = ["types", "workflows", "--out", "src/wire.d.ts", "--check"]
+    assert.equal((await runWire(types, { cwd: folder })).code, 0)
+    const times = await runWire(["schedule", "workflows/reminder.wire"], { cwd: folder })
+    assert.match(times.out, /^(?:\d{4}-\d\d-\d\dT09:00:00\+0[12]:00\n){10}$/)
+    const none = await runWire(["schedule", "workflows/push.wire"], { cwd: folder })
+    assert.deepEqual([none.code, none.out], [1, ""])
+    const args = ["webhook", "send", "workflows/push.wire", "nothing", "--body", "x", "--secret", "hook_secret=env:X"]
+    assert.match((await runWire(args, { cwd: folder })).err, /has no webhook nothing: it has pushed\./)
+  })
+
   test("writes a project whose workflow is valid, formatted, tested and typed", async () => {
     const folder = join(folderWith({}), "new")
     const { code, out } = await runWire(["init", folder])
     assert.equal(code, 0)
-    assert.match(out, /wire serve workflows/)
+    assert.match(out, /npm install\n {2}npm test\n {2}npm start\n/)
     assert.equal((await runWire(["check", "workflows"], { cwd: folder })).code, 0)
     assert.equal((await runWire(["fmt", "--check", "workflows"], { cwd: folder })).code, 0)
+    for (const name of ["triage", "reply"]) {
+      const kept = readFileSync(join(folder, `workflows/${name}.reach.json`), "utf8")
+      assert.equal((await runWire(["reach", `workflows/${name}.wire`, "--json"], { cwd: folder })).out, kept)
+    }
     const tested = await runWire(["test", "workflows"], { cwd: folder })
     assert.equal(tested.code, 0, tested.out + tested.err)
-    assert.equal((await runWire(["types", "workflows", "--out", "wire.d.ts"], { cwd: folder })).code, 0)
-    for (const file of [".gitignore", "README.md", ".github/workflows/workflows.yml"]) {
+    assert.match(tested.out, /reply\.test\.wire \(1 test\)/)
+    const types = ["types", "workflows", "--out", "src/wire.d.ts", "--check"]
+    assert.equal((await runWire(types, { cwd: folder })).code, 0)
+    // A new recording of the same exchange would be the same file.
+    const recording = join(folder, "workflows", "reply.test.recording.json")
+    const { exchanges } = JSON.parse(readFileSync(recording, "utf8")) as { exchanges: object }
+    assert.equal(Object.keys(exchanges).length, 1)
+    const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      scripts: Record<string, string>
+    }
+    const actions = readFileSync(join(folder, ".github/workflows/workflows.yml"), "utf8")
+    for (const command of (scripts["check"] ?? "").split(" && "))
+      assert.ok(actions.includes(`npx ${command}\n`), command)
+    for (const file of [".gitignore", "README.md", ".devcontainer/devcontainer.json"]) {
       assert.ok(readFileSync(join(folder, file), "utf8").length > 0)
     }
+    if (!isSoak) return
+    // The typed call compiles against the client of this checkout.
+    const client = join(import.meta.dirname, "../../src/client/client.ts")
+    const call = join(folder, "src", "triage.ts")
+    writeFileSync(call, readFileSync(call, "utf8").replace('"wireworks/client"', JSON.stringify(client)))
+    const root = join(import.meta.dirname, "../..")
+    const tsc = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder, "--resolveJsonModule"], {
+      encoding: "utf8",
+    })
+    assert.equal(tsc.status, 0, tsc.stdout)
   })
 
   test("overwrites nothing", async () => {

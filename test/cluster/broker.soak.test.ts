@@ -355,7 +355,7 @@ describe("wire serve on a broker", () => {
       [await serve("nats://ann:s3cret@a:b", key), /WIRE_STORE is "nats:\/\/a:b": it must name hosts/],
       [
         await serve("redis://ann:s3cret@a", key),
-        /WIRE_STORE is "redis:\/\/a": it must be sqlite, memory, or like nats/,
+        /WIRE_STORE is "redis:\/\/a": it must be sqlite, memory, like postgres:.*, or like nats/,
       ],
       [await serve("nats://ann:s3cret@127.0.0.1:1", key), /The broker at 127.0.0.1:1 cannot be reached/],
       [await serve("nats://a", { ...key, WIRE_NATS_CREDS: "/nowhere" }), /WIRE_NATS_CREDS is "\/nowhere"/],

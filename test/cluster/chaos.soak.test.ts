@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { natsKeeper } from "../support/chaos-on-nats.ts"
 import { runChaos } from "../support/chaos.ts"
 import { natsServers } from "../support/nats-server.ts"
 
@@ -10,7 +11,7 @@ for (const server of natsServers()) {
     const seed = Number(process.env["CHAOS_SEED"] ?? 20)
     t.diagnostic(`seed ${seed}`)
     const { faults, deeds, reconnects, calls, agents, resumed } = await runChaos({
-      server,
+      keeper: () => natsKeeper(server),
       seed,
       runs: 50,
       ms: 20_000,

@@ -1,9 +1,12 @@
-import { after, before, describe } from "node:test"
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import { packFrame } from "../../src/adapters/nats/frame.ts"
 import { atStrength, isSoak } from "../support/strength.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { natsServers, startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores } from "../support/nats-store.ts"
+import { natsStores, storesWithConnection } from "../support/nats-store.ts"
 import { runStoreContract } from "../contract/run-store.ts"
+import { created, ended, happened, ids } from "../contract/run-store/material.ts"
 
 // The contract of every store, on real brokers. Each test has streams of its own.
 
@@ -35,6 +38,19 @@ for (const server of natsServers().slice(0, atStrength(1, 2))) {
       }
       return { store, other, clock, close }
     }
+    test("a deletion that a crash interrupts is finished by the next sweep", async (t) => {
+      const { names, holder, claimant, other } = await storesWithConnection(t, broker.url)
+      const lease = await created(holder, { caller: "ann" })
+      await holder.append(lease, [happened(1), ended(2)])
+      // So far did a process get that died: the note that it makes first.
+      await other.put(names.erase(lease.run_id), packFrame({}, []))
+      await other.put(names.erase("never-was"), packFrame({}, []))
+      assert.equal(await claimant.sweep(0), 0)
+      assert.deepEqual(await holder.lookup(lease.run_id), { found: "expired", caller: "ann" })
+      assert.deepEqual(await ids(claimant, lease.run_id), [])
+      assert.deepEqual(await other.list("keys", names.anyErase), [])
+    })
+
     if (isSoak) runStoreContract("nats, seen by another process", two)
   })
 }

@@ -256,8 +256,7 @@ output { message: agent.one.message }
         const awake = async () => {
           while ((await fetch(`${first.address}/readyz`)).status !== 200);
           const metrics = async () => (await fetch(`${first.address}/metrics`)).text()
-          while (!/^wireworks_runs_active 0$/m.test(await metrics()))
-            await new Promise((resolve) => setTimeout(resolve, 50))
+          while (!/^wire_runs_active 0$/m.test(await metrics())) await new Promise((resolve) => setTimeout(resolve, 50))
         }
         await within(120_000, "the end of the run on the replica that woke", awake())
         assert.equal(questions, 4)
@@ -297,7 +296,7 @@ output { message: agent.one.message }
         while ((await fetch(`${first.address}/readyz`)).status !== 503)
           await new Promise((resolve) => setTimeout(resolve, 100))
         const metrics = await (await fetch(`${first.address}/metrics`)).text()
-        return /^wireworks_broker_connected (\d)$/m.exec(metrics)?.[1]
+        return /^wire_broker_connected (\d)$/m.exec(metrics)?.[1]
       }
       await within(120_000, "the news that the broker is gone", notReady())
       answer(again.response)

@@ -9,6 +9,7 @@ import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { ManualClock } from "../support/manual-clock.ts"
+import { isSoak } from "../support/strength.ts"
 import { runStoreContract } from "./run-store.ts"
 
 runStoreContract("memory", async () => {
@@ -73,7 +74,8 @@ function empty(path: string): void {
   database.close()
 }
 
-runStoreContract("sqlite", sqlite(1))
+// One store is read by its own process in every test over HTTP.
+if (isSoak) runStoreContract("sqlite", sqlite(1))
 
 // Two stores on one database share nothing but its files, as two processes do.
 runStoreContract("sqlite, seen by another process", sqlite(2))

@@ -4,12 +4,14 @@ import { asking } from "./run-store/asking.ts"
 import { caching } from "./run-store/caching.ts"
 import { cancelling } from "./run-store/cancelling.ts"
 import { creating } from "./run-store/creating.ts"
+import { deleting } from "./run-store/deleting.ts"
 import { following } from "./run-store/following.ts"
 import { listing } from "./run-store/listing.ts"
 import { leasing } from "./run-store/leasing.ts"
 import type { Bench } from "./run-store/material.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
+import { triggering } from "./run-store/triggering.ts"
 
 /** What every `RunStore` promises. `open` makes an empty store; `close` throws it away. */
 export function runStoreContract(name: string, open: () => Promise<Bench & { close(): Promise<void> }>): void {
@@ -33,6 +35,8 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     caching(onBench)
     listing(onBench)
     retaining(onBench)
+    deleting(onBench)
     notifyingContract(onBench)
+    triggering(onBench)
   })
 }

@@ -9,6 +9,7 @@ import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
 import type { TestServer } from "../support/http-server.ts"
 import { startServer } from "../support/http-server.ts"
+import { startPostgres } from "../support/postgres-server.ts"
 import { atStrength, soakTest } from "../support/strength.ts"
 import { within } from "../support/within.ts"
 import { logOf, startChild } from "./run-child.ts"
@@ -115,8 +116,7 @@ interface Whole {
 }
 
 /** The run as it goes when nobody kills it. Cache entries are a database's own, so that each starts without any. */
-async function undisturbed(name: string): Promise<Whole> {
-  const path = join(folder, `${name}.db`)
+async function undisturbed(path: string): Promise<Whole> {
   const { run_id } = await child(path, 0)
   const events = await logOf(path, run_id)
   return { result: result(events.at(-1)), facts: facts(events) }
@@ -128,10 +128,24 @@ const schedule = atStrength(
   Array.from({ length: 1000 }, (_, index) => index + 1),
 )
 
-test("killed after every single append, and taken over by another process: the same end, nothing done twice", async () => {
-  const whole = await undisturbed("whole")
+const inSqlite = (name: string): string => join(folder, `${name}.db`)
+
+test("killed after every single append, and taken over by another process: the same end, nothing done twice", () =>
+  killedAfterEach(inSqlite))
+
+soakTest("the same on PostgreSQL", async () => {
+  const postgres = await startPostgres()
+  try {
+    await killedAfterEach((name) => `${postgres.url()}#${name.replace("-", "_")}`)
+  } finally {
+    await postgres.close()
+  }
+})
+
+async function killedAfterEach(placeOf: (name: string) => string): Promise<void> {
+  const whole = await undisturbed(placeOf("whole"))
   for (const appends of schedule) {
-    const path = join(folder, `kill-${appends}.db`)
+    const path = placeOf(`kill-${appends}`)
     const { killed, run_id } = await child(path, appends)
     const before = await logOf(path, run_id)
     const where = `after append ${appends}, event ${before.length} (${before.at(-1)?.type ?? "none"})`
@@ -176,7 +190,7 @@ test("killed after every single append, and taken over by another process: the s
       assert.ok(made === 1 || made === 2, `${made} calls ${where}`)
     }
   }
-})
+}
 
 soakTest("killed after each append of each of its lives, a run still gets to its end", async () => {
   const path = join(folder, "loop.db")
@@ -192,7 +206,7 @@ soakTest("killed after each append of each of its lives, a run still gets to its
   }
   assert.ok(lives > 4, `${lives} lives`)
   const events = await logOf(path, run_id)
-  const { result: expected } = await undisturbed("whole-again")
+  const { result: expected } = await undisturbed(inSqlite("whole-again"))
   assert.deepEqual(result(events.at(-1)), expected)
   // A life that was ended by the very last append leaves the next one nothing to resume.
   const resumed = events.filter(({ type }) => type === "run_resumed").length

@@ -14,6 +14,7 @@ import { Runs } from "../../src/run/runs.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
 import { natsStores } from "../support/nats-store.ts"
+import { postgresStores } from "../support/postgres-store.ts"
 
 // What works on the runs, in the process that is killed and in the one that takes over.
 
@@ -25,11 +26,12 @@ export function planOf(text: string): Plan {
   return plan
 }
 
-/** `place` is a SQLite file, or `nats://HOST:PORT#PREFIX`. */
+/** `place` is a SQLite file, `nats://HOST:PORT#PREFIX`, or `postgres://USER@HOST:PORT/DATABASE#SCHEMA`. */
 export function openStore(place: string): Promise<RunStore> {
   const vault = createVault(new Uint8Array(32).fill(7))
-  if (!place.startsWith("nats://")) return openSqliteStore({ path: place, vault, clock: systemClock })
   const [url = "", prefix = ""] = place.split("#")
+  if (place.startsWith("postgres://")) return postgresStores(url, systemClock, prefix)({ vault })
+  if (!place.startsWith("nats://")) return openSqliteStore({ path: place, vault, clock: systemClock })
   return natsStores(url, systemClock)({ prefix, vault })
 }
 
@@ -62,7 +64,7 @@ export function startRuns(
       chance: systemChance,
       bug: (error) => process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`),
     },
-    async (text) => ({ plan: planOf(text) }),
+    async ({ source }) => ({ plan: planOf(source) }),
     { owner: `process ${process.pid}`, leaseMs, max_runs: 10, max_queued: 10, limits: usualLimits },
   )
   return {

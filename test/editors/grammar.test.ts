@@ -6,6 +6,7 @@ import { before, describe, test } from "node:test"
 import oniguruma from "vscode-oniguruma"
 import type { IGrammar } from "vscode-textmate"
 import textmate from "vscode-textmate"
+import { functionNames } from "../../src/check/function-table.ts"
 import { compile } from "../../src/compile.ts"
 import type { SemanticToken } from "../../src/editor/semantic-tokens.ts"
 import { semanticTokens } from "../../src/editor/semantic-tokens.ts"
@@ -65,9 +66,11 @@ function expected({ type, modifiers }: SemanticToken, text: string): RegExp | un
     case "number":
       return /^constant\.numeric/
     case "keyword":
-      return text === "mcp" ? undefined : /^(keyword|storage|constant\.language|entity\.other)/
+      return text === "mcp" || text === "api" ? undefined : /^(keyword|storage|constant\.language|entity\.other)/
     case "type":
       return modifiers.includes("defaultLibrary") ? /^(support\.type|constant\.language)/ : /^entity\.name\.type/
+    case "function":
+      return modifiers.includes("defaultLibrary") ? /^support\.function/ : undefined
     default:
       return undefined
   }
@@ -109,6 +112,13 @@ describe("the TextMate grammar", () => {
     }
     assert.ok(tokens > 1500, `only ${tokens} tokens`)
     assert.deepEqual(wrong.slice(0, 30), [], `${wrong.length} of ${tokens}`)
+  })
+
+  test("knows every function", () => {
+    for (const name of functionNames) {
+      const text = `output { a: ${name}(1) }`
+      assert.equal(scopesOf(text)[text.indexOf(`${name}(`)]?.at(-1), "support.function.wire", name)
+    }
   })
 
   test("ends an unfinished string with its line, and an interpolation with its string", () => {

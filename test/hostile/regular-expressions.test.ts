@@ -78,9 +78,11 @@ soakTest("the attacks find what they are for", () => {
 const reviewed: Readonly<Record<string, string>> = {
   "src/adapters/mcp/linear-pattern.ts": "one only checks the syntax; the other matches one character",
   "src/adapters/model-turn/refused-field.ts": "a literal name between fixed words and runs of blanks",
+  "src/api-import/import-api.ts": "the stars of `--only`, which whoever calls the command writes",
   "src/base/visible-text.ts": "one character",
   "src/check/skipped-text.ts": "an identifier as a whole word",
   "src/demo/stream-events.ts": "pieces of a fixed length",
+  "src/editor/fixes/functions.ts": "fixed words, then the shortest text up to a backtick, in a message of ours",
   "src/mcp-server/tool-pages.ts": "fixed texts with a number and a word between them",
 }
 

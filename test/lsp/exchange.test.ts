@@ -12,6 +12,7 @@ import type {
   DocumentSymbol,
   FoldingRange,
   Hover,
+  SignatureHelp,
   Location,
   PrepareRenameResult,
   SemanticTokens,
@@ -237,6 +238,32 @@ test("a whole editing exchange", async () => {
   await editor.connection.sendNotification("textDocument/didClose", { textDocument: { uri } })
   assert.deepEqual((await editor.diagnostics(uri, undefined)).diagnostics, [])
   await assert.rejects(editor.ask("textDocument/hover", at("of {{ input.ti")), /is not open/)
+  assert.equal(await editor.end(), 0)
+})
+
+test("the signature of a function follows the cursor", async () => {
+  const editor = await startEditor(full)
+  const text = 'input { list: [string] }\noutput { a: join(input.list, ", ") }\n'
+  const uri = "file:///signature.wire"
+  editor.open(uri, text)
+  const help = await editor.ask<SignatureHelp>("textDocument/signatureHelp", {
+    textDocument: { uri },
+    position: after(text, 'input.list, "'),
+  })
+  assert.deepEqual(help, {
+    signatures: [
+      {
+        label: "join(list, separator)",
+        documentation: { kind: "markdown", value: "The elements as one text, with the separator between them." },
+        parameters: [{ label: "list" }, { label: "separator" }],
+        activeParameter: 1,
+      },
+    ],
+    activeSignature: 0,
+    activeParameter: 1,
+  })
+  const none = { textDocument: { uri }, position: { line: 0, character: 3 } }
+  assert.equal(await editor.ask("textDocument/signatureHelp", none), null)
   assert.equal(await editor.end(), 0)
 })
 

@@ -149,3 +149,28 @@ output { m: agent.clerk.message }
   // The turn that led to the question was kept: the model was not asked for its arguments again.
   assert.equal(model.requests.length, 2)
 })
+
+test("each item of a list is approved by itself, and a declined one that may fail is null", async () => {
+  const server = await payments()
+  const here = await desk(`
+mcp s { endpoint: "${server.url}" }
+tool pay from mcp.s.tool.pay { approval: required }
+input { names: [string] }
+dynamic { paid: [call tool.pay { input { to: name } on_failure: skip } for name in input.names by name descending] }
+output { paid: dynamic.paid }
+`)
+  const run_id = await here.start({ input: { names: ["ann", "bob"] } })
+  const questions = await here.waiting(run_id)
+  assert.deepEqual(
+    questions.map(({ items, arguments: sent }) => [items, sent?.["to"]]),
+    [
+      [[0], "bob"],
+      [[1], "ann"],
+    ],
+  )
+  await here.answer(run_id, questions[0], { approve: false, note: null })
+  await here.answer(run_id, questions[1], yes)
+  const events = await here.end(run_id)
+  assert.deepEqual(resultOf({ events }), { paid: [null, "paid"] })
+  assert.deepEqual(server.calls, [{ to: "ann" }])
+})

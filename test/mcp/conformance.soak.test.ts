@@ -8,7 +8,9 @@ import { text } from "node:stream/consumers"
 import { after, describe, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { folderWith, startWire } from "../cli/run-wire.ts"
+import { startService } from "../contract/http/start-service.ts"
 import { builtProgram } from "../support/built-programs.ts"
+import { startServer } from "../support/http-server.ts"
 import { within } from "../support/within.ts"
 
 const manifest = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/package.json")
@@ -19,7 +21,7 @@ const client = builtProgram("conformance-client")
 const results = mkdtempSync(join(tmpdir(), "wireworks-conformance-"))
 after(() => rmSync(results, { recursive: true, force: true }))
 
-/** What each revision asks of clients; those of it that begin with `auth/` ask for OAuth, which this client does not do. */
+/** What each revision asks of clients; those of it that begin with `auth/` ask for a sign-in in a browser, which a run cannot do. */
 const revisions = {
   "2026-07-28": [
     "tools_call",
@@ -39,6 +41,20 @@ const revisions = {
     "json-schema-2020-12-preservation",
   ],
 }
+
+/** The Tasks extension, asked of a service with workflows of the names that the suite wants. */
+const taskScenarios = [
+  "tasks-lifecycle",
+  "tasks-capability-negotiation",
+  "tasks-wire-fields",
+  "tasks-request-state-removal",
+  "tasks-mrtr-input",
+  "tasks-request-headers",
+  "tasks-dispatch-and-envelope",
+  "tasks-status-notifications",
+  "tasks-required-task-error",
+  "tasks-mrtr-composition",
+]
 
 async function runSuite(args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }> {
   // Twenty processes load the same modules.
@@ -84,10 +100,19 @@ describe("the protocol's conformance suite for clients", { concurrency: 2 }, () 
     }
   }
 
+  for (const scenario of ["auth/client-credentials-basic", "auth/client-credentials-jwt"]) {
+    test(`the extension of client credentials: ${scenario}`, async () => {
+      const options = { command: `${process.execPath} ${client}`, scenario, "output-dir": results }
+      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+      const { code, said } = await runSuite(["client", ...args])
+      assert.equal(code, 0, said)
+    })
+  }
+
   test("every expected failure is of a scenario that is run", () => {
     const entries = [...readFileSync(expected, "utf8").matchAll(/^ {2}- (\S+)$/gm)].map(([, name = ""]) => name)
     assert.ok(entries.length > 0)
-    const all = Object.values(revisions).flat()
+    const all = [...Object.values(revisions).flat(), ...taskScenarios]
     for (const entry of entries) assert.ok(all.includes(entry), entry)
   })
 })
@@ -121,3 +146,40 @@ describe(
     }
   },
 )
+
+describe("the protocol's conformance suite for the Tasks extension", { concurrency: 2 }, async () => {
+  const work = await startServer(({ url }, response) => {
+    const [, what, seconds] = url.split("/")
+    const answer = (): void => {
+      response.writeHead(what === "fail" ? 500 : 200, { "content-type": "application/json" })
+      response.end(JSON.stringify({ done: true }))
+    }
+    setTimeout(answer, Number(seconds) * 1000).unref()
+  })
+  const api = `api work { endpoint: "${work.origin}"  timeout_seconds: 120 }`
+  const folder = folderWith({
+    "greet.wire": `input { name: string } output { text: "Hello, {{ input.name }}!" }`,
+    "slow_compute.wire": `input { seconds: number  label: maybe string }
+${api}
+tool wait from api.work."GET /wait/{seconds}" { input { seconds: number } }
+output { done: call tool.wait { input { seconds: input.seconds } } }`,
+    "failing_job.wire": `${api} tool fail from api.work."GET /fail/1.2" output { done: call tool.fail }`,
+    "confirm_delete.wire": `input { filename: string }
+ask sure { question: "Delete {{ input.filename }}?" output { confirm: boolean } }
+output { deleted: ask.sure.confirm }`,
+    "multi_input.wire": `ask one { question: "First?" output { name: string  confirm: boolean } }
+ask two { question: "Second?" output { name: string  confirm: boolean } }
+output { one: ask.one.name  two: ask.two.name }`,
+  })
+  const service = await startService({ WORKFLOWS: folder })
+  after(() => work.close())
+
+  for (const scenario of taskScenarios) {
+    test(scenario, async () => {
+      const options = { url: `${service.url}/mcp`, scenario, "expected-failures": expected, "output-dir": results }
+      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+      const { code, said } = await runSuite(["server", ...args])
+      assert.equal(code, 0, said)
+    })
+  }
+})

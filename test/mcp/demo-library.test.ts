@@ -43,9 +43,18 @@ test("where the demo is switched off, a sentence says so", async (t) => {
   const host = new McpHost({ egress, demo: null, version: "1.0.0" })
   const library = { name: "library", endpoint: "demo", headers: {} }
   const hours = { name: "hours", server: "library", remote: "opening-hours", bindings: {} }
-  const request = { run_id: "run-1", types: {}, servers: [library], tools: [], resources: [hours], prompts: [] }
+  const request = {
+    run_id: "run-1",
+    owner: [],
+    types: {},
+    servers: [library],
+    apis: [],
+    tools: [],
+    resources: [hours],
+    prompts: [],
+  }
   await assert.rejects(
-    host.open(request, { signal: new AbortController().signal, gate: openGate, connected: () => {} }),
+    host.open(request, { signal: new AbortController().signal, gate: openGate, hide: () => {}, connected: () => {} }),
     (error) => error instanceof RunFailure && /switched off \(WIRE_DEMO\)/.test(error.message),
   )
 })

@@ -284,7 +284,9 @@ describe("an MCP server of the newest era", () => {
       const session = await here.host.open(
         {
           run_id: "pin",
+          owner: [],
           servers: [{ name: "s", endpoint: server.url, headers: {} }],
+          apis: [],
           types: {},
           tools: [
             {
@@ -299,7 +301,7 @@ describe("an MCP server of the newest era", () => {
           resources: [],
           prompts: [],
         },
-        { signal: new AbortController().signal, gate: openGate, connected: () => undefined },
+        { signal: new AbortController().signal, gate: openGate, hide: () => undefined, connected: () => undefined },
       )
       await session.close()
       return /"(sha256:[0-9a-f]{64})"/.exec(session.problems[0]?.hint ?? "")?.[1] ?? ""

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 
 import { fc } from "../support/fast-check.ts"
-import { cases } from "../support/strength.ts"
+import { atStrength, cases } from "../support/strength.ts"
 
 import { compile } from "../../src/compile.ts"
 import type { Compiled } from "../../src/compile.ts"
@@ -165,7 +165,7 @@ test("random sources that cover the grammar are compiled", () => {
 test("every source as it stands, and cut off at every line", () => {
   for (const source of sources) {
     const lines = source.split("\n")
-    for (let count = 0; count <= lines.length; count += 3) compileAny(lines.slice(0, count).join("\n"))
+    for (let count = 0; count <= lines.length; count += atStrength(17, 3)) compileAny(lines.slice(0, count).join("\n"))
     compileAny(source)
   }
 })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fc } from "../support/fast-check.ts"
-import { cases } from "../support/strength.ts"
+import { atStrength, cases } from "../support/strength.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { Limits, ModelUses, Plan, Price } from "../../src/plan/plan-shape.ts"
@@ -281,7 +281,7 @@ test("no limit is exceeded, wherever the process dies, and every run comes to an
         assertWithin(shape, [...first, ...second.made.values()])
       }
     }),
-    { numRuns: cases(300) },
+    { numRuns: atStrength(25, 300) },
   )
   assert.ok(refused > 0 && refused < ended && resumed > 0, `${ended} runs, ${refused} refused, ${resumed} resumed`)
 })

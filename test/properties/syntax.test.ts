@@ -293,6 +293,9 @@ describe("mistakes", () => {
 /** `as`, and `tool find from …` in the next line: an import that lacks its name, whatever else it could be. */
 const unfinishedImport = /\bas\s+(?:tool|resource|prompt)\s+[a-z_]/
 
+/** `_` at the beginning of a line is the last branch of a match, also where a value was expected. */
+const lastBranch = /[-!]\s*_(?!\w)/
+
 describe("layout", () => {
   test("blanks and line breaks between tokens mean nothing", () => {
     const layouts = fc.infiniteStream(fc.constantFrom(" ", "\n", "\n    ", "\t", "\r\n", " \n\n  "))
@@ -300,7 +303,7 @@ describe("layout", () => {
     fc.assert(
       fc.property(wireSource("breaks"), layouts, (source, blanks) => {
         const { tree, diagnostics } = parseWithTests(source)
-        if (diagnostics.length > 0 || unfinishedImport.test(source)) return
+        if (diagnostics.length > 0 || unfinishedImport.test(source) || lastBranch.test(source)) return
         checked++
         const other = parseWithTests(laidOut(tree, blanks))
         assert.deepEqual(other.diagnostics, [], other.tree.text)
@@ -460,7 +463,8 @@ function checkDiagnostics(source: string, diagnostics: readonly Diagnostic[]): v
   const seen = new Set<string>()
   let last = 0
   for (const { code, severity, message, hint, span } of diagnostics) {
-    assert.equal(code, "syntax-error")
+    // Functions of other languages whose arguments cannot be read here are known by their names.
+    assert.ok(code === "syntax-error" || code === "unknown-function", code)
     assert.equal(severity, "error")
     assert.match(message, /^[A-Z`][^\r\n]*[^.\s]$/)
     if (hint !== undefined) assert.match(hint, /^[A-Z][^\r\n]*[.?]$/)

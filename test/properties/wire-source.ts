@@ -184,6 +184,8 @@ const operator: Source = fc
   .constantFrom("||", "&&", "&&", "==", "!=", "<", "<=", ">", ">=", "contains", "+", "*", "%")
   .map(text)
 
+const pattern = either(name, block(seq(name, maybe(seq(":", name)))))
+
 const expressions = fc.letrec<{
   expression: Pieces
   whole: Pieces
@@ -194,6 +196,7 @@ const expressions = fc.letrec<{
   match: Pieces
   invoke: Pieces
   asset: Pieces
+  list: Pieces
 }>((tie) => ({
   whole: fc.oneof(
     { weight: 8, arbitrary: tie("expression") },
@@ -210,7 +213,7 @@ const expressions = fc.letrec<{
   expression: fc.oneof(
     { weight: 5, arbitrary: tie("operand") },
     { weight: 1, arbitrary: seq("!", tie("operand")) },
-    { weight: 1, arbitrary: seq("(", "-", tie("operand"), "-", tie("operand"), ")") },
+    { weight: 1, arbitrary: seq("(", "-", tie("operand"), "-", name, ")") },
     { weight: 1, arbitrary: seq(tie("operand"), "??", tie("operand")) },
     { weight: 1, arbitrary: seq(tie("operand"), "??", tie("operand"), "??", tie("operand")) },
   ),
@@ -242,6 +245,7 @@ const expressions = fc.letrec<{
     tie("match"),
     tie("invoke"),
     tie("asset"),
+    tie("list"),
   ),
   match: seq(
     "match",
@@ -262,6 +266,17 @@ const expressions = fc.letrec<{
     seq("call", "tool", ".", name, maybe(block(callProperty(tie("whole"))))),
     seq("read", "resource", ".", name, maybe(block(bindings(tie("whole"))))),
     seq("render", "prompt", ".", name, maybe(block(bindings(tie("whole"))))),
+  ),
+  list: seq(
+    "[",
+    tie("whole"),
+    "for",
+    pattern,
+    "in",
+    tie("whole"),
+    maybe(seq("when", tie("whole"))),
+    maybe(seq("by", tie("whole"), maybe(fc.constant(text("descending"))))),
+    "]",
   ),
   asset: seq("asset", "input", ".", name, maybe(block(seq(name, ":", tie("whole"))))),
 }))
@@ -317,6 +332,8 @@ const use = seq(chain, maybe(block(either(bindings(expression), approval(express
 const limits = blockProperty("limits", block(setting))
 const models = seq("model", ":", "[", list(seq(chain, maybe(block(inference)))), "]")
 
+const requirement = seq("require", expression, maybe(seq("else", expressions.string)))
+
 const agentProperty = either(
   seq("model", ":", chain),
   seq("model", ":", chain, block(inference)),
@@ -331,7 +348,9 @@ const agentProperty = either(
   seq("context", "(", chain, ")"),
   blockProperty("file", block(setting)),
   blockProperty("dynamic", values),
+  requirement,
   seq("on_failure", ":", "skip"),
+  seq("concurrency", ":", number),
   setting,
   seq(name, block(setting)),
 )
@@ -343,13 +362,14 @@ const askProperty = either(
   seq("to", ":", expression),
   seq("expires_seconds", ":", number),
   seq("on_expiry", ":", expression),
+  seq("concurrency", ":", number),
+  requirement,
   setting,
 )
 
 const remote = (kind: string) => seq("mcp", ".", name, ".", kind, ".", remoteName)
 const localRemote = (kind: string) => seq("mcp", ".", name, ".", kind, ".", localRemoteName)
 const importBody = maybe(block(importProperty))
-const pattern = either(name, block(seq(name, maybe(seq(":", name)))))
 const importKind = fc.constantFrom("tool", "resource", "prompt")
 
 const declaration: Source = fc.oneof(

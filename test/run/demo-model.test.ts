@@ -70,7 +70,7 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
   const bugs: unknown[] = []
   const runs = new Runs(
     { store, model, tools, clock: systemClock, chance: systemChance, bug: (error) => bugs.push(error) },
-    async (source) => ({ plan: planOf(source) }),
+    async ({ source }) => ({ plan: planOf(source) }),
     { owner: "test", leaseMs: 10_000, max_runs: 100, max_queued: 100, limits: usualLimits },
   )
   t.after(async () => {

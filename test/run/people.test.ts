@@ -7,9 +7,13 @@ import { record, string } from "../support/build-types.ts"
 import { InProcessTools, type ServedTool } from "../support/in-process-tools.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { Desk, type Setting } from "../support/people.ts"
 import { errorOf, resultOf, typesOf } from "../support/run-plan.ts"
 import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
+import { reduce } from "../../src/log/reduce.ts"
+import { initialState } from "../../src/log/run-state.ts"
+import { readRecord } from "../../src/run/run-record.ts"
 import { within } from "../support/within.ts"
 
 const review = `
@@ -255,6 +259,45 @@ test("answers that come while no process runs it are taken in by the next one, w
   await second.close()
 })
 
+test("with `concurrency` so many questions of a loop are open at a time, also after a restart", async () => {
+  const source = `
+input { items: [string] }
+ask check for item in input.items when item != "skip" {
+    question: item
+    concurrency: 2
+    output { right: boolean }
+}
+output { all: ask.check }
+`
+  const store = new MemoryStore(systemClock)
+  const items = ["a", "skip", "b", "c", "d", "e"]
+  const first = await desk(source, { store })
+  const run_id = await first.start({ input: { items } })
+  const seen: string[][] = []
+  let last = 0
+  const open = async (here: Desk) => {
+    const questions = await here.waiting(run_id, last)
+    last = (await here.until(run_id, "run_waiting", last)).length
+    seen.push(questions.map(({ question }) => question))
+    return questions
+  }
+  // The second is answered before the first: its place goes to the next one.
+  await first.answer(run_id, (await open(first))[1], { right: false })
+  await open(first)
+  await first.close()
+  const second = await desk(source, { store })
+  for (let left = 4; left > 0; left--) {
+    const questions = (await allQuestions(store, run_id)).filter(({ status }) => status === "open")
+    await second.answer(run_id, questions.at(-1), { right: true })
+    if (left > 1) await open(second)
+  }
+  assert.deepEqual(seen, [["a", "b"], ["a", "c"], ["a", "d"], ["a", "e"], ["a"]])
+  const right = { right: true }
+  assert.deepEqual(resultOf({ events: await second.end(run_id) }), {
+    all: [right, null, { right: false }, right, right, right],
+  })
+})
+
 test("past WIRE_MAX_WAITING a workflow that may wait is refused, for that caller alone", async () => {
   const here = await desk(review, { settings: { max_waiting: 1 } })
   const run_id = await here.start({ caller: "ann" })
@@ -389,17 +432,40 @@ test("a call waits for its approval, its neighbours do not, and it is made once,
     },
   )
   assert.match(digest ?? "", /^sha256:[0-9a-f]{64}$/)
+  // The call that asked is counted before the run parks.
+  const parked = await readRecord(here.store, run_id)
+  assert.equal(parked?.state.usage.input_tokens, 4)
   await here.answer(run_id, question, { approve: true, note: null })
   const events = await here.end(run_id)
   assert.deepEqual(resultOf({ events }), { m: 'paid "bob" / seen' })
   assert.deepEqual(tools.calls.at(-1)?.values, { to: "bob", key: secrets.token })
   assert.equal(tools.calls.length, 2)
   const [asked] = eventsOf(events, "question_asked")
+  assert.equal(asked?.data.agent, "clerk")
+  const state = events.reduce(reduce, initialState())
+  assert.equal(state.usage.input_tokens, 14)
+  assert.equal(state.nodes.find(({ id }) => id === "agent.clerk")?.usage.input_tokens, 14)
+  assert.equal(state.spans.filter(({ kind: one }) => one === "model_call").length, 2)
   const started = eventsOf(events, "tool_call_started").find(({ data }) => data.tool === "pay")
   assert.equal(asked?.data.call_id, started?.data.call_id)
   assert.ok((started?.id ?? 0) > (eventsOf(events, "question_answered")[0]?.id ?? Infinity))
   assert.equal(tools.calls.at(-1)?.callId, started?.data.call_id)
   assert.equal(model.requests.length, 2)
+  await here.close()
+})
+
+test("a run that is cancelled while it waits for approval has used what its model calls used", async () => {
+  const here = await desk(approving, { tools: served(), model: clerk() })
+  const run_id = await here.start({ secrets })
+  await here.waiting(run_id)
+  await here.runs.cancel(run_id)
+  const end = (await here.end(run_id)).at(-1)
+  assert.ok(end?.type === "workflow_cancelled")
+  assert.equal(end.data.usage?.input_tokens, 4)
+  assert.deepEqual(
+    end.data.interrupted?.map(({ agent, calls }) => [agent, calls.length]),
+    [["clerk", 1]],
+  )
   await here.close()
 })
 

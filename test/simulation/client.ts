@@ -5,6 +5,7 @@ import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
 import { usualOptions } from "../support/run-plan.ts"
 import { digest } from "./simulated-model.ts"
+import { sentSource, sentStep } from "./nested.ts"
 import { planned, serverSecret, type SimulatedService } from "./simulated-service.ts"
 import type { World } from "./world.ts"
 
@@ -105,17 +106,18 @@ export class Client {
     const { id, source, items, key, timeout_ms, limits, notify, rerun, named, resumable, options } = this.job
     if (this.#asked) this.#world.count("client: repeats the request with the same key")
     this.#asked = true
-    const compiled = planned(source)
+    const sent = sentSource(source)
+    const compiled = planned(sent)
     if (!("plan" in compiled)) throw new Error("The workflow is not valid")
     const admission = await service.runs.admit(compiled.plan, {
       caller: "ann",
       request: {
-        source,
+        ...sent,
         input: { id, items: [...items] },
         secrets: !named && source.includes("secrets {") ? { token: secretOf(this.job) } : {},
         options: { ...usualOptions, ...options, timeout_ms, limits, ...(notify === null ? {} : { notify }) },
         ...(named ? { workflow: { name: "folder/workflow", version: "0123456789ab" } } : {}),
-        ...(rerun === null ? {} : { rerun }),
+        ...(rerun === null ? {} : { rerun: { ...rerun, from: rerun.from.map((step) => sentStep(source, step)) } }),
       },
       idempotency: key === null ? null : { key, fingerprint: key },
       resumable,
@@ -137,7 +139,11 @@ export class Client {
     const { run_id } = this
     // Two people do not always agree.
     const yes = (digest(question) + random.below(2)) % 3 !== 0
-    const answer = kind === "ask" ? { go: yes, note: null } : { approve: yes, note: null }
+    const answer = {
+      ask: { go: yes, note: null },
+      approval: { approve: yes, note: null },
+      elicitation: yes ? { action: "accept", content: {} } : { action: "decline" },
+    }[kind]
     const say = (): void => {
       const service = this.#service()
       if (service === null || run_id === null) return

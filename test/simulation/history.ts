@@ -50,7 +50,7 @@ export interface Figures {
   readonly completed: number
 }
 
-const quiet: Faults = {
+export const quiet: Faults = {
   store: noFaults,
   broker: noBrokerFaults,
   model: { retried: 0, failed: 0, hanging: 0, slow: 0, deaf: 0 },
@@ -404,7 +404,7 @@ function workflowOf(seed: number, random: Random): string {
   return text
 }
 
-function randomFaults({ random }: World): Faults {
+export function randomFaults({ random }: World): Faults {
   const often = (most: number): number => (random.chance(0.5) ? 0 : random.next() * most)
   return {
     store: {

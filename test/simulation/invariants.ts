@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../src/base/is-json-object.ts"
+import { mostRepairs } from "./simulated-model.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/log/events.ts"
@@ -65,7 +67,12 @@ export async function violations(
       ...limitProblems(client.job, used, book.punctual ? (book.stored.get(client.run_id) ?? []) : null),
       ...countProblems(client.job, used),
       ...secretProblems(client.job, log),
+      ...concurrencyProblems(client.job, log),
+      ...listProblems(client.job, log),
+      ...skipProblems(log),
       ...resumptionProblems(client.job, log),
+      ...requirementProblems(client.job, log),
+      ...runValueProblems(client.run_id, log),
     ]
     found.push(...own.map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
@@ -120,7 +127,7 @@ function stepOf({ agent, iteration }: { readonly agent: string; readonly iterati
 type Needs = ReadonlyMap<string, readonly string[]>
 
 function needsOf(source: string): Needs {
-  const compiled = planned(source)
+  const compiled = planned({ source })
   const nodes = "plan" in compiled ? compiled.plan.nodes : []
   const single = new Set(nodes.filter((node) => node.kind === "agent" && node.loop === null).map(({ id }) => id))
   return new Map(nodes.map(({ id, depends_on }) => [id, depends_on.filter((other) => single.has(other))]))
@@ -227,6 +234,116 @@ function countProblems({ source }: Job, calls: readonly LedgerCall[]): string[] 
   })
 }
 
+/** No output that a requirement refuses completes its agent, and no model is sent outputs back more often than allowed. */
+function requirementProblems({ source }: Job, log: readonly LogEvent[]): string[] {
+  const refused = new Map(
+    [...source.matchAll(/^agent (\w+)[^]*?^\}/gm)].flatMap(([text, name = ""]) => {
+      const [, never, other] = /require result\.n (?:(> 6)|!= (\d))/.exec(text) ?? []
+      if (never !== undefined) return [[name, (): boolean => true] as const]
+      return other === undefined ? [] : [[name, (n: unknown): boolean => n === Number(other)] as const]
+    }),
+  )
+  const found: string[] = []
+  const sentBack = new Map<string, number>()
+  for (const { type, data } of log) {
+    if (
+      type === "agent_completed" &&
+      isJsonObject(data.output) &&
+      refused.get(data.agent)?.(data.output["n"]) === true
+    ) {
+      found.push(`${stepOf(data)} completed with an output that its requirement refuses`)
+    }
+    if (type === "agent_fallback") sentBack.delete(stepOf(data))
+    if (type !== "agent_retried" || data.requirements === undefined) continue
+    const count = (sentBack.get(stepOf(data)) ?? 0) + 1
+    sentBack.set(stepOf(data), count)
+    if (count > mostRepairs) found.push(`${stepOf(data)} had ${count} outputs sent back by one model`)
+  }
+  return found
+}
+
+/** An output as text, without the values of the run: a re-run has its own. */
+function withoutRun(output: object): string {
+  return JSON.stringify(output, (key, value: unknown) => (key === "ran" ? null : value))
+}
+
+/** The output shows the run's id, and one time of its own, however often it was resumed. */
+function runValueProblems(run_id: string, log: readonly LogEvent[]): string[] {
+  const [first, last] = [log[0], log.at(-1)]
+  if (first === undefined || last?.type !== "workflow_completed") return []
+  const { ran } = last.data.output.result as { ran?: string }
+  if (ran === undefined) return []
+  const [id, started = "", date] = ran.split(" ")
+  const isRight = id === run_id && started <= first.at && started.slice(0, 10) === date
+  return isRight ? [] : [`the output shows the run as ${ran}, which began at ${first.at}`]
+}
+
+/** Of a loop with `concurrency`, no more items than that are begun and not ended, also after a crash. */
+function concurrencyProblems({ source }: Job, log: readonly LogEvent[]): string[] {
+  const found: string[] = []
+  const blocks = source.matchAll(/^(agent|ask) (\w+) for [^\n]*\{\n([^]*?)^\}/gm)
+  for (const [, kind = "", name = "", body = ""] of blocks) {
+    const most = Number(/^ +concurrency: (\d+)/m.exec(body)?.[1] ?? Number.POSITIVE_INFINITY)
+    const open = new Set<number | string>()
+    for (const { type, data } of log) {
+      const item = kind === "agent" ? agentItem(type, data, name) : questionItem(type, data, name)
+      if (item?.begins === true) open.add(item.id)
+      else if (item !== null) open.delete(item.id)
+      if (open.size > most) {
+        found.push(`${open.size} items of ${kind}.${name} at a time, ${most} are allowed`)
+        break
+      }
+    }
+  }
+  return found
+}
+
+/** A step, or a call of it, is skipped once. */
+function skipProblems(log: readonly LogEvent[]): string[] {
+  const skipped = new Set<string>()
+  return log.flatMap(({ type, data }) => {
+    if (type !== "step_skipped") return []
+    const { step, site, iteration, items } = data
+    const place = `${site ?? step} ${iteration ?? ""} ${items?.join(".") ?? ""}`
+    const again = skipped.has(place)
+    skipped.add(place)
+    return again ? [`${place} was skipped twice`] : []
+  })
+}
+
+/** A completed run has called once for each item of its lists. */
+function listProblems({ source, items }: Job, log: readonly LogEvent[]): string[] {
+  if (log.at(-1)?.type !== "workflow_completed") return []
+  const found: string[] = []
+  for (const [, name = "", list = ""] of source.matchAll(/^dynamic \{ (\w+): (\[.*\]) \}$/gm)) {
+    const ones = list.includes(`when one != "i1"`) ? items.filter((item) => item !== "i1").length : items.length
+    const expected = list.includes(" for two in ") ? ones * items.length : ones
+    const places = new Set<string>()
+    for (const { type, data } of log) {
+      const begun = type === "tool_call_started" || type === "resource_read" || type === "prompt_rendered"
+      if (!begun && type !== "step_reused" && type !== "step_skipped") continue
+      const { site, items: positions } = data
+      if (site?.startsWith(`dynamic.${name}/`) === true) places.add(positions?.join(".") ?? "")
+    }
+    if (places.size !== expected) found.push(`dynamic.${name} has called for ${places.size} of ${expected} items`)
+  }
+  return found
+}
+
+type Item = { readonly id: number | string; readonly begins: boolean } | null
+
+function agentItem(type: LogEvent["type"], data: LogEvent["data"], name: string): Item {
+  if (!("agent" in data) || data.agent !== name || !("iteration" in data)) return null
+  const begins = type === "agent_started"
+  return begins || type === "agent_completed" || type === "agent_failed" ? { id: data.iteration ?? 0, begins } : null
+}
+
+function questionItem(type: LogEvent["type"], data: LogEvent["data"], name: string): Item {
+  if (!("name" in data) || data.name !== name || !("id" in data)) return null
+  const begins = type === "question_asked"
+  return begins || type === "question_answered" || type === "question_expired" ? { id: data.id, begins } : null
+}
+
 /** A secret is in no event, although a tool says it aloud. */
 function secretProblems(job: Job, log: readonly LogEvent[]): string[] {
   if (!job.source.includes("secrets {")) return []
@@ -266,7 +383,7 @@ function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly Log
     if (run === job.label && kind === "model") found.push(`the model was called for ${step}, whose result was there`)
   }
   // It fails where a server cannot be reached.
-  if (is?.type === "workflow_completed" && JSON.stringify(is.data.output) !== JSON.stringify(was.data.output)) {
+  if (is?.type === "workflow_completed" && withoutRun(is.data.output) !== withoutRun(was.data.output)) {
     found.push("its output is another one")
   }
   return found
@@ -274,7 +391,7 @@ function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly Log
 
 /** What the outside world was asked for stays within the limits of the request, the workflow and each agent. */
 function limitProblems(job: Job, calls: readonly LedgerCall[], stored: readonly StoredEvent[] | null): string[] {
-  const compiled = planned(job.source)
+  const compiled = planned({ source: job.source })
   if (!("plan" in compiled)) return []
   const { plan } = compiled
   const found = [job.limits, plan.limits].flatMap((limits) => [

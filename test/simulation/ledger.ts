@@ -23,6 +23,8 @@ export interface LedgerCall {
 /** What the outside world saw. */
 export class Ledger {
   readonly calls: LedgerCall[] = []
+  /** The `Idempotency-Key`s that the api has seen. */
+  readonly keys = new Set<string>()
   readonly #world: World
   /** Added to the labels of runs: re-runs say the same as the runs before them, which have all ended. */
   suffix = ""

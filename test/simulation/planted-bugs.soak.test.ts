@@ -3,21 +3,28 @@ import { test } from "node:test"
 import { simulate } from "./history.ts"
 import { plantedBugs } from "./planted-bugs.ts"
 import { runHistories } from "./run-histories.ts"
+import { simulateTriggers } from "./trigger-history.ts"
 
 /** A planted bug has to be found within so many histories. */
 const enough = 10_000
 
 test("the histories that find planted bugs keep every promise without them", async () => {
-  for (const { name, on = "memory", seed } of plantedBugs) {
+  for (const { name, on = "memory", of, seed } of plantedBugs) {
     if (on === "sqlite") continue
-    const { problems, diary } = await simulate(seed, { home: on })
+    const { problems, diary } = await (of === "triggers" ? simulateTriggers : simulate)(seed, { home: on })
     assert.deepEqual(problems, [], `${name}\n${diary.join("\n")}`)
   }
 })
 
-for (const { name, on = "memory", seed } of plantedBugs) {
+for (const { name, on = "memory", of, seed } of plantedBugs) {
   test(`a planted bug is found: ${name}`, { timeout: 3_600_000 }, async (t) => {
-    const output = await runHistories(enough, seed, on, ["--stop-at-first"], name)
+    const output = await runHistories(
+      enough,
+      seed,
+      on,
+      ["--stop-at-first", ...(of === undefined ? [] : [`--${of}`])],
+      name,
+    )
     const found = /^(\d+) histories in .*, 1 went wrong/m.exec(output)
     assert.ok(found, output.slice(-2000))
     t.diagnostic(

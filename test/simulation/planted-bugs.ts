@@ -6,6 +6,8 @@ export interface PlantedBug {
   readonly to: string
   /** What finds it: whole histories on the memory store, on the NATS store, or made again on SQLite. */
   readonly on?: "nats" | "sqlite"
+  /** It is in the histories of schedules and webhooks. */
+  readonly of?: "triggers"
   /** A history that finds it. Where the simulator has changed, tests look on from there, and `npm run simulate` for a new one. */
   readonly seed: number
 }
@@ -71,7 +73,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an interrupted call is made once more, whatever it does",
     file: "src/run/tools/call-tool.ts",
-    from: "if (begun && !idempotent) return end",
+    from: "if (begun && !idempotent && asked === null) return end",
     to: "if (false as boolean) return end",
     seed: 10,
   },
@@ -81,6 +83,20 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "agent.completed = outcomeOf(event.data.output, more)",
     to: "outcomeOf(event.data.output, more)",
     seed: 5,
+  },
+  {
+    name: "a resumed run forgets how often an output was sent back",
+    file: "src/log/fold.ts",
+    from: "progress: progress === undefined ? null : readProgress(begun.get(turn)?.progress ?? null, progress),",
+    to: "progress: null,",
+    seed: 335,
+  },
+  {
+    name: "an output is not held against its requirements",
+    file: "src/run/requirements.ts",
+    from: `if ("value" in found && found.value) continue`,
+    to: "if (index >= 0) continue",
+    seed: 12,
   },
   {
     name: "followers are not notified of appended events",
@@ -157,7 +173,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/budget/time-limits.ts",
     from: "limit.most * 1000 - this.#counted(from, clock.now())",
     to: "limit.most * 1000",
-    seed: 488,
+    seed: 101_503,
   },
   {
     name: "a resumed run forgets what its calls have cost",
@@ -172,6 +188,20 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "const clean = running.redactor.redact(sent)",
     to: "const clean = sent",
     seed: 20,
+  },
+  {
+    name: "a POST that may have been done is sent again",
+    file: "src/adapters/http-tools/http-tool.ts",
+    from: "return idempotent || repeatable.has(method)",
+    to: 'return idempotent || repeatable.has(method) || method === "POST"',
+    seed: 10,
+  },
+  {
+    name: "the key of a request changes with its process",
+    file: "src/adapters/http-tools/http-host.ts",
+    from: "update(`${this.#runId}\\n${call_id}`)",
+    to: "update(`${this.#runId}\\n${call_id}\\n${performance.now()}`)",
+    seed: 92,
   },
   {
     name: "a run that nobody waits for is resumed",
@@ -333,15 +363,15 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "SQLite commits events before what they cause",
-    file: "src/adapters/sqlite/writer.ts",
-    from: "this.#remember(run, { fence, last, alone, bytes })\n    if (people",
-    to: `this.#remember(run, { fence, last, alone, bytes })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
+    file: "src/store/writes.ts",
+    from: "this.#remember(num, { fence, last, alone, bytes })\n    if (people",
+    to: `this.#remember(num, { fence, last, alone, bytes })\n    yield* run("COMMIT")\n    yield* run("BEGIN IMMEDIATE")\n    if (people`,
     on: "sqlite",
     seed: 55,
   },
   {
     name: "SQLite does not count the attempts of a notice",
-    file: "src/adapters/sqlite/outbox-writer.ts",
+    file: "src/store/outbox-writer.ts",
     from: "UPDATE outbox SET attempts = attempts + 1, due_at",
     to: "UPDATE outbox SET attempts = attempts, due_at",
     on: "sqlite",
@@ -349,10 +379,115 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "SQLite renews a lease that is lost",
-    file: "src/adapters/sqlite/lease-writer.ts",
+    file: "src/store/lease-writer.ts",
     from: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence = ? AND",
     to: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence >= ? AND",
     on: "sqlite",
     seed: 12,
+  },
+  {
+    name: "a loop works on more items at a time than its `concurrency`",
+    file: "src/run/run-node.ts",
+    from: "Math.min(node.concurrency ?? maxConcurrency, maxConcurrency)",
+    to: "maxConcurrency",
+    seed: 1,
+  },
+  {
+    name: "a loop has more questions open at a time than its `concurrency`",
+    file: "src/run/questions/ask-step.ts",
+    from: "    items.length,\n    width,",
+    to: "    items.length,\n    items.length,",
+    seed: 10,
+  },
+  {
+    name: "the items of a list are not a part of a call's identity",
+    file: "src/log/past.ts",
+    from: "return items === undefined || items.length === 0 ? ofLoop : ",
+    to: "return (true as boolean) ? ofLoop : ",
+    seed: 81,
+  },
+  {
+    name: "a resumed run forgets which calls it has skipped",
+    file: "src/log/fold.ts",
+    from: "else this.past.skippedEffects.add(placeKey(site, iteration, items))",
+    to: "",
+    seed: 88,
+  },
+  {
+    name: "a due time starts a run in every process",
+    file: "src/workflows/triggers/triggers.ts",
+    from: "const key = due_at === null ? null : keyOf(name, plan.name, due_at)",
+    to: "const key = null",
+    of: "triggers",
+    seed: 1,
+  },
+  {
+    name: "a delivery that comes twice starts two runs",
+    file: "src/workflows/triggers/triggers.ts",
+    from: "{ webhook: plan.name, delivery: name }, key)",
+    to: "{ webhook: plan.name, delivery: name }, null)",
+    of: "triggers",
+    seed: 1,
+  },
+  {
+    name: "a paused schedule goes on",
+    file: "src/workflows/triggers/schedules.ts",
+    from: "if (isHeld(pause, due)) return due",
+    to: "",
+    of: "triggers",
+    seed: 5,
+  },
+  {
+    name: "a resumed schedule catches up with what was due while it was paused",
+    file: "src/workflows/triggers/schedules.ts",
+    from: "(pause.paused || pause.at >= due)",
+    to: "pause.paused",
+    of: "triggers",
+    seed: 29,
+  },
+  {
+    name: "a process that starts forgets what was missed",
+    file: "src/workflows/triggers/schedules.ts",
+    from: "return state.definition === definition && state.mark !== null ? null :",
+    to: "return",
+    of: "triggers",
+    seed: 2,
+  },
+  {
+    name: "`catch_up: none` catches up",
+    file: "src/workflows/triggers/schedules.ts",
+    from: 'if (isMissed && plan.catch_up === "none") {',
+    to: "if ((false as boolean)) {",
+    of: "triggers",
+    seed: 5,
+  },
+  {
+    name: "a paused webhook takes deliveries",
+    file: "src/workflows/triggers/triggers.ts",
+    from: 'if ((await store.triggers.pause(id))?.paused === true) return "paused"',
+    to: "",
+    of: "triggers",
+    seed: 2,
+  },
+  {
+    name: "a called workflow begins anew after a crash",
+    file: "src/run/called/called-context.ts",
+    from: "const past = around.past.inside.get(scope) ?? noPast",
+    to: 'const past = around.past.inside.get(scope + " ") ?? noPast',
+    seed: 22,
+  },
+  {
+    name: "limits of the run do not count what happens inside of a called workflow",
+    file: "src/run/budget/budget.ts",
+    from: "const outer = this.#around === null ? [] : this.#around.budget.#accountsOf(this.#around.agent)",
+    to: "const outer: Account[] = []",
+    seed: 66,
+  },
+  {
+    name: "calls within each other have one scope",
+    file: "src/plan/call-scope.ts",
+    from: "return outer === null ? counted : `${outer}/${counted}`",
+    to: "return counted",
+    seed: 44,
   },
 ]

@@ -35,6 +35,10 @@ const traced: ReadonlySet<string> = new Set([
   "cache.get",
   "cache.put",
   "cache.purge",
+  "triggers.read",
+  "triggers.write",
+  "triggers.pause",
+  "triggers.setPause",
 ])
 
 const writes: ReadonlySet<string> = new Set(["create", "append", "questions.answer", "outbox.take", "outbox.settle"])
@@ -191,7 +195,10 @@ async function heldBy(
   }
   for (const caller of callers) {
     const all = { caller, limit: 1000, after: null }
-    held.set(`the list of ${caller}`, await store.list({ ...all, workflow: null, status: null }))
+    held.set(
+      `the list of ${caller}`,
+      await store.list({ ...all, workflow: null, status: null, since: null, error_kind: null }),
+    )
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
       const { found } = await store.questions.inbox({ ...all, groups: [], member_of: [], status, to: null })
       held.set(

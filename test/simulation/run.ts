@@ -1,9 +1,10 @@
 import { Coverage } from "./coverage.ts"
 import { simulate } from "./history.ts"
 import { openReplays } from "./replay-on-sqlite.ts"
+import { simulateTriggers } from "./trigger-history.ts"
 
-// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite] [--coverage] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
-// store or on the NATS store; with `--sqlite`, what the memory store was asked for is asked of SQLite again, and both must agree. With `--coverage`,
+// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite] [--triggers] [--coverage] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
+// store or on the NATS store, with `--triggers` of schedules and webhooks; with `--sqlite`, what the memory store was asked for is asked of SQLite again, and both must agree. With `--coverage`,
 // a table says how often each fault and each part of the language came up. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
 
 const options = process.argv.slice(2).filter((value) => value.startsWith("--"))
@@ -20,7 +21,10 @@ let made = 0
 let failed = 0
 const coverage = options.includes("--coverage") ? new Coverage() : null
 while (made < Number(count)) {
-  const history = await simulate(Number(first) + made, { home, traced: replays !== null })
+  const number = Number(first) + made
+  const history = options.includes("--triggers")
+    ? await simulateTriggers(number, { home, traced: replays !== null })
+    : await simulate(number, { home, traced: replays !== null })
   const { seed, diary, figures } = history
   const problems = [...history.problems, ...((await replays?.problems(history)) ?? [])]
   made++

@@ -3,9 +3,10 @@ import { pass } from "../../src/ports/gate.ts"
 import type { Message } from "../../src/log/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
 import type { TokenUsage } from "../../src/log/events.ts"
-import { failure } from "../../src/ports/run-failure.ts"
+import { rejectionReason } from "../../src/ports/model.ts"
+import { failure, RunFailure, wireError } from "../../src/ports/run-failure.ts"
 import { costOf } from "../../src/log/money.ts"
-import { pricedUsage } from "../../src/log/usage.ts"
+import { pricedUsage, usageOf } from "../../src/log/usage.ts"
 import { answers, callsTools, noRetryProgress, says, textOf } from "../support/scripted-model.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
@@ -18,6 +19,9 @@ export interface ModelFaults {
   readonly slow: number
   readonly deaf: number
 }
+
+/** As often as the real client sends outputs back that do not fit. */
+export const mostRepairs = 2
 
 /** A model client on one machine. The answer of a model depends only on the request, not on who asks or how often. */
 export class SimulatedModel implements ModelClient {
@@ -36,6 +40,8 @@ export class SimulatedModel implements ModelClient {
   async turn(request: ModelRequest, watch: ModelWatch): Promise<ModelTurn> {
     const { random } = this.#world
     let attempt = request.attempts_before
+    let repairs = request.progress?.repairs ?? 0
+    const calls = [...(request.progress?.calls ?? [])]
     for (let retries = request.progress?.retries ?? 0; ; retries++) {
       attempt++
       const asked = currentInstruction(request)
@@ -94,7 +100,7 @@ export class SimulatedModel implements ModelClient {
       if (!answers) {
         reservation?.settle(null, false)
         const delay_ms = 100 * 2 ** retries
-        const progress = { ...noRetryProgress, retries: retries + 1 }
+        const progress = { ...noRetryProgress, retries: retries + 1, repairs }
         await watch.retried({
           attempt: attempt + 1,
           reason: "The backend answered with status 503",
@@ -105,13 +111,34 @@ export class SimulatedModel implements ModelClient {
         continue
       }
       reservation?.settle(tokens, true)
-      const turn = this.#answer(request, asked)
+      const turn = this.#answer(request, asked, repairs)
       const usage = pricedUsage(tokens, request.price)
-      return { ...turn, usage, calls: turn.calls.map((call) => ({ ...call, model: request.name, usage })) }
+      const made = turn.calls.map((call) => ({ ...call, attempt, model: request.name, usage }))
+      calls.push(...made)
+      const judged = turn.kind === "output" ? request.contract?.requirements?.rejections(turn.output) : undefined
+      const rejections = (await judged) ?? []
+      if (rejections.length === 0) return { ...turn, usage: usageOf(calls), calls }
+      if (repairs >= mostRepairs) {
+        const [first, ...others] = rejections.map(({ index, message }) => ({
+          path: `${request.path}.require[${index}]`,
+          message,
+        }))
+        this.#world.count("model: an output fails its agent")
+        throw new RunFailure(
+          wireError("output_error", [first ?? { path: request.path, message: "" }, ...others]),
+          calls,
+        )
+      }
+      this.#world.count("model: an output is sent back")
+      repairs++
+      retries = -1
+      const progress = { ...noRetryProgress, repairs, new_calls: made }
+      const reason = rejectionReason(rejections)
+      await watch.retried({ attempt: attempt + 1, reason, delay_ms: 0, progress, requirements: rejections })
     }
   }
 
-  #answer(request: ModelRequest, asked: string): ModelTurn {
+  #answer(request: ModelRequest, asked: string, repairs: number): ModelTurn {
     if (request.contract === null) return says(`summary of ${digest(asked)}`, request)
     const turns = turnsSince(request)
     const wanted = digest(asked) % 3
@@ -125,7 +152,12 @@ export class SimulatedModel implements ModelClient {
       return callsTools(calls, request)
     }
     const n = digest(asked)
-    const output: JsonObject = { text: `t${n}`, n: n % 7, ok: n % 2 === 0, mood: n % 3 === 0 ? "bad" : "good" }
+    const output: JsonObject = {
+      text: `t${n}`,
+      n: (n + repairs) % 7,
+      ok: n % 2 === 0,
+      mood: n % 3 === 0 ? "bad" : "good",
+    }
     return answers(output, request)
   }
 

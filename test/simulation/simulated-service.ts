@@ -1,10 +1,15 @@
 import type { Chance } from "../../src/ports/chance.ts"
 import type { RunStore } from "../../src/ports/store.ts"
+import { HttpHost } from "../../src/adapters/http-tools/http-host.ts"
+import { ToolHosts } from "../../src/adapters/http-tools/tool-hosts.ts"
+import { Tokens } from "../../src/adapters/oauth/tokens.ts"
 import { planSource } from "../../src/compiler/source-jobs.ts"
+import type { SourceText } from "../../src/source/source-files.ts"
 import { Notifier } from "../../src/run/notifications/notifier.ts"
 import { usualLimits } from "../../src/run/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import type { Ledger } from "./ledger.ts"
+import { simulatedApi } from "./simulated-api.ts"
 import { SimulatedModel, type ModelFaults } from "./simulated-model.ts"
 import { receiverOrigin, type ReceiverFaults, type SimulatedReceiver } from "./simulated-receiver.ts"
 import type { ConnectionFaults, StoreConnection, StoreHome } from "./store-home.ts"
@@ -31,12 +36,13 @@ export const serverSecret = "tk_server_5b2d7e40"
 /** The plans of sources: those of neighbouring histories are few. */
 const plans = new Map<string, ReturnType<typeof planSource>>()
 
-export function planned(source: string): ReturnType<typeof planSource> {
-  let found = plans.get(source)
+export function planned(text: SourceText): ReturnType<typeof planSource> {
+  const key = text.modules === undefined ? text.source : JSON.stringify([text.source, text.modules])
+  let found = plans.get(key)
   if (found === undefined) {
-    found = planSource(source)
+    found = planSource(text)
     if (plans.size > 200) plans.clear()
-    plans.set(source, found)
+    plans.set(key, found)
   }
   return found
 }
@@ -74,17 +80,23 @@ export class SimulatedService {
       id: () => `r${random.below(2 ** 31).toString(36)}${random.below(2 ** 31).toString(36)}`,
       fraction: () => random.next(),
     }
+    const http = new HttpHost({
+      egress: simulatedApi(world, this.machine, ledger, () => this.#tools.faults),
+      clock: this.clock,
+      chance,
+      tokens: new Tokens(this.clock),
+    })
     this.runs = new Runs(
       {
         store: this.store,
         model: this.#model,
-        tools: this.#tools,
+        tools: new ToolHosts(this.#tools, http),
         clock: this.clock,
         chance,
         bug,
         serverSecrets: () => ({ token: serverSecret }),
       },
-      (source) => Promise.resolve(planned(source)),
+      (text) => Promise.resolve(planned(text)),
       {
         owner: name,
         leaseMs,

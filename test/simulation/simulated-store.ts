@@ -1,3 +1,4 @@
+import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../src/ports/triggers.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
@@ -17,6 +18,7 @@ import {
   type AnswerCache,
   type ClaimedLease,
   type CreateOutcome,
+  type Deletion,
   type ExistingRun,
   type Idempotency,
   type Lease,
@@ -336,6 +338,28 @@ export class SimulatedStore implements RunStore {
     },
   }
 
+  readonly triggers: TriggerStore = {
+    read: (id: string): Promise<StoredTrigger | null> => {
+      return this.#send(() => this.#store.triggers.read(id))
+    },
+    write: (id: string, state: TriggerState, read: number | null): Promise<boolean> => {
+      return this.#send(async () => {
+        const written = await this.#store.triggers.write(id, state, read)
+        if (written) this.#applied("trigger", { id, state })
+        return written
+      })
+    },
+    pause: (id: string): Promise<TriggerPause | null> => {
+      return this.#send(() => this.#store.triggers.pause(id))
+    },
+    setPause: (id: string, pause: TriggerPause): Promise<void> => {
+      return this.#send(async () => {
+        await this.#store.triggers.setPause(id, pause)
+        this.#applied("pause", { id, pause })
+      })
+    },
+  }
+
   readonly cache: AnswerCache = {
     get: (caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> => {
       return this.#send(() => this.#store.cache.get(caller, cache_key, hash))
@@ -350,6 +374,10 @@ export class SimulatedStore implements RunStore {
 
   sweep(ended_before: number): Promise<number> {
     return this.#send(() => this.#store.sweep(ended_before))
+  }
+
+  delete(run_id: string): Promise<Deletion> {
+    return this.#send(() => this.#store.delete(run_id))
   }
 
   probe(): Promise<void> {

@@ -4,6 +4,7 @@ import type { HostRequest, HostSession, HostWatch, ToolHost } from "../../src/po
 import { pass } from "../../src/ports/gate.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools, type ServedTool } from "../support/in-process-tools.ts"
+import { digest } from "./simulated-model.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
 
@@ -63,9 +64,22 @@ export class SimulatedTools implements ToolHost {
         await pass(gate)
         return ask(...values)
       }
+    const mayAsk = request.servers.some(({ elicitation }) => elicitation === true)
     return {
       ...session,
-      call: passed((...values: Parameters<HostSession["call"]>) => session.call(...values)),
+      call: passed(async (...values: Parameters<HostSession["call"]>) => {
+        const [tool, given, , signal, reply] = values
+        // Such a server does nothing before it has its answer.
+        if (mayAsk && reply === undefined && tool === "note" && digest(textOf(given)) % 2 === 0) {
+          await this.#wait(this.#world.random.next() * 500, signal)
+          this.#world.count("tools: asks")
+          const form = { type: "object", properties: {}, required: [] }
+          const entries = [{ key: "sure", message: textOf(given), schema: form, url: null }]
+          return { text: "", is_error: false, asks: { entries, state: textOf(given) } }
+        }
+        if (reply !== undefined && reply.state !== textOf(given)) throw new Error("The state of another call")
+        return session.call(...values)
+      }),
       read: passed(async (resource: string, values: JsonObject, signal: AbortSignal) => {
         await this.#done("page", textOf(values), true, signal)
         return session.read(resource, values, signal)

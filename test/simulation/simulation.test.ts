@@ -30,6 +30,18 @@ for (const [on, count] of Object.entries(counts)) {
   })
 }
 
+/** Histories of schedules and webhooks. */
+const ofTriggers = atStrength({ memory: 15, nats: 3, sqlite: 3 }, { memory: 400, nats: 40, sqlite: 40 })
+
+for (const [on, count] of Object.entries(ofTriggers)) {
+  test(`${count} histories of schedules and webhooks keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
+    const first = isSoak ? soakSeed * 1000 : 1
+    t.diagnostic(`seeds from ${first}`)
+    const output = await runHistories(count, first, on, ["--triggers"])
+    assert.match(output, new RegExp(`^${count} histories in .*, 0 went wrong`, "m"), output.slice(-20_000))
+  })
+}
+
 for (const home of ["memory", "nats"] as const) {
   test(`one seed is one history: ${home}`, async () => {
     for (const seed of [7, 8, 9]) {

@@ -1,4 +1,6 @@
 import type { Random } from "../support/random.ts"
+import { apiEndpoint } from "./simulated-api.ts"
+import { digest } from "./simulated-model.ts"
 
 /** What an agent gives: simulated models answer this. */
 const contract = `    output { text: string  n: integer  ok: boolean  mood: enum { good, bad } }`
@@ -36,15 +38,24 @@ export function randomWorkflow(random: Random): string {
   const steps: Step[] = []
   const effect = (step: string): string => {
     const text = `text: "{{ input.id }} ${step} 0"`
-    if (!imports || random.chance(0.5)) return `call tool.${random.pick(tools)} { input { ${text} } }`
+    const skips = random.chance(0.2) ? " on_failure: skip" : ""
+    if (!imports || random.chance(0.5)) return `call tool.${random.pick(tools)} { input { ${text} }${skips} }`
     return random.chance(0.5)
-      ? `read resource.page { bindings { ${text} } }`
-      : `render prompt.hint { bindings { ${text} } }`
+      ? `read resource.page { bindings { ${text} }${skips} }`
+      : `render prompt.hint { bindings { ${text} }${skips} }`
+  }
+  /** One effect for each item, or for each pair of items. */
+  const effects = (step: string): string => {
+    const when = random.pick(["", ` when one != "i1"`])
+    const by = random.pick(["", " by one", " by one descending"])
+    if (random.chance(0.7)) return `[${effect(`${step}.{{ one }}`)} for one in input.items${when}${by}]`
+    return `[[${effect(`${step}.{{ one }}.{{ two }}`)} for two in input.items] for one in input.items${when}${by}]`
   }
 
   const dynamics = random.below(3)
   for (let at = 0; at < dynamics; at++) {
-    lines.push(`dynamic { d${at}: ${effect(`dynamic.d${at}`)} }`)
+    const step = `dynamic.d${at}`
+    lines.push(`dynamic { d${at}: ${random.chance(0.35) ? effects(step) : effect(step)} }`)
     fields.push(`d${at}: dynamic.d${at}`)
   }
 
@@ -57,6 +68,7 @@ export function randomWorkflow(random: Random): string {
       block(`ask q${at}${list ? " for item in input.items" : ""}${maybe ? ` when input.items contains "i0"` : ""}`, [
         `    question: "{{ input.id }} ask.q${at}${list ? ".{{ item }}" : ""}"`,
         `    expires_seconds: ${1 + random.below(60)}`,
+        list && random.chance(0.4) ? `    concurrency: ${1 + random.below(2)}` : "",
         random.chance(0.7) ? `    on_expiry: { go: false, note: "expired" }` : "",
         random.chance(0.3) ? `    show: { items: input.items }` : "",
         random.chance(0.3) ? `    to: "editors"` : "",
@@ -101,14 +113,18 @@ export function randomWorkflow(random: Random): string {
         [
           `    model: ${random.chance(0.3) ? `[${model}, model.spare]` : model}`,
           random.chance(0.5) ? `    uses: [${uses(random, tools, imports, `agent.${name}`)}]` : "",
+          loop && random.chance(0.3) ? `    concurrency: ${1 + random.below(3)}` : "",
           random.chance(0.1) ? `    max_steps: ${1 + random.below(3)}` : "",
           random.chance(0.1) ? `    limits { ${limits(random)} }` : "",
           context,
           skips ? `    on_failure: skip` : "",
-          local ? `    dynamic { l${at}: ${effect(`agent.${name}${item}/dynamic`)} }` : "",
+          local
+            ? `    dynamic { l${at}: ${(random.chance(0.3) ? effects : effect)(`agent.${name}${item}/dynamic`)} }`
+            : "",
           random.chance(0.08) ? `    file { name: "a.txt"  content: "{{ input.id }}"  media_type: "text/plain" }` : "",
           `    instruction: "{{ input.id }} agent.${name}${item}${before === null ? "" : ` {{ ${reference(before)} }}`}${asked}${dynamic}${local ? ` {{ dynamic.l${at} }}` : ""}${asset}"`,
           contract,
+          requirement(name, digest(`${lines.join("\n")} ${name}`)),
         ],
       ),
     )
@@ -129,13 +145,49 @@ export function randomWorkflow(random: Random): string {
     }
   }
   lines.push(`output { ${fields.join("\n")} }`)
-  return lines.filter((line) => line !== "").join("\n")
+  const plain = lines.filter((line) => line !== "").join("\n")
+  const text = withRun(withRequirement(plain))
+  // Decided by the text, so that the other workflows stay as they were.
+  if (digest(text) % 5 === 0) return text.replace("mcp s { ", `mcp s { elicitation { expires_seconds: 20 } `)
+  return digest(text) % 5 === 1 ? overHttp(text) : text
+}
+
+/** The same tools as requests to an API. */
+function overHttp(text: string): string {
+  const note = digest(`${text} note`) % 2 === 0 ? "idempotent: true" : ""
+  const tag = `input { text: string  tag: string }  send { tag: header "X-Tag" }`
+  return text
+    .replace("tool note from", `api web { endpoint: "${apiEndpoint}"  timeout_seconds: 10 }\ntool note from`)
+    .replace("from mcp.s.tool.note {", `from api.web."POST /note" { ${note} input { text: string }`)
+    .replace("from mcp.s.tool.look { idempotent: true", `from api.web."GET /look/{text}" { input { text: string }`)
+    .replace("from mcp.s.tool.mark {", `from api.web."POST /mark" { ${tag}`)
+}
+
+/** Some questions have a requirement that each answer fulfils, with what it refers to. Decided by the text, as below. */
+function withRequirement(text: string): string {
+  const contract = "    output { go: boolean  note: maybe string }"
+  return digest(text) % 4 === 0
+    ? text.replace(contract, `${contract}\n    require result.note == null || length(input.id) > 0`)
+    : text
+}
+
+/** Some outputs show the run's own values. */
+function withRun(text: string): string {
+  const ran = '\noutput { ran: "{{ run.id }} {{ run.started_at }} {{ run.date }}"\n'
+  return digest(text) % 4 === 1 ? text.replace("\noutput { ", ran) : text
 }
 
 const matches = [`ok { true: "yes"  false: "no"`, `mood { good: "yes"  bad: "no"`]
 
 function block(head: string, lines: readonly string[]): string {
   return [`${head} {`, ...lines.filter((line) => line !== ""), `}`].join("\n")
+}
+
+/** Most are fulfilled by the second output. Decided by the text, so that workflows without any stay as they were. */
+function requirement(agent: string, decides: number): string {
+  if (decides % 6 !== 0) return ""
+  if (decides % 5 === 0) return `    require result.n > 6`
+  return `    require result.n != ${decides % 7} else "{{ input.id }} agent.${agent} needs another n than {{ result.n }}"`
 }
 
 function approval(random: Random, often: number): string {

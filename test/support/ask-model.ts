@@ -13,7 +13,7 @@ import type { TurnProgress } from "../../src/log/turn-progress.ts"
 import { userText } from "../../src/log/messages.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
 import { joinProgress } from "../../src/log/turn-progress.ts"
-import { noRedactor, redactor } from "../../src/run/secrets/redact.ts"
+import { redactor } from "../../src/run/secrets/redact.ts"
 
 export interface Retry {
   readonly attempt: number
@@ -109,7 +109,7 @@ export function askModel(
           },
           delta: (attempt, text) => deltas.push({ attempt, text }),
           redact: <T extends JsonValue>(value: T): T => value,
-          redactStream: () => noRedactor.stream(),
+          redactStream: () => redactor({}).stream(),
           ...watch,
         },
       ),

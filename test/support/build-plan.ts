@@ -86,6 +86,7 @@ export const agent = (name: string, more: LooseAgent = {}): AgentNode => ({
   depends_on: [],
   loop: null,
   when: null,
+  concurrency: null,
   on_failure: "fail",
   models: [{ name: "m", inference: {} }],
   response_format: null,
@@ -97,6 +98,7 @@ export const agent = (name: string, more: LooseAgent = {}): AgentNode => ({
   instruction: text(`Do ${name}.`),
   system: null,
   limits: null,
+  requires: [],
   output: record({ message: string }),
   ...more,
 })

@@ -1,20 +1,24 @@
 import assert from "node:assert/strict"
-import { readAddress } from "../../src/adapters/nats/address.ts"
-import { Broker } from "../../src/adapters/nats/broker.ts"
-import { unpackFrame } from "../../src/adapters/nats/frame.ts"
-import { namesOf } from "../../src/adapters/nats/names.ts"
-import type { NatsServer } from "../../scripts/nats-servers.mjs"
-import { followRun, startCluster, type Replica, type SeenEvent, type TestCluster } from "./cluster.ts"
+import { followRun, replica, replicaEnvironment, type Replica, type SeenEvent } from "./cluster.ts"
 import { startServer } from "./http-server.ts"
-import type { NatsNode } from "./nats-server.ts"
-import { noProofs } from "./nats-store.ts"
 import { within } from "./within.ts"
 
-// Three brokers, three replicas, many runs; meanwhile replicas are killed, paused and restarted, and brokers killed and paused,
+// Three replicas on a store that they share, many runs; meanwhile replicas are killed, paused and restarted, and what keeps the store is killed and paused,
 // one at a time, all by a chance that a seed decides. The model lives in this process and counts.
 
+/** What keeps the store that the replicas share. */
+export interface Keeper {
+  /** `WIRE_STORE`. */
+  readonly store: string
+  /** Makes trouble while `going`, writes down what it did, and leaves everything running. */
+  trouble(random: () => number, going: () => boolean, deeds: string[]): Promise<void>
+  /** Looks at everything that is stored in the end. */
+  faults(runs: number, deeds: string[]): Promise<string[]>
+  close(): Promise<void>
+}
+
 export interface ChaosOptions {
-  readonly server: NatsServer
+  readonly keeper: () => Promise<Keeper>
   readonly seed: number
   readonly runs: number
   /** How long there is trouble. */
@@ -58,15 +62,15 @@ function chance(seed: number): () => number {
   }
 }
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-function oneOf<T>(random: () => number, all: readonly T[]): T {
+export function oneOf<T>(random: () => number, all: readonly T[]): T {
   const found = all[Math.floor(random() * all.length)]
   if (found === undefined) throw new Error("There is nothing to choose from")
   return found
 }
 
-export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos({ keeper: startKeeper, seed, runs, ms }: ChaosOptions): Promise<ChaosReport> {
   const calls: { readonly n: number; readonly agent: string; readonly at: number }[] = []
   const model = await startServer((request, response) => {
     const [, agent = "", n = ""] = /(first|second|third) of (\d+)\./.exec(request.body) ?? []
@@ -78,17 +82,19 @@ export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promis
     }
     setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)), 800)
   })
-  const cluster = await startCluster(3, server, { WIRE_MAX_RUNS: "60" })
-  const { replicas, broker } = cluster
+  const keeper = await startKeeper()
+  const environment = { ...replicaEnvironment(keeper.store), WIRE_MAX_RUNS: "60" }
+  const replicas = [1, 2, 3].map((number) => replica(`replica-${number}`, environment))
   const deeds: string[] = []
   const faults: string[] = []
   let stopped = false
   try {
+    await Promise.all(replicas.map((one) => one.start()))
     const started = performance.now()
     const going = (): boolean => performance.now() - started < ms && !stopped
     const trouble = Promise.all([
       troubleReplicas(replicas, chance(seed), going, deeds),
-      troubleBrokers(broker.nodes, chance(seed + 1), going, deeds),
+      keeper.trouble(chance(seed + 1), going, deeds),
     ])
     trouble.catch(() => undefined)
     // All runs end. How soon depends on the machine: a client whose request got lost waits for minutes before it asks again.
@@ -125,17 +131,7 @@ export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promis
         if (again !== run_id) faults.push(`the key of run ${n} gives another run at ${name}`)
       }
     }
-    let differing = await copiesThatDiffer(broker.nodes)
-    if (differing.length > 0) {
-      // A copy that has fallen behind is no loss, for a majority has everything. What an operator would do: start its node again.
-      deeds.push(`late: ${differing.join("; ")}`)
-      for (const node of broker.nodes) {
-        await node.kill("SIGTERM")
-        await node.start()
-      }
-      differing = await copiesThatDiffer(broker.nodes)
-    }
-    faults.push(...differing, ...(await runsInBroker(cluster, runs)))
+    faults.push(...(await keeper.faults(runs, deeds)))
     return {
       runs,
       deeds,
@@ -147,9 +143,21 @@ export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promis
     }
   } finally {
     stopped = true
-    for (const node of broker.nodes) node.resume()
-    await cluster.close()
+    for (const one of replicas) one.signal("SIGKILL")
+    await Promise.all(replicas.map((one) => one.ended()))
+    await keeper.close()
     await model.close()
+  }
+}
+
+/** As a service manager does it: a store that cannot be reached at this moment ends the start. */
+async function startAgain(one: Replica): Promise<void> {
+  for (const deadline = performance.now() + 120_000; ; await wait(500)) {
+    try {
+      return await one.start()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+    }
   }
 }
 
@@ -166,7 +174,7 @@ async function troubleReplicas(
       deeds.push(`kill ${victim.name}`)
       victim.signal("SIGKILL")
       await victim.ended()
-      await victim.start()
+      await startAgain(victim)
     } else if (deed < 0.85) {
       deeds.push(`pause ${victim.name}`)
       victim.signal("SIGSTOP")
@@ -176,32 +184,9 @@ async function troubleReplicas(
       deeds.push(`restart ${victim.name}`)
       victim.signal("SIGTERM")
       assert.equal(await within(60_000, `the end of ${victim.name}`, victim.ended()), 0, victim.errors)
-      await victim.start()
+      await startAgain(victim)
     }
     await wait(200 + random() * 1_000)
-  }
-}
-
-async function troubleBrokers(
-  nodes: readonly NatsNode[],
-  random: () => number,
-  going: () => boolean,
-  deeds: string[],
-): Promise<void> {
-  while (going()) {
-    await wait(500 + random() * 2_500)
-    const node = oneOf(random, nodes)
-    if (random() < 0.35) {
-      deeds.push(`kill ${node.name}`)
-      await node.kill()
-      await wait(500 + random() * 2_500)
-      await node.start()
-    } else {
-      deeds.push(`pause ${node.name}`)
-      node.pause()
-      await wait(1_000 + random() * 5_000)
-      node.resume()
-    }
   }
 }
 
@@ -251,74 +236,4 @@ async function askAgain(address: string, asked: object, key: string): Promise<st
   const response = await fetch(`${address}/execute`, { method: "POST", headers, body: JSON.stringify(asked), signal })
   await response.text()
   return response.headers.get("x-service-run-id") ?? `${response.status}`
-}
-
-interface CopyState {
-  readonly messages: number
-  readonly first_seq: number
-  readonly last_seq: number
-  readonly num_subjects?: number
-}
-
-/** Waits until the three copies of each stream agree, each as its own node reports it. */
-async function copiesThatDiffer(nodes: readonly NatsNode[]): Promise<string[]> {
-  const deadline = performance.now() + 60_000
-  for (;;) {
-    const states = await Promise.all(nodes.map(copiesOf))
-    const names = [...new Set(states.flatMap((state) => [...state.keys()]))]
-    const differing = names.filter((name) => new Set(states.map((state) => state.get(name))).size !== 1)
-    if (names.length > 0 && differing.length === 0) return []
-    if (performance.now() > deadline) {
-      return differing.map((name) => `copies of ${name} differ: ${states.map((state) => state.get(name)).join(" | ")}`)
-    }
-    await wait(250)
-  }
-}
-
-async function copiesOf(node: NatsNode): Promise<Map<string, string>> {
-  const response = await fetch(`${node.monitor}/jsz?streams=true`)
-  const report = (await response.json()) as {
-    account_details?: { stream_detail?: { name: string; state: CopyState }[] }[]
-  }
-  const streams = (report.account_details ?? []).flatMap(({ stream_detail = [] }) => stream_detail)
-  return new Map(
-    streams
-      // Processes go on saying there that they live.
-      .filter(({ name }) => !name.endsWith("_ALIVE"))
-      .map(({ name, state: { messages, first_seq, last_seq, num_subjects = 0 } }) => [
-        name,
-        JSON.stringify({ messages, first_seq, last_seq, num_subjects }),
-      ]),
-  )
-}
-
-async function noneOpen(broker: Broker): Promise<void> {
-  while ((await broker.list("open", "wire.open.>")).length > 0) await wait(250)
-}
-
-/** As many runs as there were keys, none of them open. */
-async function runsInBroker({ broker: { url } }: TestCluster, runs: number): Promise<string[]> {
-  const read = readAddress(url)
-  assert.ok(read.ok)
-  const broker = await Broker.connect(read.address, noProofs, namesOf("wire"))
-  try {
-    const heads = await broker.list("log", "wire.log.*.0")
-    const kinds = await Promise.all(
-      heads.map(async (subject) => {
-        const stored = await broker.getFromLeader("log", subject)
-        return stored === null ? "gone" : unpackFrame<{ kind: string }>(subject, stored.data).facts.kind
-      }),
-    )
-    const made = kinds.filter((kind) => kind === "head").length
-    return [
-      ...(made === runs ? [] : [`${made} runs were made for ${runs} keys`]),
-      // Entries of runs that ended while the broker was in trouble are removed later, by the next process that looks for work.
-      ...(await within(60_000, "the end of the last open run", noneOpen(broker)).then(
-        () => [],
-        async () => [`${(await broker.list("open", "wire.open.>")).length} runs are still open`],
-      )),
-    ]
-  } finally {
-    await broker.close()
-  }
 }

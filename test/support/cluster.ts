@@ -3,11 +3,9 @@ import { spawn, type ChildProcess } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { builtWire } from "./built-wire.ts"
-import type { NatsServer } from "../../scripts/nats-servers.mjs"
-import { startNats, type NatsCluster } from "./nats-server.ts"
 import { within } from "./within.ts"
 
-// Three brokers and three replicas of the service, each a process of its own.
+// Replicas of the service, each a process of its own, and clients that follow runs at whatever replica is there.
 
 export interface Replica {
   readonly name: string
@@ -74,34 +72,8 @@ export function replica(name: string, env: Readonly<Record<string, string>>): Re
   }
 }
 
-export interface TestCluster {
-  readonly broker: NatsCluster
-  readonly replicas: readonly Replica[]
-  close(): Promise<void>
-}
-
 export function replicaEnvironment(store: string): Record<string, string> {
   return { WIRE_STORE: store, WIRE_ENCRYPTION_KEY: randomBytes(32).toString("hex"), WIRE_EGRESS: "private" }
-}
-
-export async function startCluster(
-  replicas: number,
-  server: NatsServer,
-  env: Readonly<Record<string, string>> = {},
-): Promise<TestCluster> {
-  const broker = await startNats(3, "", server)
-  const environment = { ...replicaEnvironment(broker.url), ...env }
-  const all = Array.from({ length: replicas }, (_, index) => replica(`replica-${index + 1}`, environment))
-  await Promise.all(all.map((one) => one.start()))
-  return {
-    broker,
-    replicas: all,
-    async close() {
-      for (const one of all) one.signal("SIGKILL")
-      await Promise.all(all.map((one) => one.ended()))
-      await broker.close()
-    },
-  }
 }
 
 export interface SeenEvent {

@@ -4,6 +4,7 @@ import type { RecordType } from "../../src/types/types.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { ErrorIssue } from "../../src/log/events.ts"
 import type {
+  AskReply,
   HostedPrompt,
   HostedResource,
   HostedTool,
@@ -22,7 +23,12 @@ export interface ServedTool {
   readonly input: RecordType
   readonly output?: RecordType
   readonly idempotent?: boolean
-  readonly call: (values: JsonObject, callId: string, signal: AbortSignal) => ToolAnswer | Promise<ToolAnswer>
+  readonly call: (
+    values: JsonObject,
+    callId: string,
+    signal: AbortSignal,
+    reply?: AskReply,
+  ) => ToolAnswer | Promise<ToolAnswer>
 }
 
 export interface Served {
@@ -81,12 +87,12 @@ export class InProcessTools implements ToolHost {
         const served = tools[remote]
         return served === undefined ? null : hosted(served).definition
       },
-      call: async (tool, values, callId, signal) => {
+      call: async (tool, values, callId, signal, reply) => {
         this.calls.push({ tool, values, callId })
         this.open_++
         try {
           const served = tools[remotes.get(`tool ${tool}`) ?? ""]
-          return (await served?.call(values, callId, signal)) ?? { text: "", is_error: true }
+          return (await served?.call(values, callId, signal, reply)) ?? { text: "", is_error: true }
         } finally {
           this.open_--
         }

@@ -44,14 +44,22 @@ export function checkPlanPlaces(plan: Plan): void {
   }
 }
 
-function checkAsk({ id, loop, when, question, show, to, on_expiry }: AskNode): void {
+function checkAsk(ask: AskNode): void {
+  const { id, loop, when, question, show, to, on_expiry } = ask
   for (const expression of [loop?.items, when?.condition, question, show, to, on_expiry]) {
     if (expression !== undefined && expression !== null) checkExpression(expression, inRun(id))
   }
+  checkRequires(ask)
+}
+
+/** What requirements refer to is apart from them: they themselves see `result` and the captured values alone. */
+function checkRequires({ id, requires }: AgentNode | AskNode): void {
+  for (const { captures } of requires) for (const expression of captures) checkExpression(expression, inRun(id))
 }
 
 function checkAgent(node: AgentNode): void {
   const place = inRun(node.id)
+  checkRequires(node)
   if (node.loop !== null) checkExpression(node.loop.items, place)
   if (node.when !== null) checkExpression(node.when.condition, place)
   checkEntries(node.locals, { ...place, assets: "value" })
@@ -85,12 +93,19 @@ function checkExpression(expression: Expression, place: Place): void {
     case "array":
       for (const item of expression.items) checkExpression(item, inner)
       return
+    case "list": {
+      const { loop, when, by, value } = expression
+      const here: Place = { ...inner, secrets: false }
+      for (const part of [loop.items, when, by?.key ?? null, value]) if (part !== null) checkExpression(part, here)
+      return
+    }
     case "object":
       return checkEntries(expression.entries, inner)
     case "reference": {
       const { kind } = expression.root
       if (kind === "secrets") assert.ok(place.secrets, `${expression.text} is exposed in ${place.name}`)
-      else if (kind !== "input" && kind !== "matched") assert.ok(place.run, `${expression.text} decides ${place.name}`)
+      else if (kind !== "input" && kind !== "matched" && kind !== "item")
+        assert.ok(place.run, `${expression.text} decides ${place.name}`)
       return
     }
     case "chain":
@@ -104,6 +119,9 @@ function checkExpression(expression: Expression, place: Place): void {
     case "arithmetic":
       checkExpression(expression.left, { ...inner, secrets: false })
       return checkExpression(expression.right, { ...inner, secrets: false })
+    case "function":
+      for (const item of expression.items) checkExpression(item, { ...inner, secrets: false })
+      return
     case "not":
     case "negate":
       return checkExpression(expression.value, { ...inner, secrets: false })
@@ -120,6 +138,16 @@ function checkExpression(expression: Expression, place: Place): void {
         checkExpression(expression.approval.to, { ...inner, secrets: false })
       }
       return checkEntries(expression.bindings, { ...inner, secrets: true })
+    case "call-workflow": {
+      assert.ok(place.run, `a call of a workflow decides ${place.name}`)
+      const { input, approval, repeat } = expression
+      const shown: Place = { ...inner, secrets: false }
+      checkEntries(input, shown)
+      if (approval !== null && approval.to !== null) checkExpression(approval.to, shown)
+      if (repeat === undefined) return
+      checkExpression(repeat.until, shown)
+      return checkEntries(repeat.next, shown)
+    }
     case "read":
     case "render":
       assert.ok(place.run, `a ${expression.op} decides ${place.name}`)

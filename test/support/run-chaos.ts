@@ -1,3 +1,4 @@
+import { natsKeeper } from "./chaos-on-nats.ts"
 import { runChaos } from "./chaos.ts"
 import { natsServers } from "./nats-server.ts"
 
@@ -11,7 +12,7 @@ for (const server of natsServers()) {
   for (let seed = from; seed < from + seeds; seed++) {
     const line = `nats-server ${server.version}, seed ${seed}`
     try {
-      const report = await runChaos({ server, seed, runs, ms: seconds * 1_000 })
+      const report = await runChaos({ keeper: () => natsKeeper(server), seed, runs, ms: seconds * 1_000 })
       const { deeds, reconnects, resumed, calls, agents, faults } = report
       const kinds = ["kill replica", "pause replica", "restart replica", "kill node", "pause node"]
       const counts = kinds.map((kind) => `${deeds.filter((deed) => deed.startsWith(kind)).length} × ${kind}`)

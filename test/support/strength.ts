@@ -1,4 +1,4 @@
-import { test } from "node:test"
+import { test, type TestContext } from "node:test"
 
 // `npm test` runs everything that protects a change, with few cases of each kind. `npm run soak` runs the same files with all of
 // their cases, and those that end in `.soak.test.ts`.
@@ -13,12 +13,12 @@ export function atStrength<T>(few: T, full: T): T {
 /** Every soak has its own, prints it, and takes it from `SOAK_SEED` to repeat what went wrong. */
 export const soakSeed = Number(process.env["SOAK_SEED"] ?? 20)
 
-/** How many random cases to try: a twelfth of them in `npm test`. */
+/** How many random cases to try: a twentieth of them in `npm test`. */
 export function cases(full: number): number {
-  return atStrength(Math.ceil(full / 12), full)
+  return atStrength(Math.ceil(full / 20), full)
 }
 
 /** A test of the soak alone, in a file that has others. */
-export function soakTest(name: string, body: () => void | Promise<void>): void {
+export function soakTest(name: string, body: (t: TestContext) => void | Promise<void>): void {
   if (isSoak) test(name, { timeout: 3_600_000 }, body)
 }

@@ -10,8 +10,8 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** What becomes of a piece of what a client sends: it passes, or it passes as the last one before the cable is pulled. */
-export type Passage = "pass" | "pass, then cut"
+/** What becomes of a piece of what a client sends: it passes, it passes as the last one before the cable is pulled, or it is the first that does not pass. */
+export type Passage = "pass" | "pass, then cut" | "cut"
 
 /** `watch` sees what a client sends, in order, and each piece waits for it. */
 export async function startProxy(
@@ -23,8 +23,8 @@ export async function startProxy(
   const send = async (chunk: Buffer, far: Socket): Promise<void> => {
     if (!passing) return
     const passage = await watch(chunk.toString("latin1"))
-    far.write(chunk)
-    if (passage === "pass, then cut") passing = false
+    if (passage !== "cut") far.write(chunk)
+    if (passage !== "pass") passing = false
   }
   const server = createServer((near) => {
     const far = connect(target, "127.0.0.1")

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
+import { join } from "node:path"
 import type { ExtensionContext } from "vscode"
-import { commands, window, workspace } from "vscode"
+import { commands, ProcessExecution, Task, TaskScope, tasks, window, workspace } from "vscode"
 import type { ServerOptions } from "vscode-languageclient/node"
 import { LanguageClient, TransportKind } from "vscode-languageclient/node"
 import type { ServerCommand } from "./server-commands.ts"
@@ -14,6 +15,8 @@ export async function activate(context: ExtensionContext): Promise<void> {
   const restart = (): Promise<void> => (starting = starting.then(() => start(context)))
   context.subscriptions.push(
     commands.registerCommand("wire.restartServer", restart),
+    commands.registerCommand("wire.runTest", runTest),
+    commands.registerCommand("wire.recordTest", runTest),
     workspace.onDidGrantWorkspaceTrust(() => void restart()),
     workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("wire.server.command")) void restart()
@@ -50,6 +53,25 @@ async function start(context: ExtensionContext): Promise<void> {
       void window.showWarningMessage(`The language server of Wire did not start (${name}): ${reason}`)
     }
   }
+}
+
+/** What a lens above a test says to run. */
+interface LensArgument {
+  readonly title: string
+  readonly command: readonly string[]
+}
+
+/** Runs a test as a task, without a shell: the title comes from the file. */
+async function runTest({ title, command: [, ...args] }: LensArgument): Promise<void> {
+  if (!workspace.isTrusted) {
+    void window.showWarningMessage("Tests run in a workspace that is trusted.")
+    return
+  }
+  const own = (workspace.workspaceFolders ?? [])
+    .map(({ uri }) => join(uri.fsPath, "node_modules", ".bin", "wire"))
+    .find((path) => existsSync(path))
+  const execution = new ProcessExecution(own ?? "wire", args)
+  await tasks.executeTask(new Task({ type: "wire" }, TaskScope.Workspace, title, "wire test", execution))
 }
 
 function serverOptions(way: ServerCommand): ServerOptions {

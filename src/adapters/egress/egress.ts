@@ -139,7 +139,7 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   return {
-    request: (asked) => request(asked, "follow"),
+    request: (asked) => request(asked, asked.redirect ?? "follow"),
     fetch: toFetch(request),
     close: () => {
       pool.destroy()

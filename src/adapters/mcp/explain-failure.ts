@@ -78,7 +78,7 @@ function atEndpoint({ error }: RunFailure, path: string): RunFailure {
   return new RunFailure({ ...error, issues })
 }
 
-function refused({ name, headers }: ToolServer, status: number): RunFailure {
+function refused({ name, headers, auth }: ToolServer, status: number): RunFailure {
   const path = `mcp.${name}`
   const header = Object.keys(headers).find((key) => key.toLowerCase() === "authorization")
   const others = Object.keys(headers).filter((key) => key !== header)
@@ -92,7 +92,19 @@ function refused({ name, headers }: ToolServer, status: number): RunFailure {
             `${path}.headers.Authorization`,
             `${said}: it requires an Authorization header, and the workflow does not send one`,
           ]
-  return new RunFailure(wireError("tool_error", [{ path: at, message, upstream_status: status }]))
+  if (auth !== undefined) {
+    const refusal = `${said}: it does not accept the token that \`auth\` got`
+    return new RunFailure(
+      wireError("tool_error", [{ path: `${path}.auth`, message: refusal, upstream_status: status }]),
+    )
+  }
+  const hint =
+    header === undefined && status === 401
+      ? "Signing in as a user in a browser is not supported: use `auth { }` with client credentials, or a header."
+      : undefined
+  return new RunFailure(
+    wireError("tool_error", [{ path: at, message, upstream_status: status, ...(hint === undefined ? {} : { hint }) }]),
+  )
 }
 
 function list(headers: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto"
 import { JsonWork } from "../../base/json-work.ts"
 import { timerMs } from "../../base/timer-ms.ts"
 import type {
@@ -71,6 +72,11 @@ export class HttpTransport implements Transport {
   readonly #failures = new Map<string | number, Error>()
   readonly #lingering = new Set<NodeJS.Timeout>()
   readonly #cancelling = new Set<Promise<void>>()
+  /**
+   * Added to the SDK's request ids, which count from 0 on every connection. A call that is repeated with people's answers needs another id than the
+   * first one, and the run has connected anew by then.
+   */
+  readonly #idOffset = randomInt(1, 2 ** 31)
   #reconnections = 0
   #closed = false
 
@@ -125,7 +131,8 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+  async send(sent: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    const message = withRequestIds(sent, this.#idOffset)
     if ("method" in message && message.method === "notifications/cancelled") return this.#cancel(message)
     if (this.kind === "sse" || !("id" in message && "method" in message) || message.id === undefined) {
       return this.#inner.send(message, options)
@@ -196,8 +203,12 @@ export class HttpTransport implements Transport {
       if (pending !== undefined) this.#linger(pending)
       list = pending?.list ?? false
     }
-    if (!("result" in message)) this.onmessage?.(message)
-    else this.onmessage?.(list ? asPublished(message) : withResultType(message))
+    if (!("result" in message)) this.#deliver(message)
+    else this.#deliver(list ? asPublished(message) : withResultType(message))
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    this.onmessage?.(withAnsweredId(message, this.#idOffset))
   }
 
   #linger({ stop }: Pending): void {
@@ -231,7 +242,7 @@ export class HttpTransport implements Transport {
     pending.stop.abort()
     this.#failures.set(id, pending.failure ?? new Error("The server closed its response before it answered"))
     const error = { code: unansweredCode, message: "No answer", data: { exchange: id } }
-    this.onmessage?.({ jsonrpc: "2.0", id, error })
+    this.#deliver({ jsonrpc: "2.0", id, error })
   }
 
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
@@ -266,6 +277,21 @@ export class HttpTransport implements Transport {
       }),
     )
   }
+}
+
+/** The id of a request, or of the request that is cancelled, raised. Ids that are not numbers differ by themselves; other messages have none of ours. */
+function withRequestIds(message: JSONRPCMessage, offset: number): JSONRPCMessage {
+  if (!("method" in message)) return message
+  if ("id" in message) return typeof message.id === "number" ? { ...message, id: message.id + offset } : message
+  const id = message.method === "notifications/cancelled" ? cancelledId(message) : undefined
+  return typeof id === "number" ? { ...message, params: { ...message.params, requestId: id + offset } } : message
+}
+
+/** The id of an answer as the SDK knows it. Some servers send it back as a string. */
+function withAnsweredId(message: JSONRPCMessage, offset: number): JSONRPCMessage {
+  if ("method" in message || message.id === undefined) return message
+  const id = Number(message.id) - offset
+  return Number.isInteger(id) ? { ...message, id } : message
 }
 
 /** A result without a kind counts as complete; the SDK takes only a result that names its kind. */

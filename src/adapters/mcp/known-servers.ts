@@ -67,9 +67,9 @@ export function listOf({ lists }: KnownServer, method: string): readonly JsonObj
 }
 
 /** Headers are credentials: they count, and are not kept. */
-function keyOf({ endpoint, headers }: ToolServer): string {
+function keyOf({ endpoint, headers, auth }: ToolServer): string {
   const sorted = Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return createHash("sha256")
-    .update(JSON.stringify([endpoint, sorted]))
+    .update(JSON.stringify([endpoint, sorted, auth ?? null]))
     .digest("base64")
 }

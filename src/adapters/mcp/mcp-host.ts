@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { ProtocolError } from "@modelcontextprotocol/client"
+import { isInputRequiredResult, ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import { hasDotSegment } from "../../base/has-dot-segment.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
-import type { Gate } from "../../ports/gate.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import type {
+  AskReply,
   HostedTool,
   HostRequest,
   HostSession,
@@ -26,10 +26,13 @@ import type { PromptFound, ResourceFound } from "./find-imports.ts"
 import { findPrompt, findResource, findTool, nameOf } from "./find-imports.ts"
 import type { ToolBudgets } from "./hosted-tool.ts"
 import { hostTool } from "./hosted-tool.ts"
+import { readInputRequests } from "./input-requests.ts"
 import { KnownServers } from "./known-servers.ts"
 import { readPromptResult, readResourceResult, readToolResult } from "./read-content.ts"
 import type { McpLimits } from "./connect-to.ts"
 import { ServerConnection } from "./server-connection.ts"
+import type { Tokens } from "../oauth/tokens.ts"
+import { withToken } from "../oauth/with-token.ts"
 import { StepBudget } from "./step-budget.ts"
 import type { UriTemplate } from "./uri-template.ts"
 import { publishedPart } from "./tool-pin.ts"
@@ -55,6 +58,8 @@ export interface McpHostOptions {
   readonly meta?: (run_id: string, endpoint: string) => JsonObject
   /** Egress for one run's calls, which adds the headers of its trace. */
   readonly traced?: (egress: Egress, run_id: string) => Egress
+  /** For servers that are signed in to. */
+  readonly tokens?: Tokens
 }
 
 export const usualMcpLimits: McpLimits = {
@@ -84,7 +89,7 @@ export class McpHost implements ToolHost {
       request,
       request.servers
         .filter(({ name }) => imported.has(name))
-        .map((server) => this.#connection(server, request.run_id, watch.gate)),
+        .map((server) => this.#connection(server, request, watch)),
       (sessionEnd) => this.#waitForSessionEnd(sessionEnd),
     )
     try {
@@ -101,9 +106,9 @@ export class McpHost implements ToolHost {
     await Promise.all(this.#sessionEnds)
   }
 
-  #connection(wanted: ToolServer, run_id: string, gate: Gate): OpenServer {
+  #connection(wanted: ToolServer, { run_id, owner }: HostRequest, { gate, hide }: HostWatch): OpenServer {
     const { version, limits, meta = () => ({}) } = this.#options
-    const { server, egress } = this.#serverAndEgress(wanted, run_id)
+    const { server, egress } = this.#serverAndEgress(wanted, run_id, owner, hide)
     const stale = new Set<string>()
     const known = this.#known.of(server)
     const connection = new ServerConnection(server, {
@@ -127,9 +132,22 @@ export class McpHost implements ToolHost {
   }
 
   /** The MCP server, and the egress for calls to it. */
-  #serverAndEgress(server: ToolServer, run_id: string): { readonly server: ToolServer; readonly egress: Egress } {
-    const { egress, demo = null, traced } = this.#options
-    if (server.endpoint !== "demo") return { server, egress: traced?.(egress, run_id) ?? egress }
+  #serverAndEgress(
+    server: ToolServer,
+    run_id: string,
+    owner: HostRequest["owner"],
+    hide: HostWatch["hide"],
+  ): { readonly server: ToolServer; readonly egress: Egress } {
+    const { egress, demo = null, traced, tokens } = this.#options
+    if (server.endpoint !== "demo") {
+      const own = traced?.(egress, run_id) ?? egress
+      const { auth, endpoint, name } = server
+      const origin = URL.parse(endpoint)?.origin
+      if (auth === undefined || origin === undefined || tokens === undefined) return { server, egress: own }
+      const resource = auth.resource ?? endpoint
+      const use = { auth: { ...auth, resource }, origin, path: `mcp.${name}`, owner, hide }
+      return { server, egress: withToken(own, tokens, use) }
+    }
     if (demo === null) throw failure("tool_error", `mcp.${server.name}`, "The demo is switched off (WIRE_DEMO).")
     return { server: { ...server, endpoint: demo.endpoint }, egress: demo.egress }
   }
@@ -198,7 +216,13 @@ class McpSession implements HostSession {
     this.problems.sort((a, b) => rank(a) - rank(b))
   }
 
-  async call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer> {
+  async call(
+    tool: string,
+    values: JsonObject,
+    call_id: string,
+    signal: AbortSignal,
+    reply?: AskReply,
+  ): Promise<ToolAnswer> {
     const server = this.#serverOf("tool", tool)
     const imported = this.#tools.get(tool)
     if (imported === undefined) throw new Error(`Tool ${tool} is not imported`)
@@ -212,10 +236,12 @@ class McpSession implements HostSession {
           return failed(`mcp.${imported.server} no longer offers the tool ${imported.remote}`)
         }
         try {
-          const result = await connection.callTool(nameOf(definition), values, definition, meta, signal)
+          const result = await connection.callTool(nameOf(definition), values, definition, meta, signal, reply)
           // It may have megabytes, and it took a turn of the event loop to parse it.
           await nextTurn()
-          return readToolResult(result)
+          return isInputRequiredResult(result)
+            ? { text: "", is_error: false, asks: readInputRequests(result) }
+            : readToolResult(result)
         } catch (error) {
           if (!(error instanceof ProtocolError) || signal.aborted) throw error
           // The server wants other arguments in headers than it did when it was asked for its tools.

@@ -1,14 +1,16 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type {
   CallToolResult,
+  Client,
   GetPromptResult,
+  InputRequiredResult,
   ReadResourceResult,
   RequestOptions,
   StandardSchemaV1,
 } from "@modelcontextprotocol/client"
-import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
+import { CLIENT_CAPABILITIES_META_KEY, ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { ToolServer } from "../../ports/tools.ts"
+import type { AskReply, ToolServer } from "../../ports/tools.ts"
 import type { ConnectionOptions, ListedKind, LiveConnection } from "./connect-to.ts"
 import { connectTo, legacyStatuses, ownHeaders } from "./connect-to.ts"
 import { statusOf } from "./explain-failure.ts"
@@ -112,15 +114,28 @@ export class ServerConnection {
     definition: JsonObject,
     meta: JsonObject,
     signal: AbortSignal,
-  ): Promise<CallToolResult> {
+    reply?: AskReply,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const inputSchema = { ...(definition["inputSchema"] as JsonObject), type: "object" as const }
+    const allowInputRequired = this.server.elicitation === true
     return this.#use(signal, this.#callTimes(), ({ client }, options) =>
       client.callTool(
-        { name, arguments: values, _meta: { ...this.#options.meta(), ...meta } },
+        {
+          name,
+          arguments: values,
+          _meta: { ...this.#options.meta(), ...meta, ...(allowInputRequired && this.#mayAsk(client)) },
+          ...(reply !== undefined && repliedWith(reply)),
+        },
         // Without its output schema: results are validated by the code that knows what the workflow declared.
-        { ...options, toolDefinition: { name, inputSchema } },
+        { ...options, toolDefinition: { name, inputSchema }, allowInputRequired },
       ),
     )
+  }
+
+  /** Only a call of a tool may be answered with questions, and only in the newest era. */
+  #mayAsk(client: Client): JsonObject {
+    if (client.getProtocolEra() !== "modern") return {}
+    return { [CLIENT_CAPABILITIES_META_KEY]: { elicitation: { form: {}, url: {} } } }
   }
 
   readResource(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
@@ -245,6 +260,13 @@ export class ServerConnection {
     if (this.#live !== null && !this.#live.transport.closed) return this.#live
     this.#opening ??= connectTo(this.server, this.#options, signal).finally(() => (this.#opening = null))
     return (this.#live = await this.#opening)
+  }
+}
+
+function repliedWith({ responses, state }: AskReply): { inputResponses?: JsonObject; requestState?: string } {
+  return {
+    ...(Object.keys(responses).length > 0 && { inputResponses: responses }),
+    ...(state !== null && { requestState: state }),
   }
 }
 

@@ -1,9 +1,9 @@
+import { askedQuestion } from "../../log/asked-question.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent, Question } from "../../log/events.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
-  askedQuestion,
   cutPage,
   isFor,
   questionsIn,
@@ -48,7 +48,7 @@ export class MemoryQuestions implements QuestionStore {
     const ofRun = this.#byRun.get(run_id) ?? []
     this.#byRun.set(run_id, ofRun)
     for (const event of asked) {
-      const question: Question = { ...askedQuestion(event), status: "open" }
+      const question: Question = { ...askedQuestion(event.data), status: "open" }
       const expires_at = Date.parse(question.expires_at)
       const stored = { number: ++this.#asked, caller, expires_at, question, taken: false }
       this.#stored.push(stored)

@@ -12,6 +12,7 @@ import {
   OutOfSequence,
   StoreFailure,
   type CreateOutcome,
+  type Deletion,
   type ExistingRun,
   type Idempotency,
   type ClaimedLease,
@@ -26,6 +27,7 @@ import { untilClosed } from "../../ports/wrap-store.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
+import { MemoryTriggers } from "./memory-triggers.ts"
 import { eventsAfter, listedRun, newStoredRun, runRow, withKept, withoutKept, type StoredRun } from "./stored-run.ts"
 
 /** How many events a follower is handed at a time. */
@@ -38,11 +40,16 @@ export class MemoryStore implements RunStore {
   readonly questions: MemoryQuestions
   readonly outbox: MemoryOutbox
   readonly cache: MemoryCache
+  readonly triggers = new MemoryTriggers()
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended, oldest first. */
   readonly #open = new Map<string, StoredRun>()
   readonly #byKey = new Map<string, string>()
+  readonly #keptKeys = new Map<
+    string,
+    { readonly run_id: string; readonly fingerprint: string; readonly until: number }
+  >()
   readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
   /** By caller, in bytes. */
   readonly #stored = new Tally()
@@ -73,9 +80,16 @@ export class MemoryStore implements RunStore {
 
   #existing(caller: string, { key, fingerprint }: Idempotency): ExistingRun | null {
     const run_id = this.#byKey.get(together(caller, key))
-    if (run_id === undefined) return null
+    if (run_id === undefined) return this.#keptKey(together(caller, key), fingerprint)
     const same = this.#runs.get(run_id)?.idempotency?.fingerprint === fingerprint
     return { outcome: same ? "exists" : "conflict", run_id }
+  }
+
+  /** The run of a key that outlives it. */
+  #keptKey(slot: string, fingerprint: string): ExistingRun | null {
+    const kept = this.#keptKeys.get(slot)
+    if (kept === undefined || kept.until <= this.#clock.now()) return null
+    return { outcome: kept.fingerprint === fingerprint ? "exists" : "conflict", run_id: kept.run_id }
   }
 
   async lookup(run_id: string): Promise<RunLookup> {
@@ -87,12 +101,15 @@ export class MemoryStore implements RunStore {
     return { found: "run", run: runRow(run_id, run) }
   }
 
-  async list({ caller, workflow, status, limit, after }: RunQuery): Promise<ListedRun[]> {
+  async list(query: RunQuery): Promise<ListedRun[]> {
+    const { caller, workflow, status, since, error_kind, limit, after } = query
     const found: ListedRun[] = []
     for (const [run_id, run] of this.#runs) {
-      if (run.caller !== caller) continue
+      if (caller !== null && run.caller !== caller) continue
       const listed = listedRun(run_id, run)
       if (workflow !== null && listed.workflow?.name !== workflow) continue
+      if (since !== null && listed.created_at < since) continue
+      if (error_kind !== null && listed.error_kind !== error_kind) continue
       if (fitsStatus(listed.status, status) && (after === null || comesAfter(listed, after))) found.push(listed)
     }
     return found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, limit)
@@ -255,20 +272,37 @@ export class MemoryStore implements RunStore {
     let swept = 0
     for (const [run_id, run] of this.#runs) {
       if (run.finished_at === null || run.finished_at >= ended_before) continue
-      this.#runs.delete(run_id)
-      this.#stored.add(run.caller, -run.counted)
-      this.questions.forget(run_id)
-      this.outbox.forget(run_id)
-      if (run.idempotency !== null) this.#byKey.delete(run.idempotency.slot)
-      this.#tombstones.set(run_id, { caller: run.caller, until: now + tombstoneMs })
+      this.#erase(run_id, run)
       swept++
     }
     for (const [run_id, { until }] of this.#tombstones) {
       if (until > now && this.#tombstones.size <= maxTombstones) break
       this.#tombstones.delete(run_id)
     }
+    for (const [slot, { until }] of this.#keptKeys) if (until <= now) this.#keptKeys.delete(slot)
     this.cache.sweep(now)
     return swept
+  }
+
+  async delete(run_id: string): Promise<Deletion> {
+    const run = this.#runs.get(run_id)
+    if (run === undefined) return "gone"
+    if (run.finished_at === null) return "open"
+    this.#erase(run_id, run)
+    return "deleted"
+  }
+
+  #erase(run_id: string, run: StoredRun): void {
+    this.#runs.delete(run_id)
+    this.#stored.add(run.caller, -run.counted)
+    this.questions.forget(run_id)
+    this.outbox.forget(run_id)
+    if (run.idempotency !== null) {
+      const { slot, fingerprint, kept_until } = run.idempotency
+      this.#byKey.delete(slot)
+      if (kept_until > this.#clock.now()) this.#keptKeys.set(slot, { run_id, fingerprint, until: kept_until })
+    }
+    this.#tombstones.set(run_id, { caller: run.caller, until: this.#clock.now() + tombstoneMs })
   }
 
   async probe(): Promise<void> {}

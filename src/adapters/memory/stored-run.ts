@@ -2,7 +2,7 @@ import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
-import { endStatus, openStatus, type ListedRun } from "../../ports/run-list.ts"
+import { endStatus, errorKindOf, openStatus, type ListedRun } from "../../ports/run-list.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
 import { noUsage, showUsage } from "../../log/usage.ts"
 
@@ -11,7 +11,7 @@ export interface StoredRun {
   readonly caller: string
   readonly created_at: number
   resumable: boolean
-  readonly idempotency: { readonly slot: string; readonly fingerprint: string } | null
+  readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
   readonly bells: Set<Bell>
   readonly cancelListeners: Set<() => void>
   /** What everyone may see. */
@@ -42,7 +42,10 @@ export function newStoredRun(run: NewRun, slot: string | null, lease_until: numb
     caller: run.caller,
     created_at: run.created_at,
     resumable: run.resumable,
-    idempotency: slot === null ? null : { slot, fingerprint: run.idempotency?.fingerprint ?? "" },
+    idempotency:
+      slot === null
+        ? null
+        : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
     bells: new Set(),
     cancelListeners: new Set(),
     events: [],
@@ -74,17 +77,28 @@ export function runRow(run_id: string, run: StoredRun): RunRow {
     resumable,
     waiting: run.parked === "waiting",
     workflow: run.request.workflow ?? null,
+    trigger: run.request.trigger ?? null,
   }
 }
 
 export function listedRun(run_id: string, run: StoredRun): ListedRun {
-  const { created_at, finished_at, cancel_requested, usage, parked, events } = run
-  const end = run.end ?? events.at(-1)
+  const { caller, created_at, finished_at, cancel_requested, usage, parked, events } = run
+  const end = finished_at === null ? undefined : (run.end ?? events.at(-1))
   const status =
-    finished_at === null || end === undefined
+    end === undefined
       ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
       : endStatus(end)
-  return { run_id, workflow: run.request.workflow ?? null, status, created_at, finished_at, usage: showUsage(usage) }
+  return {
+    run_id,
+    caller,
+    workflow: run.request.workflow ?? null,
+    trigger: run.request.trigger ?? null,
+    status,
+    error_kind: end === undefined ? null : errorKindOf(end),
+    created_at,
+    finished_at,
+    usage: showUsage(usage),
+  }
 }
 
 export function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {

@@ -1,7 +1,8 @@
+import { defaultRetries } from "../../plan/inference-defaults.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import type { EgressLimits } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { ErrorIssue, ErrorKind, ModelCallRecord, TokenUsage, Usage } from "../../log/events.ts"
+import type { ErrorIssue, ErrorKind, ModelCallRecord, Rejection, TokenUsage, Usage } from "../../log/events.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
@@ -39,7 +40,6 @@ export interface CallerParts {
   readonly standing: () => Pick<TurnProgress, "repairs" | "added" | "closing" | "format">
 }
 
-const defaultRetries = 3
 const defaultBaseDelayMs = 500
 
 /** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
@@ -95,7 +95,7 @@ export class Caller {
         return answer
       } catch (error) {
         this.#parts.watch.signal.throwIfAborted()
-        if (!(error instanceof UpstreamFailure) && !(error instanceof EgressFailure)) throw this.#withCalls(error)
+        if (!(error instanceof UpstreamFailure) && !(error instanceof EgressFailure)) throw this.withCalls(error)
         failed = error
       }
       const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
@@ -111,9 +111,9 @@ export class Caller {
     }
   }
 
-  /** Announces the next attempt, which is made at once. */
-  async again(reason: string): Promise<void> {
-    await this.#announce(reason, 0)
+  /** Announces the next attempt, which is made at once. `requirements` are those that sent the output back. */
+  async again(reason: string, requirements?: readonly Rejection[]): Promise<void> {
+    await this.#announce(reason, 0, requirements)
     this.#parts.watch.signal.throwIfAborted()
   }
 
@@ -166,8 +166,11 @@ export class Caller {
     this.#url = built.url
     const started_at = isoTime(watch.now())
     const started = clock.monotonic()
+    const { step } = request
+    const call_id = step === undefined ? undefined : `${step}.${request.turn}.${attempt}`
     const record = (usage: TokenUsage | null, held: string | null): void => {
-      this.calls.push({
+      const call: ModelCallRecord = {
+        ...(call_id !== undefined && { call_id }),
         turn: request.turn,
         attempt,
         started_at,
@@ -177,10 +180,15 @@ export class Caller {
         provider: request.provider,
         ...(usage === null ? {} : { usage: pricedUsage(usage, request.price) }),
         ...(held === null ? {} : { format: held }),
-      })
+        ...(held === null && watch.signal.aborted ? { cut_off: true } : {}),
+      }
+      this.calls.push(call)
+      watch.ended?.(call)
     }
     try {
-      const answer = await built.send({ attempt, limits, watch, now: () => clock.now() })
+      const { sent } = watch
+      const noted = sent === undefined || call_id === undefined ? {} : { sent: sent.bind(null, call_id) }
+      const answer = await built.send({ attempt, limits, watch, now: () => clock.now(), ...noted })
       record(answer.usage, format)
       return answer
     } catch (error) {
@@ -206,7 +214,7 @@ export class Caller {
     watch.signal.throwIfAborted()
   }
 
-  async #announce(reason: string, delay_ms: number): Promise<void> {
+  async #announce(reason: string, delay_ms: number, requirements?: readonly Rejection[]): Promise<void> {
     const { watch, clock, standing } = this.#parts
     const { added, ...stands } = standing()
     const new_calls = this.calls.slice(this.#reportedCalls)
@@ -224,6 +232,7 @@ export class Caller {
         ...stands,
         ...(isNew ? { added } : {}),
       },
+      ...(requirements === undefined ? {} : { requirements }),
     })
   }
 
@@ -233,9 +242,11 @@ export class Caller {
     const message = `${failed.message}${tries}`
     if (failed instanceof UpstreamFailure) {
       const { status } = failed.error
+      if (status === 401 || status === 403) {
+        return this.fail("provider_error", [{ path, upstream_status: status, ...this.#refused(message) }])
+      }
       if (isElsewhere(failed)) {
-        const hint = this.#parts.other_kind
-        const said = `${message} at ${shownAddress(this.#url)}. ${hint}`
+        const said = `${message} at ${shownAddress(this.#url)}. ${missingVersion(this.#parts.request) ?? this.#parts.other_kind}`
         return this.fail("provider_error", [{ path, message: said, upstream_status: status ?? 404 }])
       }
       return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])
@@ -244,8 +255,25 @@ export class Caller {
     return this.fail(failed.timeout ? "timeout" : "provider_error", [{ path, message }])
   }
 
+  /** Which key was refused, and where: by names, because what the backend says may quote the key. */
+  #refused(message: string): { readonly message: string; readonly hint: string } {
+    const { request, watch } = this.#parts
+    const { provider, secrets } = watch.login?.(request.name) ?? { provider: request.provider, secrets: [] }
+    const { api_key, headers } = request.backend
+    const host = URL.parse(this.#url)?.host ?? this.#url
+    const names = secrets.map((name) => `secrets.${name}`).join(", ")
+    const sendsKey = api_key !== null || Object.keys(headers).length > 0
+    const key = names === "" ? "what its workflow sends as `api_key` or `headers`" : names
+    return {
+      message: `${message}: provider.${provider} at ${host} ${sendsKey ? `does not accept ${key}` : "requires a key, and the workflow sends none"}`,
+      hint: sendsKey
+        ? `Check that ${key} is a key for ${host} that has not expired, and that it may use the model ${request.model}.`
+        : `Write \`api_key: secrets.name\` in provider.${provider}, and declare it: \`secrets { name: string }\`.`,
+    }
+  }
+
   /** An error of egress, with the place and the calls so far; a bug stays as it is. */
-  #withCalls(error: unknown): unknown {
+  withCalls(error: unknown): unknown {
     if (!(error instanceof RunFailure)) return error
     const { path } = this.#parts.request
     const [first, ...others] = error.error.issues.map((issue) => ({
@@ -260,6 +288,14 @@ export class Caller {
 function shownAddress(url: string): string {
   const parsed = URL.parse(url)
   return parsed === null ? url : `${parsed.origin}${parsed.pathname}`
+}
+
+/** Most backends serve their API under `/v1`, Google's under `/v1beta`, and an endpoint that is a host alone lacks it. */
+function missingVersion({ backend: { api, endpoint } }: ModelRequest): string | null {
+  const url = URL.parse(endpoint)
+  if (url === null || url.pathname !== "/") return null
+  const written = `${url.origin}/${api === "google" ? "v1beta" : "v1"}`
+  return `The endpoint has no path: write \`endpoint: "${written}"\` if the backend serves its API there`
 }
 
 /** The address has nothing of this API, rather than no such model. */

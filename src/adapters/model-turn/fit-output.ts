@@ -3,7 +3,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Misfit } from "../../types/validate-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
-import type { ErrorIssue } from "../../log/events.ts"
+import type { ErrorIssue, Rejection } from "../../log/events.ts"
 import type { OutputContract } from "../../ports/model.ts"
 import type { ContractForm } from "./output-format.ts"
 import { parseLenient } from "./parse-lenient.ts"
@@ -18,12 +18,23 @@ export type Fit =
       readonly issues: readonly [ErrorIssue, ...ErrorIssue[]]
       /** How the answer came: as JSON and nothing else, as JSON that breaks off, or as anything else. */
       readonly came: "bare" | "truncated" | "loose"
+      /** It is of the right type, and does not fulfil these. */
+      readonly rejections?: readonly Rejection[]
     }
 
 const mostProblems = 20
 
-/** Holds an answer's text against the contract. `path` is the agent's. */
-export function fitOutput(text: string, contract: OutputContract, form: ContractForm, path: string): Fit {
+/**
+ * Holds an answer's text against the contract. `path` is the agent's. `inWords`: the contract went into the instruction alone, so
+ * that text with braces in it may be meant as the only field.
+ */
+export function fitOutput(
+  text: string,
+  contract: OutputContract,
+  form: ContractForm,
+  path: string,
+  inWords: boolean,
+): Fit {
   const answer = parseLenient(text)
   const root = `${path}.output`
   for (const candidate of answer.candidates) {
@@ -31,7 +42,8 @@ export function fitOutput(text: string, contract: OutputContract, form: Contract
       form.only_text_field !== null && typeof candidate === "string" ? { [form.only_text_field]: candidate } : candidate
     if (isJsonObject(value) && validate(value, contract, root, 1).length === 0) return { fits: true, output: value }
   }
-  if (form.only_text_field !== null && !answer.like_json && answer.text !== "") {
+  const isPlain = !answer.like_json && answer.text !== "" && (inWords || !/[{}]/.test(answer.text))
+  if (form.only_text_field !== null && isPlain) {
     return { fits: true, output: { [form.only_text_field]: answer.text } }
   }
   const [likeliest] = answer.candidates
@@ -46,6 +58,14 @@ export function fitOutput(text: string, contract: OutputContract, form: Contract
     issues: [first, ...others],
     came: answer.bare ? "bare" : "loose",
   }
+}
+
+/** An output of the right type that does not fulfil requirements. */
+export function rejectedFit(path: string, rejections: readonly Rejection[]): Fit & { readonly fits: false } {
+  const [first, ...others] = rejections.map(({ index, message }) => ({ path: `${path}.require[${index}]`, message }))
+  if (first === undefined) throw new Error("An output that is rejected fulfils all requirements")
+  const problems = rejections.map(({ message }) => message)
+  return { fits: false, problems, issues: [first, ...others], came: "bare", rejections }
 }
 
 function validate(value: JsonValue, contract: OutputContract, root: string, most: number): Misfit[] {

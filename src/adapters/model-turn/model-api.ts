@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../../log/messages.ts"
-import type { ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+import type { ModelRequest, ModelWatch, SentRequest, ToolDefinition } from "../../ports/model.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
@@ -73,6 +73,8 @@ export interface Call {
   readonly limits: EgressLimits
   readonly watch: ModelWatch
   readonly now: () => number
+  /** Called right before the request is sent. */
+  readonly sent?: (request: SentRequest) => void
 }
 
 /** A whole answer of a backend, secrets already replaced. */

@@ -19,8 +19,8 @@ export interface ModelClientOptions {
   readonly limits?: Partial<EgressLimits>
   /** Egress for one run's calls, which adds the headers of its trace. */
   readonly traced?: (egress: Egress, run_id: string) => Egress
-  /** Loads an API when a workflow first needs it. */
-  readonly api: (name: ApiName) => ModelApi | Promise<ModelApi>
+  /** The APIs by which models are called. */
+  readonly api: (name: ApiName) => ModelApi
 }
 
 const defaultLimits: EgressLimits = {
@@ -48,7 +48,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   return {
     async turn(request, watch) {
       const { backend } = request
-      const api = await options.api(backend.api)
+      const api = options.api(backend.api)
       const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
       const target = targetOf(request, api)
       const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })

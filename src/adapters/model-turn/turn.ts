@@ -1,18 +1,21 @@
+import { defaultRepairs } from "../../plan/inference-defaults.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { Rejection } from "../../log/events.ts"
 import type { Message, ModelToolCall } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
 import type { ModelRequest, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
+import { rejectionReason } from "../../ports/model.ts"
 import { turnForAnswer } from "./turn-for.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import { addDropped } from "./backend-memory.ts"
 import type { NamedCall } from "./caller.ts"
 import { Caller } from "./caller.ts"
 import type { Fit } from "./fit-output.ts"
-import { fitOutput } from "./fit-output.ts"
+import { fitOutput, rejectedFit } from "./fit-output.ts"
 import type { Answer, ApiTurn, ModelApi } from "./model-api.ts"
 import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
 import {
@@ -47,8 +50,6 @@ export interface TurnParts {
   readonly chance: Chance
 }
 
-const defaultRepairs = 2
-
 /** Some contract, and how it is put to the backend at the moment. */
 interface PendingContract {
   readonly contract: OutputContract
@@ -74,6 +75,8 @@ export class Turn {
   #apart: boolean
   #closing: boolean
   #repairs: number
+  /** Which requirements sent outputs of this turn back. */
+  readonly #rejected: (readonly Rejection[])[] = []
   /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
   #added: readonly Message[]
 
@@ -131,8 +134,9 @@ export class Turn {
     }
     const wait = turnForAnswer(answer.text, this.#watch)
     if (wait !== null) await wait
-    const fit = fitOutput(answer.text, pending.contract, pending.form, this.#request.path)
-    if (fit.fits) return this.#output(answer, fit.output, pending)
+    const inWords = this.#formatName() === "instruction_only"
+    const fit = fitOutput(answer.text, pending.contract, pending.form, this.#request.path, inWords)
+    if (fit.fits) return this.#fulfilled(answer, fit.output, pending)
     if (this.#standsApart()) return this.#close(answer, fit)
     // The backend ignored the format: it does not know it, so the schema goes into the instruction.
     if (fit.came === "loose" || (fit.came === "bare" && pending.rung === "strict")) this.#fall(pending)
@@ -146,10 +150,25 @@ export class Turn {
     return { kind: "tool_calls", tool_calls, ...this.#result(answer, answer.text, tool_calls) }
   }
 
-  #output(answer: Answer, found: JsonObject, pending: PendingContract): ModelTurn {
-    if (pending.fallen_to !== null) this.#knownQuirks.rung = looser(this.#knownQuirks.rung, pending.fallen_to)
+  /** An output of the right type: whether it fulfils the requirements. */
+  async #fulfilled(answer: Answer, found: JsonObject, pending: PendingContract): Promise<ModelTurn | null> {
     // The text was searched for secrets as it came; escapes in it may have hidden one.
     const output = this.#watch.redact(found)
+    const rejections = await this.#rejections(pending.contract, output)
+    if (rejections.length === 0) return this.#output(answer, output, pending)
+    return this.#repair(answer, rejectedFit(this.#request.path, rejections))
+  }
+
+  async #rejections({ requirements }: OutputContract, output: JsonObject): Promise<readonly Rejection[]> {
+    try {
+      return (await requirements?.rejections(output)) ?? []
+    } catch (error) {
+      throw this.#caller.withCalls(error)
+    }
+  }
+
+  #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {
+    if (pending.fallen_to !== null) this.#knownQuirks.rung = looser(this.#knownQuirks.rung, pending.fallen_to)
     const kept = JSON.stringify(output)
     return { kind: "output", output, ...this.#result(answer, kept, []) }
   }
@@ -158,9 +177,10 @@ export class Turn {
     answer: Answer,
     text: string,
     tool_calls: readonly ModelToolCall[],
-  ): Pick<ModelTurn, "message" | "calls" | "usage"> {
+  ): Pick<ModelTurn, "message" | "calls" | "usage" | "rejected"> {
     const { calls, usage } = this.#caller
-    return { message: answer.toMessage(text, tool_calls), calls, usage }
+    const turn = { message: answer.toMessage(text, tool_calls), calls, usage }
+    return this.#rejected.length === 0 ? turn : { ...turn, rejected: this.#rejected }
   }
 
   /** JSON within a string (arguments, a rejected answer): escapes may hide a secret from the search of the string. */
@@ -204,23 +224,24 @@ export class Turn {
     const { output_retries = defaultRepairs } = this.#request.inference
     if (this.#repairs >= output_retries) {
       const kind = this.#pending === null ? "provider_error" : "output_error"
-      throw this.#caller.fail(kind, fit.issues, this.#rejected(answer))
+      throw this.#caller.fail(kind, fit.issues, this.#shownAnswer(answer))
     }
     this.#repairs++
+    if (fit.rejections !== undefined) this.#rejected.push(fit.rejections)
     const wrong = listOf(fit.problems)
     const asked = `Your answer does not fit what was asked for:\n${wrong}\nAnswer again, whole and corrected.`
     this.#added = this.#addition(answer, asked)
-    await this.#caller.again(reasonOf(fit))
+    await this.#caller.again(reasonOf(fit), fit.rejections)
     return null
   }
 
   /** The answer that could not be used, and what the model is asked to do about it. Problems may quote the answer. */
   #addition(answer: Answer, asked: string): Message[] {
-    const said = answer.text === "" ? [] : [assistantText(this.#rejected(answer))]
+    const said = answer.text === "" ? [] : [assistantText(this.#shownAnswer(answer))]
     return [...said, userText(this.#watch.redact(asked))]
   }
 
-  #rejected({ text }: Answer): string {
+  #shownAnswer({ text }: Answer): string {
     return cutText(this.#redactJson(text), runQuotedBytes)
   }
 
@@ -391,6 +412,7 @@ function listOf(problems: readonly string[]): string {
 
 function reasonOf(fit: Fit & { readonly fits: false }): string {
   const more = fit.issues.length - 1
+  if (fit.rejections !== undefined) return rejectionReason(fit.rejections)
   return `The output does not fit its contract: ${fit.issues[0].message}${more > 0 ? ` (and ${more} more)` : ""}`
 }
 

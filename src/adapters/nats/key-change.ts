@@ -150,17 +150,42 @@ export class NatsKeyChange implements KeyChange {
   }
 }
 
+/** A look at the record that is older is made again before something is sealed: a change of the key ends without those who have not heard of it. */
+const mostAgeMs = settledMs / 2
+
 /** Keeps the vault to the key that the broker's record names, and stops it from writing where this process does not have it. */
-export function watchKeyRecord(broker: Broker, vault: Vault, everyMs = lookMs): () => void {
-  const look = async (): Promise<void> => {
+export class KeyWatch {
+  readonly #broker: Broker
+  readonly #vault: Vault
+  readonly stop: () => void
+  #lookedAt: number
+
+  constructor(broker: Broker, vault: Vault, everyMs = lookMs) {
+    this.#broker = broker
+    this.#vault = vault
+    this.#lookedAt = broker.now()
+    this.stop = broker.every(everyMs, () => void this.#lookAgain())
+  }
+
+  /** To be awaited before a key is wrapped, and before what was wrapped at `at` is stored: this process may have stood still. */
+  heard(at = Infinity): Promise<unknown> | null {
+    return this.#broker.now() - Math.min(at, this.#lookedAt) > mostAgeMs ? this.#look() : null
+  }
+
+  async #look(): Promise<void> {
+    const at = this.#broker.now()
+    await followKeyRecord(this.#broker, this.#vault)
+    this.#lookedAt = at
+  }
+
+  async #lookAgain(): Promise<void> {
     try {
-      await followKeyRecord(broker, vault)
+      await this.#look()
     } catch (error) {
       // The next look may find the broker again.
       if (!isStoreTrouble(error)) throw error
     }
   }
-  return broker.every(everyMs, () => void look())
 }
 
 /** Why what is stored cannot be read or written by this process; null when it can. */

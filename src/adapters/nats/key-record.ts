@@ -30,7 +30,7 @@ export async function writeKeyRecord(broker: Broker, record: KeyRecord, seq: num
 
 /**
  * All processes must have the keys that the broker's runs need. A process with a new one begins to change to it: the others hear of
- * that by `watchKeyRecord`. Rejects with a `StoreFailure` that says which key is missing.
+ * that by `KeyWatch`. Rejects with a `StoreFailure` that says which key is missing.
  */
 export async function agreeOnKeys(broker: Broker, vault: Vault): Promise<KeyRecord> {
   await broker.putOnce(broker.names.mark, packRecord(vault.agree(null, "begin")))

@@ -7,7 +7,11 @@
 //   wire.runs.CALLER.WORKFLOW.CREATED_AT.RUN   an entry of the list of runs; caller and workflow in Base64
 //   wire.gone.RUN                   a tombstone
 //   wire.keys.once.DIGEST           an idempotency key
+//   wire.keys.until.DAY.DIGEST      an idempotency key that outlives its run, by the day on which it is forgotten
+//   wire.keys.trigger.NAME          the mark of a schedule, and what happened last
+//   wire.keys.pause.NAME            whether a schedule or webhook is paused
 //   wire.keys.cancel.RUN            a cancel request
+//   wire.keys.erase.RUN             a run that was asked to be deleted, until all of it is
 //   wire.keys.mark                  the marks of the master key, and of the one before while it is changed
 //   wire.cache.SLOT.ENTRY           a cached answer
 //   wire.outbox.due.RUN.EVENT       a notice that is to be delivered
@@ -34,11 +38,18 @@ export interface Names {
   done(run_id: string): string
   /** An entry of the list of runs. */
   listed(run: ListedNames): string
-  /** All entries of a caller, or of one workflow of its runs. */
-  listedOf(caller: string, workflow: string | null): string
+  /** All entries of a caller, or of one workflow of its runs; null for those of all callers. */
+  listedOf(caller: string | null, workflow: string | null): string
   gone(run_id: string): string
   once(digest: string): string
+  keyUntil(day: number, digest: string): string
+  /** Those of one day; null for all. */
+  keysUntil(day: number | null): string
+  trigger(id: string): string
+  pause(id: string): string
   cancel(run_id: string): string
+  erase(run_id: string): string
+  readonly anyErase: string
   readonly mark: string
   cache(slot: string, entry: string): string
   alive(session: string): string
@@ -79,6 +90,10 @@ function word(text: string): string {
   return `_${Buffer.from(text).toString("base64url")}`
 }
 
+function anyOr(text: string | null): string {
+  return text === null ? "*" : word(text)
+}
+
 export function namesOf(prefix: string): Names {
   return {
     prefix,
@@ -89,10 +104,16 @@ export function namesOf(prefix: string): Names {
     done: (run_id) => `${prefix}.done.${run_id}`,
     listed: ({ caller, workflow, created_at, run_id }) =>
       `${prefix}.runs.${word(caller)}.${word(workflow ?? "")}.${String(created_at).padStart(15, "0")}.${run_id}`,
-    listedOf: (caller, workflow) => `${prefix}.runs.${word(caller)}.${workflow === null ? "*" : word(workflow)}.>`,
+    listedOf: (caller, workflow) => `${prefix}.runs.${anyOr(caller)}.${anyOr(workflow)}.>`,
     gone: (run_id) => `${prefix}.gone.${run_id}`,
     once: (digest) => `${prefix}.keys.once.${digest}`,
+    keyUntil: (day, digest) => `${prefix}.keys.until.${day}.${digest}`,
+    keysUntil: (day) => `${prefix}.keys.until.${day ?? "*"}.*`,
+    trigger: (id) => `${prefix}.keys.trigger.${word(id)}`,
+    pause: (id) => `${prefix}.keys.pause.${word(id)}`,
     cancel: (run_id) => `${prefix}.keys.cancel.${run_id}`,
+    erase: (run_id) => `${prefix}.keys.erase.${run_id}`,
+    anyErase: `${prefix}.keys.erase.*`,
     mark: `${prefix}.keys.mark`,
     cache: (slot, entry) => `${prefix}.cache.${slot}.${entry}`,
     alive: (session) => `${prefix}.alive.${session}`,
@@ -141,4 +162,11 @@ export function lastToken(subject: string): string {
 
 export function tokenOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64url")
+}
+
+const dayMs = 24 * 3_600_000
+
+/** The number of a day since 1970. */
+export function dayOf(at: number): number {
+  return Math.floor(at / dayMs)
 }

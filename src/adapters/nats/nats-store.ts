@@ -6,6 +6,7 @@ import {
   NoSuchRun,
   StoreFailure,
   type CreateOutcome,
+  type Deletion,
   type ExistingRun,
   type Idempotency,
   type ClaimedLease,
@@ -23,7 +24,7 @@ import { type Broker, holdMs } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
 import { Claims } from "./claims.ts"
 import { IdempotencyKeys } from "./idempotency-keys.ts"
-import { watchKeyRecord } from "./key-change.ts"
+import { KeyWatch } from "./key-change.ts"
 import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
@@ -41,6 +42,7 @@ import { aboutRun, endOf, openRequest, sealRequest } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
 import { StoredBytes } from "./stored-bytes.ts"
 import type { StreamSizes } from "./streams.ts"
+import { NatsTriggers } from "./triggers.ts"
 
 const readBytes = 1024 * 1024
 
@@ -58,7 +60,8 @@ export class NatsStore implements RunStore {
   readonly questions: Questions
   readonly outbox: Outbox
   readonly cache: NatsCache
-  readonly #stopWatchingKeys: () => void
+  readonly triggers: NatsTriggers
+  readonly #keyWatch: KeyWatch
   readonly #broker: Broker
   readonly #vault: Vault
   readonly #clock: Clock
@@ -78,7 +81,7 @@ export class NatsStore implements RunStore {
 
   constructor(broker: Broker, options: StoreParts) {
     const { vault, clock, sizes } = options
-    this.#stopWatchingKeys = watchKeyRecord(broker, vault, options.lookMs)
+    this.#keyWatch = new KeyWatch(broker, vault, options.lookMs)
     this.#broker = broker
     this.#vault = vault
     this.#clock = clock
@@ -86,6 +89,7 @@ export class NatsStore implements RunStore {
     this.#reader = new LogReader(broker, vault)
     this.#live = new LiveLogs(broker, this.#reader)
     this.#cancels = new Cancels(broker)
+    this.triggers = new NatsTriggers(broker, vault)
     this.cache = new NatsCache(broker, vault, clock)
     this.outbox = new Outbox(broker, this.#reader, vault, clock)
     this.#parking = new Parking(broker, this.outbox, this.#cancels, vault)
@@ -95,7 +99,7 @@ export class NatsStore implements RunStore {
     const beside = { outbox: this.outbox, parking: this.#parking, questions: this.questions }
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
     this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
-    this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
+    this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault, clock)
     this.#leases = new Leases(broker, clock, broker.token(12))
     this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
     this.#own = new OwnRuns({
@@ -116,10 +120,12 @@ export class NatsStore implements RunStore {
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     const { run_id, caller, created_at, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
+    await this.#keyWatch.heard()
+    const wrappedAt = this.#broker.now()
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const tokens = idempotency === null ? null : this.#keys.tokens(caller, idempotency)
     if (tokens !== null) {
-      const taken = await this.#keys.take(tokens, run_id)
+      const taken = await this.#keys.take(tokens, run_id, idempotency?.kept_until ?? null)
       if (taken !== null) return taken
     }
     const { secrets, ...request } = run.request
@@ -135,10 +141,14 @@ export class NatsStore implements RunStore {
       created_at,
       resumable: run.resumable,
       ...(run.request.workflow === undefined ? {} : { workflow: run.request.workflow }),
+      ...(run.request.trigger === undefined ? {} : { trigger: run.request.trigger }),
       once: tokens?.once ?? null,
       ...(request.options.notify === undefined ? {} : { notify: request.options.notify.events }),
     } as const
-    const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
+    const late = this.#keyWatch.heard(wrappedAt)
+    if (late !== null) await late
+    const again = late === null ? null : this.#vault.rewrap(aboutRun(run_id), wrapped)
+    const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [again ?? wrapped, sealed])
     if (head === null || head.kind !== "head") {
       if (announced) await this.#open.strikeOff(run)
       throw new StoreFailure(`There is a run ${run_id} already`)
@@ -164,7 +174,7 @@ export class NatsStore implements RunStore {
       const caller = await this.#retention.callerOf(run_id)
       return caller === null ? { found: "nothing" } : { found: "expired", caller }
     }
-    const { caller, created_at, resumable, workflow } = head.facts
+    const { caller, created_at, resumable, workflow, trigger } = head.facts
     return {
       found: "run",
       run: {
@@ -176,6 +186,7 @@ export class NatsStore implements RunStore {
         cancel_requested: await this.#cancels.isRequested(run_id),
         resumable: resumable || tail.facts.waited === true,
         workflow: workflow ?? null,
+        trigger: trigger ?? null,
         waiting: await this.#parking.isWaiting(run_id, tail),
       },
     }
@@ -281,6 +292,23 @@ export class NatsStore implements RunStore {
     return swept
   }
 
+  /** What the caller stores is counted by the minute: the bytes of the run count until retention would delete it. */
+  async delete(run_id: string): Promise<Deletion> {
+    if (!isRunId(run_id)) return "gone"
+    const tail = await this.#reader.tail(run_id)
+    const head = tail === null ? null : await this.#reader.head(run_id)
+    if (tail === null || head === null) return "gone"
+    if (endOf(tail.facts) === null) return "open"
+    let deleted = await this.#retention.delete(run_id)
+    if (deleted === null) {
+      // The process that stored the end died before it entered the run in the list of ended ones.
+      await this.#open.close(run_id, tail, head)
+      deleted = await this.#retention.delete(run_id)
+    }
+    this.#reader.forget(run_id)
+    return deleted === true ? "deleted" : "gone"
+  }
+
   async stored(caller: string): Promise<number> {
     return this.#stored.of(caller)
   }
@@ -290,7 +318,7 @@ export class NatsStore implements RunStore {
   }
 
   async close(): Promise<void> {
-    this.#stopWatchingKeys()
+    this.#keyWatch.stop()
     this.#live.close()
     this.#cancels.close()
     this.#news.close()

@@ -1,9 +1,9 @@
+import { askedQuestion } from "../../log/asked-question.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
-  askedQuestion,
   isFor,
   questionPageBytes,
   questionsIn,
@@ -446,7 +446,7 @@ export class Questions implements QuestionStore {
     })
     for (const event of events) {
       if (event.type === "question_asked" && event.data.id === entry.id) {
-        return { entry, head, question: { ...askedQuestion(event), status: "open" } }
+        return { entry, head, question: { ...askedQuestion(event.data), status: "open" } }
       }
     }
     return null

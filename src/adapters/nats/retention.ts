@@ -4,7 +4,7 @@ import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { Outbox } from "./outbox.ts"
 import type { Questions } from "./questions.ts"
-import { lastToken } from "./names.ts"
+import { dayOf, lastToken } from "./names.ts"
 import type { Stored } from "./transport.ts"
 
 /** Facts about an ended run that need no look at its log. */
@@ -48,6 +48,9 @@ export class Retention {
     this.#tombstoneMs = tombstoneMs
   }
 
+  /** All keys were looked at once. */
+  #sweptKeys = false
+
   async ended(run_id: string, facts: DoneFacts): Promise<void> {
     await this.#broker.put(this.#broker.names.done(run_id), packFrame(facts, []))
   }
@@ -60,7 +63,48 @@ export class Retention {
     return until > this.#clock.now() ? caller : null
   }
 
+  /** Deletes an ended run now; null where the list of ended runs does not have it. False: another process was faster. */
+  async delete(run_id: string): Promise<boolean | null> {
+    const { names } = this.#broker
+    const message = await this.#broker.get("done", names.done(run_id), "sure")
+    if (message === null) return null
+    // First: should this process die on the way, the next sweep finds it.
+    await this.#broker.put(names.erase(run_id), packFrame({}, []))
+    const { facts } = unpackFrame<DoneFacts>(message.subject, message.data)
+    const deleted = await this.#delete({ ...message, facts })
+    await this.#broker.erase("keys", names.erase(run_id))
+    return deleted
+  }
+
+  /** Forgets keys that outlived their runs for long enough. */
+  async #sweepKeys(): Promise<void> {
+    const { names } = this.#broker
+    const today = dayOf(this.#clock.now())
+    // Those of older days were left while no process ran.
+    const days = this.#sweptKeys ? [today - 2, today - 1, today] : [null]
+    this.#sweptKeys = true
+    for (const day of days) {
+      for (const subject of await this.#broker.list("keys", names.keysUntil(day))) {
+        if (Number(subject.split(".").at(-2)) >= today) continue
+        const key = names.once(lastToken(subject))
+        const found = await this.#broker.get("keys", key, "sure")
+        const { facts } = found === null ? {} : unpackFrame<{ run_id: string; until?: number }>(key, found.data)
+        const isOver = facts?.until !== undefined && facts.until <= this.#clock.now()
+        // The key of a run that is still kept is deleted with it.
+        if (found !== null && isOver && (await this.callerOf(facts.run_id)) !== null) {
+          await this.#broker.erase("keys", key, found.seq)
+        }
+        await this.#broker.erase("keys", subject)
+      }
+    }
+  }
+
   async sweep(ended_before: number): Promise<number> {
+    const { names } = this.#broker
+    await this.#sweepKeys()
+    for (const subject of await this.#broker.list("keys", names.anyErase)) {
+      if ((await this.delete(lastToken(subject))) === null) await this.#broker.erase("keys", subject)
+    }
     let swept = 0
     let seq = 1
     for (;;) {
@@ -104,7 +148,8 @@ export class Retention {
   async #deleteKey(once: string, run_id: string): Promise<void> {
     const message = await this.#broker.get("keys", this.#broker.names.once(once), "sure")
     if (message === null) return
-    const { facts } = unpackFrame<{ run_id: string }>(message.subject, message.data)
+    const { facts } = unpackFrame<{ run_id: string; until?: number }>(message.subject, message.data)
+    if (facts.until !== undefined && facts.until > this.#clock.now()) return
     if (facts.run_id === run_id) await this.#broker.erase("keys", message.subject, message.seq)
   }
 

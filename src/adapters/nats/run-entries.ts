@@ -5,11 +5,14 @@ import { usageAfter } from "../../log/usage-after.ts"
 import {
   comesAfter,
   endStatus,
+  errorKindOf,
   fitsStatus,
   openStatus,
   type ListedRun,
+  type ListedStatus,
   type RunPosition,
   type RunQuery,
+  type RunStatus,
 } from "../../ports/run-list.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { NewRun, RunLookup } from "../../ports/store.ts"
@@ -62,13 +65,13 @@ export class RunEntries {
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
-    const { caller, workflow, status, limit, after } = query
+    const { caller, workflow, status, since, limit, after } = query
     const subjects = await this.#broker.list("runs", this.#broker.names.listedOf(caller, workflow))
     let places = subjects
       .map((subject): Entry => ({ ...placeOf(subject), subject }))
-      .filter((place) => after === null || comesAfter(place, after))
-    if (status === "open" || status === "waiting") {
-      const open = new Set((await this.#open.list()).map(({ run_id }) => run_id))
+      .filter((place) => (after === null || comesAfter(place, after)) && (since === null || place.created_at >= since))
+    if (status !== null && isOpen(status)) {
+      const open = await this.#unended()
       places = places.filter(({ run_id }) => open.has(run_id))
     }
     places.sort((a, b) => (comesAfter(a, b) ? 1 : -1))
@@ -80,25 +83,44 @@ export class RunEntries {
     return found
   }
 
+  /** A run that waits for people is not among the open ones. */
+  async #unended(): Promise<Set<string>> {
+    const open = await this.#open.list()
+    const parked = await this.#broker.list("ask", this.#broker.names.parked("*", "*"))
+    return new Set([...open.map(({ run_id }) => run_id), ...parked.map(lastToken)])
+  }
+
   /** Null for a run that was deleted meanwhile, was never made, or does not fit the query. */
-  async #read(entry: Entry, { status: wanted, caller }: RunQuery): Promise<ListedRun | null> {
+  async #read(entry: Entry, { status: wanted, caller, error_kind: kind }: RunQuery): Promise<ListedRun | null> {
     const { run_id } = entry
     const found = await this.#lookup(run_id)
     if (found.found === "nothing" && this.#clock.now() - entry.created_at > orphanMs) {
       await this.#broker.purge("runs", entry.subject)
     }
-    if (found.found !== "run" || found.run.caller !== caller) return null
-    const { created_at, finished_at, cancel_requested, waiting, last_event_id, workflow } = found.run
+    if (found.found !== "run" || (caller !== null && found.run.caller !== caller)) return null
+    const { created_at, finished_at, cancel_requested, waiting, last_event_id, workflow, trigger } = found.run
     const [end] =
       finished_at === null
         ? []
         : await this.#reader.page(run_id, last_event_id - 1, { ...pageLimits, events: 1 }, false)
     const status =
       end === undefined ? openStatus({ cancel_requested, waiting, begun: last_event_id > 0 }) : endStatus(end)
-    if (!fitsStatus(status, wanted)) return null
+    const error_kind = end === undefined ? null : errorKindOf(end)
+    if (!fitsStatus(status, wanted) || (kind !== null && error_kind !== kind)) return null
     const hasUsage = end !== undefined && isTerminal(end.type) && "usage" in end.data
     const usage = hasUsage ? usageAfter(noUsage, end) : await this.#usageUpTo(run_id, last_event_id)
-    return { run_id, workflow, status, created_at, finished_at, usage: showUsage(usage) }
+    const { caller: ofRun } = found.run
+    return {
+      run_id,
+      caller: ofRun,
+      workflow,
+      trigger,
+      status,
+      error_kind,
+      created_at,
+      finished_at,
+      usage: showUsage(usage),
+    }
   }
 
   async #usageUpTo(run_id: string, last: number): Promise<Usage> {
@@ -115,6 +137,11 @@ export class RunEntries {
     if (this.#usages.size > rememberedUsages && oldest !== undefined) this.#usages.delete(oldest)
     return usage
   }
+}
+
+/** Whether only runs that have not ended have this status. */
+function isOpen(status: ListedStatus): boolean {
+  return status !== "ended" && !fitsStatus(status as RunStatus, "ended")
 }
 
 function placeOf(subject: string): RunPosition {

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import { isTerminal, type LogEvent } from "../../log/events.ts"
+import { isTerminal, type LogEvent, type RunTrigger } from "../../log/events.ts"
 import type { CausedNotice, NoticeEvent } from "../../ports/notices.ts"
 import type { RunRequest, WorkflowVersion } from "../../ports/store.ts"
 import { questionsIn } from "../../ports/questions.ts"
@@ -56,6 +56,8 @@ export interface HeadFacts extends Standing {
   readonly resumable: boolean
   /** Absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
+  /** Absent where a caller started it. */
+  readonly trigger?: RunTrigger
   readonly once: string | null
   /** The events that the run notifies of. */
   readonly notify?: readonly NoticeEvent[]

@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantMessage, Message } from "../../log/messages.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../ports/model.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import type { ModelCallRecord, TokenUsage, Usage } from "../../log/events.ts"
 import { pricedUsage } from "../../log/usage.ts"
+import { rejectionReason } from "../../ports/model.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { RecordedRun } from "./recorded-run.ts"
 
@@ -46,10 +47,15 @@ function factsOf(request: ModelRequest): JsonObject {
     system: request.system,
     input: plainMessages(request.input),
     tools: request.tools.map((tool) => ({ ...tool })),
-    output: contract === null ? null : { name: contract.name, schema: toJsonSchema(contract.type, contract.types) },
+    output: contract === null ? null : outputFacts(contract),
     response_format: request.response_format,
     inference: inference as JsonObject,
   }
+}
+
+function outputFacts({ name, type, types, requirements }: OutputContract): JsonObject {
+  const facts = { name, schema: toJsonSchema(type, types) }
+  return requirements === undefined ? facts : { ...facts, requirements: requirements.facts }
 }
 
 /** Messages without what only one provider reads, tool calls numbered: ids differ from one asking to the next. */
@@ -102,7 +108,14 @@ function recordedTurn(turn: ModelTurn, before: number): JsonObject {
   }
   const message = { role: "assistant", parts: plainParts(turn.message, numbered) }
   const calls = turn.calls.map(recordedCall)
-  const base: JsonObject = { kind: turn.kind, message, calls, usage: tokensOf(turn.usage) }
+  const { kind, usage, rejected } = turn
+  const base: JsonObject = {
+    kind,
+    message,
+    calls,
+    usage: tokensOf(usage),
+    ...(rejected === undefined ? {} : { rejected: rejected as object as JsonValue }),
+  }
   switch (turn.kind) {
     case "output":
       return { ...base, output: turn.output }
@@ -126,13 +139,25 @@ function tokensOf({ input_tokens, output_tokens, cached_tokens, reasoning_tokens
   return { input_tokens, output_tokens, cached_tokens, reasoning_tokens }
 }
 
+/** Nothing to go on from: a test's run is not resumed. */
+const notBegun = { new_calls: [], retries: 0, repairs: 0, not_before: 0, closing: false, format: null }
+
 type RecordedTurn = Omit<ModelTurn, "calls" | "usage"> & {
   readonly calls: readonly { readonly attempt: number; readonly format?: string; readonly usage?: TokenUsage }[]
   readonly usage: TokenUsage
 }
 
-function revivedTurn(recorded: JsonValue, { turn, price, name }: ModelRequest, watch: ModelWatch): ModelTurn {
+/** The turn, after the outputs that requirements sent back are announced as they were when it was recorded. */
+async function revivedTurn(
+  recorded: JsonValue,
+  { turn, price, name }: ModelRequest,
+  watch: ModelWatch,
+): Promise<ModelTurn> {
   const kept = recorded as object as RecordedTurn
+  for (const [index, requirements] of (kept.rejected ?? []).entries()) {
+    const reason = rejectionReason(requirements)
+    await watch.retried({ attempt: index + 2, reason, delay_ms: 0, requirements, progress: notBegun })
+  }
   const started_at = new Date(watch.now()).toISOString()
   const calls = kept.calls.map(({ usage, ...call }): ModelCallRecord => {
     const made = { ...call, turn, model: name, started_at, duration_ms: 0 }

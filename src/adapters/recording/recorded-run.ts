@@ -19,7 +19,7 @@ export interface RecordingMiss {
 /** How an answer is kept. */
 export interface Forms<T> {
   record(answer: T): JsonValue
-  revive(recorded: JsonValue): T
+  revive(recorded: JsonValue): T | Promise<T>
   /** The answer to go on with once it is recorded: values whose keys have an order have that of the recording. */
   settle(answer: T, recorded: JsonValue): T
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type {
+  AskReply,
   HostedPrompt,
   HostedResource,
   HostedTool,
@@ -11,13 +12,14 @@ import type {
   ResourceAnswer,
   ToolAnswer,
   ToolHost,
+  ToolServer,
 } from "../../ports/tools.ts"
 import type { PromptMessage } from "../../log/messages.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import type { TypeTable } from "../../types/types.ts"
 import type { RecordedRun } from "./recorded-run.ts"
 
-/** Makes a tool of a definition as MCP servers publish them, and says how a declared type clashes with it. */
+/** Makes a tool of a definition as MCP servers publish them, and says how a declared type clashes with it; that of an api needs none. */
 export type ReviveTool = (
   definition: JsonObject,
   imported: ImportedTool,
@@ -38,10 +40,10 @@ export class RecordedTools implements ToolHost {
 
   async open(request: HostRequest, watch: HostWatch): Promise<HostSession> {
     if (this.#run.recording.mode === "live") return this.#host.open(request, watch)
-    const isDemo = new Set(request.servers.filter(({ endpoint }) => endpoint === "demo").map(({ name }) => name))
-    const live = part(request, (server) => isDemo.has(server))
-    const recorded = part(request, (server) => !isDemo.has(server))
-    const demo = live.servers.length === 0 ? null : await this.#host.open(live, watch)
+    const isDemo = ({ endpoint }: ToolServer): boolean => endpoint === "demo"
+    const live = part(request, isDemo)
+    const recorded = part(request, (server) => !isDemo(server))
+    const demo = live.servers.length + live.apis.length === 0 ? null : await this.#host.open(live, watch)
     const session = new RecordedSession(recorded, demo, this.#run, () => this.#host.open(recorded, watch))
     try {
       await session.lookUp(await this.#revive(), watch)
@@ -53,15 +55,24 @@ export class RecordedTools implements ToolHost {
   }
 }
 
-function part(request: HostRequest, wanted: (server: string) => boolean): HostRequest {
-  const of = <T extends Imported>(imports: readonly T[]): T[] => imports.filter(({ server }) => wanted(server))
+function part(request: HostRequest, wanted: (server: ToolServer) => boolean): HostRequest {
+  const servers = request.servers.filter(wanted)
+  const apis = request.apis.filter(wanted)
+  const names = { mcp: namesOf(servers), api: namesOf(apis) }
+  const of = <T extends Imported>(imports: readonly T[]): T[] =>
+    imports.filter((one) => names["http" in one ? "api" : "mcp"].has(one.server))
   return {
     ...request,
-    servers: request.servers.filter(({ name }) => wanted(name)),
+    servers,
+    apis,
     tools: of(request.tools),
     resources: of(request.resources),
     prompts: of(request.prompts),
   }
+}
+
+function namesOf(servers: readonly ToolServer[]): ReadonlySet<string> {
+  return new Set(servers.map(({ name }) => name))
 }
 
 class RecordedSession implements HostSession {
@@ -94,6 +105,12 @@ class RecordedSession implements HostSession {
   async lookUp(revive: ReviveTool, watch: HostWatch): Promise<void> {
     const { tools, resources, prompts, servers, types } = this.#request
     for (const imported of tools) {
+      if (imported.http !== undefined) {
+        // What the workflow declares is all that there is to look up.
+        const { tool } = revive({}, imported, types)
+        if (tool !== null) this.tools.set(imported.name, tool)
+        continue
+      }
       const definition = await this.#find("tool", imported, { pin: imported.pin }, (session) => {
         const tool = session.tools.get(imported.name)
         return tool === undefined ? null : definitionOf(tool)
@@ -169,12 +186,19 @@ class RecordedSession implements HostSession {
     return this.tools.get(tool)?.definition ?? null
   }
 
-  async call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer> {
+  async call(
+    tool: string,
+    values: JsonObject,
+    call_id: string,
+    signal: AbortSignal,
+    reply?: AskReply,
+  ): Promise<ToolAnswer> {
     const imported = this.#request.tools.find(({ name }) => name === tool)
-    if (imported === undefined) return this.#demoSession().call(tool, values, call_id, signal)
-    const facts = { kind: "mcp call", server: imported.server, tool: imported.remote, arguments: values }
+    if (imported === undefined) return this.#demoSession().call(tool, values, call_id, signal, reply)
+    const kind = imported.http === undefined ? "mcp call" : "http call"
+    const facts = { kind, server: imported.server, tool: imported.remote, arguments: values, ...repliedWith(reply) }
     return this.#exchange(`tool.${tool}`, facts, async () =>
-      (await this.#connected()).call(tool, values, call_id, signal),
+      (await this.#connected()).call(tool, values, call_id, signal, reply),
     )
   }
 
@@ -214,6 +238,11 @@ class RecordedSession implements HostSession {
     if (this.#demo === null) throw new Error("There is no demo server in this run")
     return this.#demo
   }
+}
+
+/** A call with other answers of people is another one. */
+function repliedWith(reply: AskReply | undefined): JsonObject {
+  return reply === undefined ? {} : { reply: { responses: reply.responses, state: reply.state } }
 }
 
 /** A tool's definition as a server would publish it. */

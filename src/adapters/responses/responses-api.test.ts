@@ -381,7 +381,6 @@ for (const [text, message] of [
   ['Sure: {"message":"in prose"}', "in prose"],
   ['"quoted"', "quoted"],
   ['"Hello," she said.', '"Hello," she said.'],
-  ["Use {curly} braces", "Use {curly} braces"],
 ] as const) {
   test(`a contract of one string takes ${JSON.stringify(text)}`, async (t) => {
     const fake = await fakeBackend(t, () => says(text))
@@ -391,7 +390,7 @@ for (const [text, message] of [
   })
 }
 
-for (const text of ['{"message":', '{"other":"x"}', "```json\n{\n```", "[1]", ""]) {
+for (const text of ["Use {curly} braces", "Closed }", '{"message":', '{"other":"x"}', "```json\n{\n```", "[1]", ""]) {
   test(`a contract of one string does not take ${JSON.stringify(text)} for plain text`, async (t) => {
     const fake = await fakeBackend(t, () => says(text))
     const failure = await askModel(t).refuse({
@@ -403,6 +402,24 @@ for (const text of ['{"message":', '{"other":"x"}', "```json\n{\n```", "[1]", ""
     assert.equal(fake.asked.length, 1)
   })
 }
+
+test("asked for in words alone, a contract of one string takes text with braces in it", async (t) => {
+  const fake = await fakeBackend(t, () => says("Use {curly} braces"))
+  const turn = await askModel(t).ask({
+    backend: fake.backend,
+    contract: contract({ message: string }),
+    response_format: "instruction_only",
+  })
+  assert.deepEqual(turn.kind === "output" && turn.output, { message: "Use {curly} braces" })
+  const refused = await fakeBackend(t, () => says('{"message":'))
+  const failure = await askModel(t).refuse({
+    backend: refused.backend,
+    contract: contract({ message: string }),
+    response_format: "instruction_only",
+    inference: { output_retries: 0 },
+  })
+  assert.equal(failure.error.kind, "output_error")
+})
 
 test("plain text is for one string only: not for two, an enum or a list", async (t) => {
   const fake = await fakeBackend(t, () => says("warm"))

@@ -85,8 +85,9 @@ class ResponsesTurn implements ApiTurn {
     return { text: body, url: this.#url, estimate, sent, send: (call) => this.#send(body, stream, call) }
   }
 
-  async #send(body: string, stream: boolean, { attempt, limits, watch, now }: Call): Promise<Answer> {
+  async #send(body: string, stream: boolean, { attempt, limits, watch, now, sent }: Call): Promise<Answer> {
     const { egress, quirks } = this.#parts
+    sent?.({ url: this.#url, headers: this.#headers, body })
     const call = { url: this.#url, headers: this.#headers, body, attempt, stream, limits }
     const answer = await sendCall(egress, call, watch, now)
     return {

@@ -7,6 +7,7 @@ import type { Answer } from "./read-answer.ts"
 import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
 import { turnForAnswer } from "../model-turn/turn-for.ts"
+import { readRest } from "../model-turn/read-rest.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
 import { streamLimits } from "../model-turn/stream-limits.ts"
@@ -24,8 +25,6 @@ export interface Call {
 
 /** How much of an error's body is read. */
 const largestError = 64 * 1024
-/** After the terminal event the rest (`[DONE]`) is awaited for so long, for the connection's sake. */
-const restWithinMs = 100
 
 /** One call of the backend: a whole answer, or an `UpstreamFailure`, or what egress throws. */
 export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, now: () => number): Promise<Answer> {
@@ -93,18 +92,6 @@ function startReader(call: Call, watch: ModelWatch): { reader: StreamReader; flu
   }
   const reader = new StreamReader(watch, call.limits.max_bytes, (text) => show(redacted.push(text)))
   return { reader, flush: () => show(redacted.end()) }
-}
-
-/** Reads on to the end, so that the connection can be used again; gives up on a stream that does not end by itself. */
-async function readRest(chunks: AsyncIterator<Uint8Array>, response: EgressResponse): Promise<void> {
-  const timer = setTimeout(() => response.discard(), restWithinMs)
-  try {
-    while ((await chunks.next()).done !== true);
-  } catch {
-    // The answer is whole; what became of the connection does not matter.
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function parse(text: string): JsonValue | undefined {

@@ -160,7 +160,7 @@ describe("sqlite store, encryption at rest", () => {
         created(store, { request: aRequest({ secrets: { token: `${n} `.repeat(1 + ((n * 7) % 60)) } }) }),
       ),
     )
-    const sealed = rows(path, "SELECT secrets FROM runs").map(({ secrets }) => secrets as Uint8Array)
+    const sealed = rows(path, "SELECT body AS secrets FROM secrets").map(({ secrets }) => secrets as Uint8Array)
     assert.equal(new Set(sealed.map((secrets) => Buffer.from(secrets).toString("hex"))).size, 300)
     const found = (): number => {
       const files = readdirSync(directory).map((file) => readFileSync(join(directory, file)))
@@ -183,7 +183,7 @@ describe("sqlite store, encryption at rest", () => {
     assert.equal(await store.sweep(Number.MAX_SAFE_INTEGER), 50)
     const left = runs.filter((_, n) => n % 6 !== 0)
     await Promise.all(left.map((lease) => store.append(lease, [ended(runs.indexOf(lease) % 2 === 0 ? 2 : 1)])))
-    assert.deepEqual(rows(path, "SELECT secrets FROM runs WHERE secrets IS NOT NULL"), [])
+    assert.deepEqual(rows(path, "SELECT body FROM secrets"), [])
     await until("the residue's end", () => found() === 0)
     await store.close()
   })

@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
@@ -23,7 +24,8 @@ import { startChild } from "../../../test/support/start-child.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { checkStore } from "./check-store.ts"
-import { currentVersion, migrate, migrations } from "./schema.ts"
+import { migrations } from "../../store/schema.ts"
+import { currentVersion, migrate } from "./schema.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-open-"))
@@ -63,6 +65,16 @@ async function refused(path: string, sentence: RegExp): Promise<void> {
 }
 
 describe("opening a sqlite store", () => {
+  test("what a process left that was killed while it made the database is removed, when it is surely not being made", async () => {
+    const path = newPath()
+    const left = ["0123456789abcdef", "0123456789abcdef-wal", "fedcba9876543210"].map((end) => `${path}.${end}`)
+    for (const file of [...left, `${path}.backup`]) writeFileSync(file, "")
+    const old = new Date(Date.now() - 120_000)
+    for (const file of [...left.slice(0, 2), `${path}.backup`]) utimesSync(file, old, old)
+    await (await open(path)).close()
+    assert.deepEqual(readdirSync(dirname(path)).toSorted(), ["wire.db", "wire.db.backup", "wire.db.fedcba9876543210"])
+  })
+
   test("an empty file is refused: a new database is made whole or not at all", async () => {
     const whole = await filled()
     for (const size of [0, 1]) {

@@ -1,10 +1,21 @@
 import { randomBytes } from "node:crypto"
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs"
-import { dirname } from "node:path"
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs"
+import { basename, dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
 import { missingKey, type KeyRecord, type MissingKey } from "../../ports/vault.ts"
-import { applicationId, migrate, migrations, readNumber, whyNotOpened } from "./schema.ts"
+import { migrations } from "../../store/schema.ts"
+import { applicationId, migrate, readNumber, whyNotOpened } from "./schema.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
 /** How long a writer waits for another process's transaction. */
@@ -13,6 +24,8 @@ const writerWaitMs = 5_000
 const readerWaitMs = 1_000
 /** Up to this size the whole file is checked when it is opened, which takes some tens of milliseconds. */
 const checkedBytes = 32 * 1024 * 1024
+/** A database is made in well under a second: a file of an older attempt was left by a process that was killed. */
+const attemptMs = 60_000
 const keptLogBytes = 16 * 1024 * 1024
 
 /**
@@ -22,6 +35,7 @@ const keptLogBytes = 16 * 1024 * 1024
 export function openForWriting(path: string, marks: readonly Uint8Array[]): DatabaseSync {
   try {
     makeDatabase(path, marks)
+    removeAttempts(path)
     inspect(path, marks)
     return prepare(path, marks)
   } catch (error) {
@@ -58,6 +72,18 @@ function makeDatabase(path: string, marks: readonly Uint8Array[]): void {
     throw new StoreFailure(`${path} cannot be made: ${error instanceof Error ? error.message : String(error)}`, error)
   } finally {
     rmSync(temporary, { force: true })
+  }
+}
+
+/** What processes left that were killed while they made the database. */
+function removeAttempts(path: string): void {
+  const name = basename(path)
+  for (const file of readdirSync(dirname(path))) {
+    if (!file.startsWith(`${name}.`) || !/^[0-9a-f]{16}(?:-wal|-shm|-journal)?$/.test(file.slice(name.length + 1)))
+      continue
+    const left = join(dirname(path), file)
+    const age = Date.now() - (statSync(left, { throwIfNoEntry: false })?.mtimeMs ?? Infinity)
+    if (age > attemptMs) rmSync(left, { force: true })
   }
 }
 

@@ -2,14 +2,13 @@ import type { DatabaseSync } from "node:sqlite"
 import type { Clock } from "../../ports/clock.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
-import { CommitQueue } from "./commit-queue.ts"
-import { SqliteKeyChange } from "./key-change.ts"
-import { LogReader } from "./log-reader.ts"
+import { ThreadWriter } from "./thread-writer.ts"
+import { CommitQueue } from "../../store/commit-queue.ts"
+import { SqlKeyChange } from "../../store/key-change.ts"
+import { SqlStore } from "../../store/sql-store.ts"
 import { openForReading, readKeyRecord } from "./open-database.ts"
-import { QuestionReader } from "./question-reader.ts"
-import { RunListReader } from "./run-list-reader.ts"
+import { SqliteMedium } from "./sqlite-medium.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
-import { SqliteStore } from "./sqlite-store.ts"
 
 export interface SqliteStoreOptions {
   /** The database's file; made, with its directory, if it is not there. */
@@ -35,16 +34,16 @@ export interface RekeyedStore extends RunStore {
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RekeyedStore> {
   const { path, vault, clock } = options
-  const queue = await CommitQueue.open({ path, marks: vault.marks, residueMs: options.residueMs ?? 5_000 })
-  for (const sentence of queue.warnings) options.warn?.(sentence)
+  const writer = await ThreadWriter.open({ path, marks: vault.marks, residueMs: options.residueMs ?? 5_000 })
+  for (const sentence of writer.warnings) options.warn?.(sentence)
+  const queue = new CommitQueue(writer)
   const database = openForReading(path)
   const record = await agreeOnKeys(database, queue, vault)
-  const reader = new LogReader(database, path, vault)
-  const questions = new QuestionReader(database, path, vault, reader)
-  const list = new RunListReader(database, path)
-  const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
-  const store = new SqliteStore(queue, reader, questions, list, vault, clock, {
+  const medium = new SqliteMedium(queue, database, path)
+  const keyChange = record.old === null ? null : new SqlKeyChange(medium, vault, record)
+  const store = new SqlStore(medium, vault, clock, {
     pollMs: options.pollMs ?? 200,
+    thoroughEvery: 10,
     tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
   })
   return { ...untilClosed(store), keyChange }

@@ -1,4 +1,4 @@
-import type { Operation, Outcome } from "./writer.ts"
+import type { Operation, Outcome } from "../../store/writes.ts"
 
 // Copying objects and their blobs from thread to thread, one by one, costs as much as storing them. So a batch travels as
 // one text, and its blobs in one piece that changes hands.

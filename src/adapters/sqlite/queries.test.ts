@@ -54,8 +54,11 @@ test("no query of the service's own thread reads every run or every event", asyn
       groups: [],
       member_of: [],
     })
-    for (const status of [null, "open", "waiting"] as const) {
-      await store.list({ caller: run.caller, workflow: null, status, limit: 10, after: null })
+    const some = { workflow: null, since: 1, error_kind: null, limit: 10, after: { created_at: 1, run_id: "x" } }
+    const statuses = ["open", "queued", "running", "waiting", "cancelling", "failed", "cancelled", "ended"] as const
+    for (const caller of [run.caller, null]) {
+      for (const status of [null, "completed", ...statuses] as const) await store.list({ ...some, caller, status })
+      await store.list({ ...some, caller, status: null, error_kind: "timeout" })
     }
     await store.questions.waiting(run.caller)
     await store.questions.waitingCounts()

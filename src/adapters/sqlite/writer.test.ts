@@ -5,9 +5,10 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, describe, test } from "node:test"
 import { openForWriting } from "./open-database.ts"
-import type { AppendOperation, CreateOperation } from "./operations.ts"
+import type { AppendOperation, CreateOperation } from "../../store/operations.ts"
 import { packBatch, packOutcomes, unpackBatch, unpackOutcomes } from "./packed-batch.ts"
-import { Writer, type Operation, type Outcome } from "./writer.ts"
+import type { Operation, Outcome } from "../../store/writes.ts"
+import { Writer } from "./writer.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-writer-"))
 after(() => rmSync(scratch, { recursive: true }))
@@ -30,6 +31,8 @@ function create(run_id: string): CreateOperation {
     resumable: true,
     workflow: null,
     version: null,
+    started_by: null,
+    key_until: null,
     owner: "o",
     lease_until: 10,
     notify_events: null,
@@ -49,6 +52,7 @@ function append(run: number, first: number, last: number, size = 100): AppendOpe
     finished_at: null,
     caused: null,
     outcome: null,
+    error_kind: null,
     usage: null,
     blobs: [blob(size), null],
   }
@@ -64,6 +68,27 @@ function lasts(database: DatabaseSync): number[] {
 }
 
 describe("writer", () => {
+  test("a deletion that a crash interrupts is finished by the next sweep", () => {
+    const { database, writer, path } = newWriter()
+    const end = { ...append(1, 2, 2), finished_at: 5, outcome: "failed", error_kind: "timeout" }
+    writer.commit([create("a"), append(1, 1, 1), end])
+    const deletion = { kind: "delete run", run_id: "a", tombstone_until: 100, blobs: [] } as const
+    assert.deepEqual(values(writer.commit([deletion])), ["deleted"])
+    // The process dies here. The run is gone, and its key with it; only sealed events are left.
+    database.close()
+    const next = openForWriting(path, [Buffer.from("mark")])
+    const count = (table: string): unknown => next.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]
+    assert.deepEqual(["runs", "questions", "secrets", "tombstones"].map(count), [0, 0, 0, 1])
+    assert.deepEqual(["leftovers", "events", "requests"].map(count), [1, 2, 1])
+    const again = new Writer(next, path, "holder")
+    assert.deepEqual(values(again.commit([deletion])), ["gone"])
+    const sweep = { kind: "sweep leftovers", ended_before: 0, now: 6, tombstone_until: 100, blobs: [] } as const
+    again.commit([sweep])
+    again.commit([sweep])
+    assert.deepEqual(["leftovers", "events", "requests", "tombstones"].map(count), [0, 0, 0, 1])
+    next.close()
+  })
+
   test("what fits is stored though something in its batch does not, and all goes on when there is space", () => {
     const { database, writer, path } = newWriter()
     writer.commit([create("a"), create("b")])

@@ -26,7 +26,9 @@ class ByLabels<Part> {
     const key = values.length === 1 ? (values[0] ?? "") : values.join("\n")
     let found = this.#parts.get(key)
     if (found === undefined) {
-      const labels = Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ""]))
+      // To Prometheus an empty label is one that is not there.
+      const named = this.#names.map((name, at) => [name, values[at] ?? ""] as const)
+      const labels = Object.fromEntries(named.filter(([, value]) => value !== ""))
       found = { labels, part: this.#make() }
       this.#parts.set(key, found)
     }

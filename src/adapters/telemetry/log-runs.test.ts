@@ -5,7 +5,7 @@ import { logRuns } from "./log-runs.ts"
 
 const at = "2026-11-15T19:00:00.000Z"
 
-test("a run that waits and continues: a line each, and at its end that it was resumed; never content", () => {
+test("a run that waits and continues: a line each, and it was not resumed; never content", () => {
   const lines: [string, Record<string, unknown>, string][] = []
   const observer = logRuns({
     info: (about, message) => void lines.push(["info", about, message]),
@@ -29,6 +29,6 @@ test("a run that waits and continues: a line each, and at its end that it was re
   assert.deepEqual(lines, [
     ["info", { ...about, questions: 2 }, "run waits for people"],
     ["info", { ...about, questions: 2 }, "run continues"],
-    ["info", { ...about, status: "completed", duration_ms: 7, usage, resumed: true }, "run ended"],
+    ["info", { ...about, status: "completed", duration_ms: 7, usage, resumed: false }, "run ended"],
   ])
 })

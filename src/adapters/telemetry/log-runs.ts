@@ -39,7 +39,7 @@ export function logRuns(log: RunsLog): RunObserver {
       ...(error !== null && { error: errorFacts(error) }),
       duration_ms: data.duration_ms,
       ...(data.usage !== undefined && { usage: data.usage }),
-      resumed: resumed.has(run_id) || taken.get(run_id)?.resumed === true,
+      resumed: resumed.has(run_id),
     }
     log[status === "failed" ? "warn" : "info"](line, "run ended")
     forget(run_id)

@@ -1,9 +1,10 @@
 import { collectDefaultMetrics, Registry } from "prom-client"
-import type { ModelCallRecord, Usage } from "../../log/events.ts"
+import type { ModelCallRecord } from "../../log/events.ts"
 import type { Kept } from "../../log/kept.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
 import { Instruments } from "./instruments.ts"
 import { ModelCounters } from "./model-counters.ts"
+import { triggerOutcomes, type TriggerOutcome } from "../../ports/triggers.ts"
 import type { WaitingCounts } from "../../ports/questions.ts"
 import type { RunObserver } from "./run-observer.ts"
 import type { ServiceMetrics } from "./service-metrics.ts"
@@ -24,6 +25,8 @@ export interface Metrics {
   readonly observer: RunObserver
   /** One attempt to deliver a notification. */
   notified(outcome: "delivered" | "failed" | "gave_up"): void
+  /** What became of a due time or a delivery; `lagMs` is how late a due time's run was started. */
+  triggered(workflow: string, name: string, outcome: TriggerOutcome, lagMs: number | null): void
   readonly service: ServiceMetrics
   text(): Promise<MetricsText>
 }
@@ -33,7 +36,12 @@ export interface MetricsText {
   readonly text: string
 }
 
+/** Workflows with names that have a label of their own; the others are counted together as `other`. */
+const mostWorkflows = 1_000
+
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
+
+const lagSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86_400]
 
 /** Gauges of prom-client whose names end in `_total`: that ending is for counters, and promtool refuses it elsewhere. */
 const misnamed = ["nodejs_active_resources_total", "nodejs_active_handles_total", "nodejs_active_requests_total"]
@@ -48,66 +56,56 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   // Event-loop lag, memory, CPU, garbage collection.
   collectDefaultMetrics({ register: registry })
   for (const name of misnamed) registry.removeSingleMetric(name)
-  const runs = make.counter("wireworks_runs_total", "Ended runs", ["status"])
-  const runTime = make.histogram("wireworks_run_duration_seconds", "Time from a run's start to its end", seconds, [
+  const workflows = new BoundedLabels(mostWorkflows)
+  const labelOf = (workflow: string | null): string => (workflow === null ? "" : workflows.of({ workflow }).workflow)
+  const runs = make.counter("wire_runs_total", "Ended runs", ["status", "workflow"])
+  const runTime = make.histogram("wire_run_duration_seconds", "Time from a run's start to its end", seconds, [
     "status",
+    "workflow",
   ])
-  const resumed = make.counter("wireworks_runs_resumed_total", "Runs taken up again")
-  const agents = make.counter("wireworks_agents_total", "Ended agent steps", ["outcome"])
-  const retries = make.counter("wireworks_agent_retries_total", "Retries and repairs")
-  const tokens = make.counter("wireworks_tokens_total", "Tokens used", ["kind"])
+  const resumed = make.counter("wire_runs_resumed_total", "Runs taken up again")
+  const agents = make.counter("wire_agents_total", "Ended agent steps", ["outcome"])
+  const retries = make.counter("wire_agent_retries_total", "Retries and repairs")
   const models = new ModelCounters(make)
-  const calls = make.histogram("wireworks_model_call_duration_seconds", "Time of one call of a model backend", seconds)
-  const tools = make.counter("wireworks_tool_calls_total", "Ended tool calls", ["server", "tool", "outcome"])
-  const toolTime = make.histogram("wireworks_tool_call_duration_seconds", "Time of one tool call", seconds, [
+  const calls = make.histogram("wire_model_call_duration_seconds", "Time of one call of a model backend", seconds)
+  const tools = make.counter("wire_tool_calls_total", "Ended tool calls", ["server", "tool", "outcome"])
+  const toolTime = make.histogram("wire_tool_call_duration_seconds", "Time of one tool call", seconds, [
     "server",
     "tool",
   ])
   const toolNames = new BoundedLabels()
-  const degraded = make.counter("wireworks_cache_degraded_total", "Failures of the cache")
-  const asked = make.counter("wireworks_questions_asked_total", "Questions asked")
-  const settled = make.counter("wireworks_questions_settled_total", "Questions whose outcome a run took in", [
-    "outcome",
-  ])
+  const degraded = make.counter("wire_cache_degraded_total", "Failures of the cache")
+  const asked = make.counter("wire_questions_asked_total", "Questions asked")
+  const settled = make.counter("wire_questions_settled_total", "Questions whose outcome a run took in", ["outcome"])
   const notifications = make.counter(
-    "wireworks_notification_attempts_total",
+    "wire_notification_attempts_total",
     "Attempts to deliver a notification; failed ones are tried again",
     ["outcome"],
   )
+  const triggered = make.counter("wire_trigger_total", "What became of due times and deliveries", [
+    "workflow",
+    "name",
+    "outcome",
+  ])
+  const lag = make.histogram("wire_trigger_lag_seconds", "Time from a due time to the start of its run", lagSeconds)
   // All labels are there from the start: without them, the first failure is no increase for an alert.
   const settledAs = { answered: settled.of("answered"), expired: settled.of("expired") }
   for (const outcome of ["delivered", "failed", "gave_up"]) notifications.of(outcome)
   const refreshWaiting = waitingGauges(make, counts.waiting)
-  make.liveGauge("wireworks_runs_active", "Runs under way here", counts.active)
-  make.liveGauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
-  make.liveGauge("wireworks_streams_open", "Open event streams", counts.streams)
+  make.liveGauge("wire_runs_active", "Runs under way here", counts.active)
+  make.liveGauge("wire_runs_queued", "Runs that wait for their turn here", counts.queued)
+  make.liveGauge("wire_streams_open", "Open event streams", counts.streams)
   const { broker } = counts
   if (broker !== null) {
-    make.liveGauge("wireworks_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
+    make.liveGauge("wire_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
     make.liveGauge(
-      "wireworks_broker_reconnects",
+      "wire_broker_reconnects",
       "Connections to the broker that replaced a lost one",
       () => broker().reconnects,
     )
-    make.liveGauge(
-      "wireworks_broker_retries",
-      "Requests to the broker that had to be made again",
-      () => broker().retries,
-    )
+    make.liveGauge("wire_broker_retries", "Requests to the broker that had to be made again", () => broker().retries)
   }
 
-  const tokensOf = {
-    input: tokens.of("input"),
-    output: tokens.of("output"),
-    cached: tokens.of("cached"),
-    reasoning: tokens.of("reasoning"),
-  }
-  const count = (usage: Usage): void => {
-    tokensOf.input.add(usage.input_tokens)
-    tokensOf.output.add(usage.output_tokens)
-    tokensOf.cached.add(usage.cached_tokens)
-    tokensOf.reasoning.add(usage.reasoning_tokens)
-  }
   const agentsOf = {
     completed: agents.of("completed"),
     cached: agents.of("cached"),
@@ -118,9 +116,23 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   const time = (records: readonly ModelCallRecord[]): void => {
     for (const record of records) callTime.observe(record.duration_ms / 1000)
   }
-  const endedAs = (status: string) => ({ runs: runs.of(status), time: runTime.of(status) })
-  const ends = { completed: endedAs("completed"), failed: endedAs("failed"), cancelled: endedAs("cancelled") }
-  const ended = (status: keyof typeof ends, duration_ms: number): void => {
+  /** Runs of workflows with names that this process works on: the labels of these. */
+  const named = new Map<string, string>()
+  const endedAs = (status: string, workflow: string) => ({
+    runs: runs.of(status, workflow),
+    time: runTime.of(status, workflow),
+  })
+  const endsOf = (workflow: string) => ({
+    completed: endedAs("completed", workflow),
+    failed: endedAs("failed", workflow),
+    cancelled: endedAs("cancelled", workflow),
+  })
+  const unnamed = endsOf("")
+  const ended = (run_id: string, status: keyof typeof unnamed, duration_ms: number): void => {
+    const workflow = named.get(run_id)
+    // All three are there from the first end on: rates are computed from all.
+    const ends = workflow === undefined ? unnamed : endsOf(workflow)
+    named.delete(run_id)
     ends[status].runs.add()
     ends[status].time.observe(duration_ms / 1000)
   }
@@ -135,7 +147,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     both[outcome].add()
     toolTime.of(server, tool).observe(about.duration_ms / 1000)
   }
-  const service = serviceMetrics(make, reasons)
+  const service = serviceMetrics(make, reasons, labelOf)
   const text = async (): Promise<MetricsText> => {
     await refreshWaiting()
     return { type: registry.contentType, text: await registry.metrics() }
@@ -147,19 +159,23 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     service,
     observer: {
       started: (_run_id, queuedMs) => service.queued(queuedMs),
-      appended(_run_id, events) {
+      taken({ run_id, workflow }) {
+        if (workflow !== null) named.set(run_id, labelOf(workflow.name))
+      },
+      left: (run_id) => void named.delete(run_id),
+      appended(run_id, events) {
+        const workflow = named.get(run_id) ?? ""
         for (const event of events) {
           switch (event.type) {
             case "agent_completed":
               agentsOf[event.data.cached ? "cached" : "completed"].add()
-              if (!event.data.cached) count(event.data.usage)
               time(event.data.calls)
-              models.count(event.data.calls)
+              models.count(event.data.calls, workflow)
               break
             case "agent_failed":
               agentsOf.failed.add()
               time(event.data.calls)
-              models.count(event.data.calls)
+              models.count(event.data.calls, workflow)
               break
             case "agent_fallback":
               models.fellBack((event.kept as Kept<"agent_fallback"> | undefined)?.calls ?? [])
@@ -172,8 +188,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
               retries.of().add()
               break
             case "context_compacted":
-              count(event.data.usage)
-              models.count((event.kept as Kept<"context_compacted"> | undefined)?.calls ?? [])
+              models.count((event.kept as Kept<"context_compacted"> | undefined)?.calls ?? [], workflow)
               break
             case "tool_call_completed":
               called(event.data, "completed")
@@ -193,17 +208,20 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
             case "cache_degraded":
               degraded.of().add()
               break
+            case "run_waiting":
+              named.delete(run_id)
+              break
             case "run_resumed":
               resumed.of().add()
               break
             case "workflow_completed":
-              ended("completed", event.data.duration_ms)
+              ended(run_id, "completed", event.data.duration_ms)
               break
             case "workflow_failed":
-              ended("failed", event.data.duration_ms)
+              ended(run_id, "failed", event.data.duration_ms)
               break
             case "workflow_cancelled":
-              ended("cancelled", event.data.duration_ms)
+              ended(run_id, "cancelled", event.data.duration_ms)
               break
             default:
               break
@@ -214,15 +232,21 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     notified(outcome) {
       notifications.of(outcome).add()
     },
+    triggered(workflow, name, outcome, lagMs) {
+      // All are there from the first on: rates are computed from all.
+      for (const one of triggerOutcomes) triggered.of(workflow, name, one)
+      triggered.of(workflow, name, outcome).add()
+      if (lagMs !== null) lag.of().observe(Math.max(0, lagMs) / 1000)
+    },
     text: () => (made ??= text().finally(() => (made = null))),
   }
 }
 
 /** Read together by the function that this returns; without values while the store fails. */
 function waitingGauges(make: Instruments, read: () => Promise<WaitingCounts>): () => Promise<void> {
-  const runs = make.gauge("wireworks_runs_waiting", "Runs in the store that wait for people, of all replicas")
-  const questions = make.gauge("wireworks_questions_open", "Open questions in the store, of all replicas")
-  const oldest = make.gauge("wireworks_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
+  const runs = make.gauge("wire_runs_waiting", "Runs in the store that wait for people, of all replicas")
+  const questions = make.gauge("wire_questions_open", "Open questions in the store, of all replicas")
+  const oldest = make.gauge("wire_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
   return async () => {
     try {
       const counts = await read()

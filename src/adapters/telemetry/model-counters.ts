@@ -3,23 +3,26 @@ import { BoundedLabels } from "./bounded-labels.ts"
 import type { Counter } from "./counters.ts"
 import type { Instruments } from "./instruments.ts"
 
-/** Cost, tokens, calls, retries and fallbacks by the kind of provider and the id of the model. */
+/** A provider, a model and a workflow with a name: each combination costs memory for ever. */
+const mostUses = 2_000
+
+/** Cost, tokens, calls, retries and fallbacks by the kind of provider and the id of the model; cost and tokens by workflow, too. */
 export class ModelCounters {
   readonly #labels = new BoundedLabels()
-  readonly #cost: Counter<readonly [string, string]>
-  readonly #tokens: Counter<readonly [string, string, string]>
+  readonly #uses = new BoundedLabels(mostUses)
+  readonly #cost: Counter<readonly [string, string, string]>
+  readonly #tokens: Counter<readonly [string, string, string, string]>
   readonly #calls: Counter<readonly [string, string, string]>
   readonly #retries: Counter<readonly [string, string]>
   readonly #fallbacks: Counter<readonly [string, string]>
 
   constructor(make: Instruments) {
     const labels = ["provider", "model"] as const
-    this.#cost = make.counter(
-      "wire_cost_total",
-      "Cost of model calls, in the currency of the workflows' prices",
-      labels,
-    )
-    this.#tokens = make.counter("wire_tokens_total", "Tokens of model calls", [...labels, "kind"])
+    this.#cost = make.counter("wire_cost_total", "Cost of model calls, in the currency of the workflows' prices", [
+      ...labels,
+      "workflow",
+    ])
+    this.#tokens = make.counter("wire_tokens_total", "Tokens of model calls", [...labels, "kind", "workflow"])
     this.#calls = make.counter("wire_model_calls_total", "Requests to model backends", [...labels, "outcome"])
     this.#retries = make.counter("wire_model_retries_total", "Requests that repeated one of the same turn", labels)
     this.#fallbacks = make.counter(
@@ -29,8 +32,8 @@ export class ModelCounters {
     )
   }
 
-  /** The calls of one step. */
-  count(calls: readonly ModelCallRecord[]): void {
+  /** The calls of one step of a workflow with this name; empty for source that a caller sent. */
+  count(calls: readonly ModelCallRecord[], workflow: string): void {
     const turns = calls.length > 1 ? new Set<string>() : null
     for (const call of calls) {
       const { provider, model } = this.#labelsOf(call)
@@ -40,13 +43,20 @@ export class ModelCounters {
       if (turns?.has(turn) === true) this.#retries.of(provider, model).add()
       turns?.add(turn)
       if (call.usage === undefined) continue
-      const { input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost } = call.usage
-      this.#tokens.of(provider, model, "input").add(input_tokens)
-      this.#tokens.of(provider, model, "output").add(output_tokens)
-      if (cached_tokens > 0) this.#tokens.of(provider, model, "cached").add(cached_tokens)
-      if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning").add(reasoning_tokens)
-      if (typeof cost === "number") this.#cost.of(provider, model).add(cost)
+      this.#countUse(call.usage, this.#uses.of({ provider, model, workflow }))
     }
+  }
+
+  #countUse(
+    usage: NonNullable<ModelCallRecord["usage"]>,
+    { provider, model, workflow }: { readonly provider: string; readonly model: string; readonly workflow: string },
+  ): void {
+    const { input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost } = usage
+    this.#tokens.of(provider, model, "input", workflow).add(input_tokens)
+    this.#tokens.of(provider, model, "output", workflow).add(output_tokens)
+    if (cached_tokens > 0) this.#tokens.of(provider, model, "cached", workflow).add(cached_tokens)
+    if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning", workflow).add(reasoning_tokens)
+    if (typeof cost === "number") this.#cost.of(provider, model, workflow).add(cost)
   }
 
   /** `calls` are those of the model that failed. */

@@ -3,8 +3,8 @@ import type { StoreTimer } from "./time-store.ts"
 
 /** Counts of what happens around runs: requests, refusals, waits. */
 export interface ServiceMetrics {
-  /** A request has been answered. The route is its pattern (`/execute/:run_id`), null where there is none. */
-  answered(method: string, route: string | null, status: number, duration_ms: number): void
+  /** A request has been answered. The route is its pattern (`/execute/:run_id`), and `workflow` is the name of the one that it is about; null where there is none. */
+  answered(method: string, route: string | null, status: number, duration_ms: number, workflow: string | null): void
   /** A request was refused, for this kind of error. */
   refused(reason: string): void
   queued(duration_ms: number): void
@@ -23,39 +23,44 @@ const tokenSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120]
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 /** `reasons` are all kinds of errors that a request can be refused for; each of them counts from 0. */
-export function serviceMetrics(make: Instruments, reasons: readonly string[]): ServiceMetrics {
-  const requests = make.counter("wireworks_http_requests_total", "Answered HTTP requests", [
+export function serviceMetrics(
+  make: Instruments,
+  reasons: readonly string[],
+  labelOf: (workflow: string | null) => string,
+): ServiceMetrics {
+  const requests = make.counter("wire_http_requests_total", "Answered HTTP requests", [
     "method",
     "route",
     "status",
+    "workflow",
   ])
   const requestTime = make.histogram(
-    "wireworks_http_request_duration_seconds",
+    "wire_http_request_duration_seconds",
     "Time from a request's arrival to the end of its answer; a stream ends with its run",
     requestSeconds,
-    ["route"],
+    ["route", "workflow"],
   )
-  const refusals = make.counter("wireworks_http_refusals_total", "Refused HTTP requests, by the kind of their error", [
+  const refusals = make.counter("wire_http_refusals_total", "Refused HTTP requests, by the kind of their error", [
     "reason",
   ])
   for (const reason of reasons) refusals.of(reason)
-  const queue = make.histogram("wireworks_run_queue_seconds", "Time that a run waited for its turn", requestSeconds)
+  const queue = make.histogram("wire_run_queue_seconds", "Time that a run waited for its turn", requestSeconds)
   const firstToken = make.histogram(
-    "wireworks_model_first_token_seconds",
+    "wire_model_first_token_seconds",
     "Time from a model call's request to the first text of its answer, in runs with deltas",
     tokenSeconds,
     ["api"],
   )
-  const store = make.histogram("wireworks_store_duration_seconds", "Time of one operation of the store", storeSeconds, [
+  const store = make.histogram("wire_store_duration_seconds", "Time of one operation of the store", storeSeconds, [
     "operation",
   ])
-  const storeFailures = make.counter("wireworks_store_failures_total", "Failed operations of the store", ["operation"])
+  const storeFailures = make.counter("wire_store_failures_total", "Failed operations of the store", ["operation"])
   const rewritten = make.counter(
-    "wireworks_key_change_rewritten_total",
+    "wire_key_change_rewritten_total",
     "Stored things that were rewritten under a new encryption key",
   )
   const left = make.gauge(
-    "wireworks_key_change_left",
+    "wire_key_change_left",
     "Stored things that may still need the old encryption key; 0 when no change is under way",
   )
   return {
@@ -65,10 +70,11 @@ export function serviceMetrics(make: Instruments, reasons: readonly string[]): S
         left.set(rest)
       },
     },
-    answered(method, route, status, duration_ms) {
+    answered(method, route, status, duration_ms, workflow) {
       const known = methods.has(method) ? method : "other"
-      requests.of(known, route ?? "none", String(status)).add()
-      requestTime.of(route ?? "none").observe(duration_ms / 1000)
+      const label = labelOf(workflow)
+      requests.of(known, route ?? "none", String(status), label).add()
+      requestTime.of(route ?? "none", label).observe(duration_ms / 1000)
     },
     refused: (reason) => refusals.of(reason).add(),
     queued: (duration_ms) => queue.of().observe(duration_ms / 1000),

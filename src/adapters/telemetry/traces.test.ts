@@ -124,3 +124,29 @@ test("a step that another process began: its span begins with its first call, an
   assert.deepEqual(step.startTime, call.startTime)
   assert.equal(step.attributes["gen_ai.request.model"], call.attributes["gen_ai.request.model"])
 })
+
+test("the spans of a run have the name of its workflow, and the root its version and caller", () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracer = new RunTracer(provider.getTracer("test"))
+  const about = { resumed: false, traceparent: null, tracestate: null, baggage: null }
+  tracer.taken({ ...about, run_id: "r", caller: "ann", workflow: { name: "tickets/triage", version: "0123456789ab" } })
+  tracer.appended("r", completedBy("openai"))
+  tracer.taken({ ...about, run_id: "s", caller: "", workflow: null })
+  tracer.appended("s", completedBy("openai"))
+  const spans = exporter.getFinishedSpans()
+  const facts = spans.map(({ name, attributes }) => [
+    name,
+    attributes["gen_ai.workflow.name"],
+    attributes["wireworks.workflow.version"],
+    attributes["wireworks.caller"],
+  ])
+  assert.deepEqual(facts, [
+    ["chat id-1", "tickets/triage", undefined, undefined],
+    ["invoke_agent a", "tickets/triage", undefined, undefined],
+    ["workflow", "tickets/triage", "0123456789ab", "ann"],
+    ["chat id-1", undefined, undefined, undefined],
+    ["invoke_agent a", undefined, undefined, undefined],
+    ["workflow", undefined, undefined, undefined],
+  ])
+})

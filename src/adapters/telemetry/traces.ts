@@ -2,6 +2,7 @@ import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { createTraceState, diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
+import { sendsTraces } from "./sends-traces.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 /** As MCP's `_meta` and HTTP name them. */
@@ -27,8 +28,7 @@ export async function startTraces(
   version: string,
   trouble: (message: string) => void,
 ): Promise<Traces | null> {
-  const endpoint = environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ?? environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
-  if (endpoint === undefined || endpoint === "" || environment["OTEL_SDK_DISABLED"] === "true") return null
+  if (!sendsTraces(environment)) return null
   const { otlpProvider } = await import("./otlp-provider.ts")
   const silent = (): void => undefined
   diag.setLogger({ verbose: silent, debug: silent, info: silent, warn: trouble, error: trouble }, DiagLogLevel.WARN)
@@ -48,6 +48,8 @@ export async function startTraces(
 }
 
 interface TracedRun {
+  /** The name of the workflow of the server's folder, on every span. */
+  readonly name: Attributes
   readonly span: Span
   readonly context: Context
   /** Agent steps under way, by their keys. */
@@ -68,13 +70,18 @@ export class RunTracer implements RunObserver {
   readonly #runs = new Map<string, TracedRun>()
   /** The spans that runs without an event yet belong under. */
   readonly #parents = new Map<string, Context>()
+  /** What their spans say of the workflow, and of the caller. */
+  readonly #facts = new Map<string, { readonly name: Attributes; readonly root: Attributes }>()
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer
   }
 
   /** The trace of the request that started the run goes on, also where another process takes the run up. */
-  taken({ run_id, traceparent, tracestate }: TakenRun): void {
+  taken({ run_id, traceparent, tracestate, caller, workflow }: TakenRun): void {
+    const name: Attributes = workflow === null ? {} : { "gen_ai.workflow.name": workflow.name }
+    const version: Attributes = workflow === null ? {} : { "wireworks.workflow.version": workflow.version }
+    this.#facts.set(run_id, { name, root: { ...version, ...(caller !== "" && { "wireworks.caller": caller }) } })
     const [, traceId, spanId, flags] = traceparent?.split("-") ?? []
     if (traceId === undefined || spanId === undefined || flags === undefined) return
     const parent = {
@@ -94,6 +101,7 @@ export class RunTracer implements RunObserver {
   /** The process that resumes the run begins a span of its own. */
   left(run_id: string): void {
     this.#parents.delete(run_id)
+    this.#facts.delete(run_id)
     const run = this.#runs.get(run_id)
     if (run !== undefined) this.#end(run_id, run, Date.now(), "left", null)
   }
@@ -129,7 +137,8 @@ export class RunTracer implements RunObserver {
         break
       case "step_skipped":
         // Those of a loop would be as many as its items.
-        if (event.data.iteration === undefined) run.span.addEvent("step_skipped", { step: event.data.step }, at)
+        if (event.data.iteration === undefined && event.data.site === undefined)
+          run.span.addEvent("step_skipped", { step: event.data.step }, at)
         break
       case "tool_call_started":
         run.toolStarts.set(event.data.call_id, at)
@@ -169,11 +178,18 @@ export class RunTracer implements RunObserver {
   #run(run_id: string, at: number): TracedRun {
     const known = this.#runs.get(run_id)
     if (known !== undefined) return known
-    const attributes = { "gen_ai.operation.name": "invoke_workflow", "wireworks.run_id": run_id }
+    const { name, root } = this.#facts.get(run_id) ?? { name: {}, root: {} }
+    const attributes = {
+      "gen_ai.operation.name": "invoke_workflow",
+      ...name,
+      "wireworks.run_id": run_id,
+      ...root,
+    }
     const parent = this.#parents.get(run_id) ?? ROOT_CONTEXT
     const span = this.#tracer.startSpan("workflow", { startTime: at, kind: SpanKind.SERVER, attributes }, parent)
-    const run = { span, context: trace.setSpan(ROOT_CONTEXT, span), steps: new Map(), toolStarts: new Map() }
+    const run = { name, span, context: trace.setSpan(ROOT_CONTEXT, span), steps: new Map(), toolStarts: new Map() }
     this.#parents.delete(run_id)
+    this.#facts.delete(run_id)
     this.#runs.set(run_id, run)
     return run
   }
@@ -187,21 +203,18 @@ export class RunTracer implements RunObserver {
     this.#runs.delete(run_id)
   }
 
-  #stepStarted(
-    run: TracedRun,
-    about: { readonly agent: string; readonly iteration?: number },
-    model: string,
-    at: number,
-  ): TracedStep {
+  #stepStarted(run: TracedRun, about: TracedAgent, model: string, at: number): TracedStep {
     const span = this.#tracer.startSpan(
       `invoke_agent ${about.agent}`,
       {
         startTime: at,
         attributes: {
           "gen_ai.operation.name": "invoke_agent",
+          ...run.name,
           "gen_ai.agent.name": about.agent,
           ...(model !== "" && { "gen_ai.request.model": model }),
           ...(about.iteration !== undefined && { "wireworks.iteration": about.iteration }),
+          ...(about.scope !== undefined && { "wireworks.scope": about.scope }),
         },
       },
       run.context,
@@ -213,7 +226,7 @@ export class RunTracer implements RunObserver {
 
   #step(
     run: TracedRun,
-    about: { readonly agent: string; readonly iteration?: number },
+    about: TracedAgent,
     at: number,
     calls: readonly ModelCallRecord[],
     attributes: Attributes,
@@ -228,12 +241,18 @@ export class RunTracer implements RunObserver {
     span.setAttributes(attributes)
     // The error of a step is that of its last call; of the calls before, only their failure is known.
     const last = error === null ? "_OTHER" : upstreamType(error)
-    for (const call of calls) this.#call(call, model, context, call === calls.at(-1) ? last : "_OTHER")
+    for (const call of calls)
+      this.#call(call, model, { context, name: run.name }, call === calls.at(-1) ? last : "_OTHER")
     fail(span, error)
     span.end(at)
   }
 
-  #call(call: ModelCallRecord, first: string, context: Context, errorType: string): void {
+  #call(
+    call: ModelCallRecord,
+    first: string,
+    { context, name }: { readonly context: Context; readonly name: Attributes },
+    errorType: string,
+  ): void {
     const model = call.id ?? first
     const startTime = Date.parse(call.started_at)
     const span = this.#tracer.startSpan(
@@ -243,6 +262,7 @@ export class RunTracer implements RunObserver {
         kind: SpanKind.CLIENT,
         attributes: {
           "gen_ai.operation.name": "chat",
+          ...name,
           "gen_ai.provider.name": providerName(call.provider ?? "openai"),
           "gen_ai.request.model": model,
           "wireworks.turn": call.turn,
@@ -267,9 +287,7 @@ export class RunTracer implements RunObserver {
 
   #tool(
     run: TracedRun,
-    about: {
-      readonly agent?: string
-      readonly iteration?: number
+    about: Partial<TracedAgent> & {
       readonly tool: string
       readonly server: string
       readonly call_id: string
@@ -277,13 +295,13 @@ export class RunTracer implements RunObserver {
     at: number,
     error: WireError | null,
   ): void {
-    const { agent, iteration } = about
-    const step =
-      agent === undefined ? undefined : run.steps.get(stepKey({ agent, ...(iteration !== undefined && { iteration }) }))
+    const { agent } = about
+    const step = agent === undefined ? undefined : run.steps.get(stepKey({ ...about, agent }))
     const startTime = run.toolStarts.get(about.call_id) ?? at
     run.toolStarts.delete(about.call_id)
     const attributes = {
       "gen_ai.operation.name": "execute_tool",
+      ...run.name,
       "gen_ai.tool.name": about.tool,
       "gen_ai.tool.call.id": about.call_id,
       "wireworks.server": about.server,
@@ -309,8 +327,16 @@ function providerName(kind: string): string {
   return Object.hasOwn(providerNames, kind) ? (providerNames[kind] ?? kind) : kind
 }
 
-function stepKey({ agent, iteration }: { readonly agent: string; readonly iteration?: number }): string {
-  return iteration === undefined ? agent : `${agent}#${iteration}`
+interface TracedAgent {
+  readonly agent: string
+  readonly iteration?: number
+  /** Of a step in a called workflow. */
+  readonly scope?: string
+}
+
+function stepKey({ agent, iteration, scope }: TracedAgent): string {
+  const own = scope === undefined ? agent : `${scope}/${agent}`
+  return iteration === undefined ? own : `${own}#${iteration}`
 }
 
 /** The backend's status, where it answered. */

@@ -32,6 +32,9 @@ export function takeNumbers(checking: CheckContext, node: Syntax.Expression, exp
         if (element) takeNumbers(checking, item, element)
       }
       return
+    case "list":
+      if (wanted.kind === "array") takeNumbers(checking, node.value, wanted.element)
+      return
     case "object":
       if (wanted.kind !== "record") return
       for (const { name, value } of node.body.items) {

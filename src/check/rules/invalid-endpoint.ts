@@ -1,6 +1,7 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import { hasDotSegment } from "../../base/has-dot-segment.ts"
 import { constantOf } from "../constants.ts"
+import { literalsIn } from "../outcomes-of.ts"
 import type { CheckContext } from "../check-context.ts"
 
 /** An endpoint that is written out, or at least begins so. `demo` says what the word "demo" names there: "demo model" or "demo server". */
@@ -21,6 +22,21 @@ export function checkEndpoint(checking: CheckContext, node: Syntax.Expression, p
     const hint = "Declare it in `secrets { }` and send it in `headers { }`."
     checking.report("hardcoded-secret", path, node, "A password is written into the endpoint", hint)
   } else checkDotSegments(checking, node, path)
+}
+
+/** The endpoint of an `api`: paths and queries are added to it. */
+export function checkBareEndpoint(checking: CheckContext, node: Syntax.Expression, path: string): void {
+  for (const literal of literalsIn(node)) {
+    if (!literal.texts.some((text) => /[?#]/.test(text))) continue
+    const message = "The endpoint of an api has no query and no fragment: paths are added to it"
+    checking.report(
+      "invalid-value",
+      path,
+      literal,
+      message,
+      "Send what is in the query as an argument, or in `headers { }`.",
+    )
+  }
 }
 
 /** An address, or a model's id, which is a part of the address in some APIs. The run checks what is known then. */

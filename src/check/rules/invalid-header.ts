@@ -23,13 +23,7 @@ export function checkHeaders(checking: CheckContext, fields: readonly Syntax.Val
     const fieldPath = `${path}.${name}`
     const lower = name.toLowerCase()
     if (refuseKey(checking, field.name, fieldPath)) continue
-    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
-      const hint = "A header's name is made of letters, digits and `-`."
-      checking.report("invalid-header", fieldPath, field.name, `\`${name}\` cannot be the name of a header`, hint)
-    } else if (isFramingHeader(name)) {
-      const message = `The header \`${name}\` frames the message and is set by the service alone`
-      checking.report("invalid-header", fieldPath, field.name, message, "Remove it.")
-    }
+    checkHeaderName(checking, field.name, fieldPath)
     if (seen.has(lower)) {
       const message = `The header \`${name}\` is here already`
       checking.report("duplicate-field", fieldPath, field.name, message, "Remove one of the two.")
@@ -37,6 +31,20 @@ export function checkHeaders(checking: CheckContext, fields: readonly Syntax.Val
     seen.add(lower)
     checkValue(checking, field.value, fieldPath)
   }
+}
+
+/** False where it is reported. */
+export function checkHeaderName(checking: CheckContext, name: Syntax.Name, path: string): boolean {
+  const { text } = name
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) {
+    const hint = "A header's name is made of letters, digits and `-`."
+    checking.report("invalid-header", path, name, `\`${text}\` cannot be the name of a header`, hint)
+    return false
+  }
+  if (!isFramingHeader(text)) return true
+  const message = `The header \`${text}\` frames the message and is set by the service alone`
+  checking.report("invalid-header", path, name, message, "Remove it.")
+  return false
 }
 
 function checkValue(checking: CheckContext, node: Syntax.Expression, path: string): void {

@@ -7,14 +7,28 @@ const braced = /(?<!\{)\$?\{\s*([A-Za-z_]\w*)((?:\.\w+)+)?\s*\}(?!\})/g
 
 const roots = new Set(["input", "agent", "ask", "dynamic", "secrets"])
 
+/** Tags of Jinja and ERB. */
+const tag = /\{%[^%]{0,100}%\}|<%=?([^%]{0,100})%>/
+
 /** Warns of `"{input.name}"` and `"${input.name}"`: the model would read the braces. */
 export function suspiciousBraces(checking: CheckContext, node: Syntax.StringNode, scope: Scope): void {
   const written = checking.tree.text.slice(node.start, node.end)
   // `f"…"`: the parser has reported the prefix, and what is written instead.
-  if (!written.includes("{") || /\w/.test(checking.tree.text.charAt(node.start - 1))) return
+  if (!/\{|<%/.test(written) || /\w/.test(checking.tree.text.charAt(node.start - 1))) return
+  const tagged = tag.exec(written)
+  if (tagged !== null) {
+    const start = node.start + tagged.index
+    const [whole, value] = tagged
+    const hint =
+      value === undefined
+        ? "A text has values between `{{` and `}}`, no conditions and no loops."
+        : `Did you mean \`{{ ${value.trim()} }}\`?`
+    const span = { start, end: start + whole.length }
+    checking.report("suspicious-braces", scope.path, span, `\`${whole}\` is plain text here`, hint)
+  }
   for (const match of written.matchAll(braced)) {
     const [whole, root = "", rest = ""] = match
-    const isVariable = scope.agent?.variables.has(root) === true
+    const isVariable = scope.variables.has(root)
     if (!isVariable && (!roots.has(root) || rest === "")) continue
     const start = node.start + match.index
     const span = { start, end: start + whole.length }

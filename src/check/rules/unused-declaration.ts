@@ -1,5 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
+import { isLibrary } from "../is-library.ts"
 
 /** Every agent and dynamic value runs, referred to or not; this is about the rest. */
 export function checkUnused(checking: CheckContext): void {
@@ -8,17 +9,22 @@ export function checkUnused(checking: CheckContext): void {
     ["provider", checking.providers],
     ["model", checking.models],
     ["mcp", checking.servers],
+    ["api", checking.apis],
     ["tool", checking.tools],
     ["resource", checking.resources],
     ["prompt", checking.prompts],
+    ["workflow", checking.workflows],
   ]
   // A declaration whose name is probably misspelt somewhere does not count as unused.
   const meant = new Set(
     checking.diagnostics.flatMap(({ hint = "" }) => /^Did you mean (.*?)\?/.exec(hint)?.[1]?.split(/\W+/) ?? []),
   )
+  const library = isLibrary(checking.tree)
   for (const [kind, table] of tables) {
     for (const [name, { name: node }] of table) {
       const id = `${kind}.${name}`
+      // A library declares for others.
+      if (library && !checking.grafts.has(id)) continue
       if (isUsed(checking, id, node) || meant.has(name)) continue
       checking.report("unused-declaration", id, node, `Nothing refers to ${id}`, "Remove it, or use it.")
     }

@@ -9,7 +9,8 @@ import { visibleText } from "../../base/visible-text.ts"
 
 /** What answering needs of the run and of the terminal. */
 export interface AnswerPorts {
-  readonly answer: (id: string, answer: JsonValue) => Promise<unknown>
+  /** Resolves to the sentences that say why the answer is refused; none where it is taken. */
+  readonly answer: (question: AskedQuestion, answer: JsonValue) => Promise<readonly string[]>
   /** Nobody can answer: the run is to end. */
   readonly giveUp: () => void
   /** The terminal belongs to a question, or to the progress again. */
@@ -51,10 +52,28 @@ export class Answering {
 
   #asked(question: AskedQuestion): void {
     const given = this.#given.to(question)
-    if ("answer" in given) {
-      this.#ports.answer(question.id, given.answer).catch(this.#ports.bug)
-      return
-    }
+    if ("answer" in given) this.#give(question, given.answer).catch(this.#ports.bug)
+    else this.#ask(question, given)
+  }
+
+  /** Answers as the command line says; where that is refused, the person at the terminal is asked. */
+  async #give(question: AskedQuestion, answer: JsonValue): Promise<void> {
+    const refused = await this.#ports.answer(question, answer)
+    if (refused.length === 0) return
+    this.#refuse(question, refused)
+    if (this.#ports.lines !== null) return this.#ask(question, { known: {}, missing: [] })
+    const { name, iteration } = question
+    const index = iteration === undefined ? "" : `[${iteration}]`
+    this.#missing.push(`The answer to ask.${name}${index} is refused: give another with --answer or --answers FILE.`)
+    this.#ports.giveUp()
+  }
+
+  #refuse({ name }: AskedQuestion, refused: readonly string[]): void {
+    const { write, palette } = this.#ports
+    for (const sentence of refused) write(`${palette.error(`ask.${name}:`)} ${visibleText(sentence)}`)
+  }
+
+  #ask(question: AskedQuestion, given: { readonly known: JsonObject; readonly missing: readonly string[] }): void {
     const { lines } = this.#ports
     if (lines === null) return this.#lacks(question, given.missing)
     const closed = new AbortController()
@@ -74,8 +93,12 @@ export class Answering {
     const lines = open()
     try {
       const read = (prompt: string): Promise<string> => lines.next(prompt, signal)
-      const given = await promptForAnswer(question, known, { write, read, columns }, palette)
-      await answer(question.id, given)
+      for (let asked = known; ; asked = {}) {
+        const given = await promptForAnswer(question, asked, { write, read, columns }, palette)
+        const refused = await answer(question, given)
+        if (refused.length === 0) break
+        this.#refuse(question, refused)
+      }
     } catch (error) {
       if (error instanceof InputEnded) this.#lacks(question, missing)
       else if (!signal.aborted) throw error
@@ -96,9 +119,14 @@ export class Answering {
     const { kind, name, iteration } = question
     const index = iteration === undefined ? "" : `[${iteration}]`
     const fields = missing.map((field) => `--answer ${name}${index}.${field}=…`).join(" ")
-    const how = kind === "approval" ? `--approve ${name}` : `${fields}, or --answers FILE`
-    const what =
-      kind === "approval" ? `a call of tool.${name} needs an approval` : `ask.${name}${index} needs an answer`
+    const how = { ask: `${fields}, or --answers FILE`, approval: `--approve ${name}`, elicitation: "--answers FILE" }[
+      kind
+    ]
+    const what = {
+      ask: `ask.${name}${index} needs an answer`,
+      approval: `a call of tool.${name} needs an approval`,
+      elicitation: `the server of tool.${name} needs an answer`,
+    }[kind]
     if (this.#ports.lines === null)
       for (const line of questionLines(question, this.#ports.palette)) this.#ports.write(line)
     this.#missing.push(visibleText(`Missing: ${what}. Give it with ${how}.`))

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path"
-import { compile } from "../../compile.ts"
+import { compileFile } from "../../compiler/folder-texts.ts"
 import type { CompiledTests } from "../../compile-tests.ts"
 import { compileTests, isTestFile } from "../../compile-tests.ts"
 import type { Diagnostic, Issue } from "../../source/diagnostic.ts"
@@ -17,13 +17,16 @@ export interface Diagnosis {
 
 /** A test file is also checked against the workflow that it tests. */
 export function diagnose(file: string, text: string): Diagnosis {
-  return diagnosisOf(text, isTestFile(file) ? compileTestFile(file, text).diagnostics : compile(text).diagnostics)
+  return diagnosisOf(
+    text,
+    isTestFile(file) ? compileTestFile(file, text).diagnostics : compileFile(file, text).diagnostics,
+  )
 }
 
 export function compileTestFile(file: string, text: string): CompiledTests {
   return compileTests(text, basename(file), (path) => {
     const workflow = readFoundSource(join(dirname(file), path))
-    return workflow.text === null ? undefined : compile(workflow.text).program
+    return workflow.text === null ? undefined : compileFile(join(dirname(file), path), workflow.text).program
   })
 }
 

@@ -2,11 +2,12 @@ import { didYouMean } from "../../base/did-you-mean.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AskNode, Plan } from "../../plan/plan-shape.ts"
-import { prepare } from "../../plan/prepare.ts"
+import type { CallExpression, Expression, WorkflowCallExpression } from "../../plan/expression.ts"
+import { children, traits } from "../../plan/expression-traits.ts"
+import { expressionsOf } from "../../plan/prepare.ts"
 import type { AskedQuestion } from "../../log/events.ts"
-import { nullable, resolve } from "../../types/relations.ts"
-import type { RecordType, Type, TypeTable } from "../../types/types.ts"
 import { validateValue } from "../../types/validate-value.ts"
+import { withNulls } from "../../types/with-nulls.ts"
 import { parseObject, put, readAssignment, readText, readValue, typeAt, WrongValue } from "./run-values.ts"
 
 export interface AnswerFlags {
@@ -24,6 +25,8 @@ export class GivenAnswers {
   /** By name: for all questions of the step, and for single items of its loop. */
   readonly #answers = new Map<string, { all: JsonObject; each: Map<number, JsonObject> }>()
   readonly #approvals = new Map<string, JsonObject>()
+  /** What servers are answered that ask during a call, by tool. */
+  readonly #elicitations = new Map<string, JsonObject>()
 
   constructor(plan: Plan, flags: AnswerFlags) {
     this.#plan = plan
@@ -39,26 +42,33 @@ export class GivenAnswers {
   }
 
   /** The given answer to a question. */
-  to({ kind, name, iteration }: Pick<AskedQuestion, "kind" | "name" | "iteration">): Given {
+  to(question: Pick<AskedQuestion, "kind" | "name" | "iteration" | "scope">): Given {
+    const { kind, iteration } = question
+    const name = pathOf(question)
     if (kind === "approval") {
       const approval = this.#approvals.get(name)
       return approval === undefined ? { missing: ["approve"], known: {} } : { answer: approval }
     }
-    const { output } = this.#ask(name)
+    if (kind === "elicitation") {
+      const answer = this.#elicitations.get(name)
+      return answer === undefined ? { missing: ["action"], known: {} } : { answer }
+    }
+    const { node, types } = this.#ask(name)
+    const { output } = node
     const given = this.#answers.get(name)
     const one = iteration === undefined ? undefined : given?.each.get(iteration)
     if (given === undefined || (one === undefined && Object.keys(given.all).length === 0)) {
       return { missing: output.fields.map((field) => field.name), known: {} }
     }
-    const answer = completed({ ...given.all, ...one }, output, this.#plan.types) as JsonObject
+    const answer = withNulls({ ...given.all, ...one }, output, types) as JsonObject
     const missing = output.fields.filter((field) => !Object.hasOwn(answer, field.name)).map((field) => field.name)
     return missing.length === 0 ? { answer } : { missing, known: { ...given.all, ...one } }
   }
 
-  #ask(name: string): AskNode {
-    const node = asksOf(this.#plan).find((one) => one.name === name)
-    if (node === undefined) throw new Error(`The plan has no question ${name}`)
-    return node
+  #ask(name: string): PlannedAsk {
+    const found = asksOf(this.#plan).find((one) => one.path === name)
+    if (found === undefined) throw new Error(`The plan has no question ${name}`)
+    return found
   }
 
   #of(name: string): { all: JsonObject; each: Map<number, JsonObject> } {
@@ -67,18 +77,23 @@ export class GivenAnswers {
     return given
   }
 
-  /** `review.publish=true`; of a loop `page.right=true` for all items, `page[2].right=false` for one. */
+  /** `review.publish=true`, `triage.review.publish=true` in a called workflow; of a loop `page.right=true` for all items, `page[2].right=false` for one. */
   #assign(assignment: string): void {
     const { path, keys, text } = readAssignment("--answer", assignment)
-    const [name = "", second] = keys
+    const names = askNames(this.#plan)
+    const nameOf = (length: number): string => keys.slice(0, length).join(".")
+    const length = Math.max(1, keys.findIndex((_, index) => names.includes(nameOf(index + 1))) + 1)
+    const name = nameOf(length)
+    const second = keys[length]
     const about = `--answer ${path}`
-    known("--answer", String(name), askNames(this.#plan), "question")
-    const { output, loop } = this.#ask(String(name))
+    known("--answer", name, names, "question")
+    const { node, types } = this.#ask(name)
+    const { output, loop } = node
     const isOne = typeof second === "number"
-    if (isOne && loop === null) throw new WrongValue(`${about}: ${String(name)} is asked once, not for each item.`)
-    const rest = keys.slice(isOne ? 2 : 1)
-    const value = readValue(text, typeAt(output, rest, this.#plan.types), this.#plan.types)
-    const given = this.#of(String(name))
+    if (isOne && loop === null) throw new WrongValue(`${about}: ${name} is asked once, not for each item.`)
+    const rest = keys.slice(isOne ? length + 1 : length)
+    const value = readValue(text, typeAt(output, rest, types), types)
+    const given = this.#of(name)
     const target = isOne ? (given.each.get(second) ?? {}) : given.all
     if (rest.length > 0) put(target, rest, value, about)
     else if (isJsonObject(value)) Object.assign(target, value)
@@ -92,8 +107,13 @@ export class GivenAnswers {
   /** `{ "review": { … }, "page": [{ … }, { … }], "pay": { "approve": true } }` */
   #readFile(path: string): void {
     const tools = approvedTools(this.#plan)
+    const askingTools = toolsThatAsk(this.#plan)
     for (const [name, value] of Object.entries(parseObject(readText(path), path))) {
       const asks = askNames(this.#plan)
+      if (!asks.includes(name) && askingTools.includes(name) && isJsonObject(value) && "action" in value) {
+        this.#elicitations.set(name, value)
+        continue
+      }
       if (!asks.includes(name) && tools.includes(name)) {
         if (!isJsonObject(value) || typeof value["approve"] !== "boolean") {
           throw new WrongValue(`${path}: ${name} must be { "approve": true } or { "approve": false }.`)
@@ -102,9 +122,14 @@ export class GivenAnswers {
         this.#approvals.set(name, { approve, note: typeof note === "string" ? note : null })
         continue
       }
-      known(path, name, [...asks, ...tools], "question")
+      known(path, name, [...asks, ...tools, ...askingTools], "question")
+      if (!asks.includes(name)) {
+        throw new WrongValue(
+          `${path}: ${name} must be { "action": "accept", "content": { … } }, or "decline", or "cancel".`,
+        )
+      }
       const given = this.#of(name)
-      const isLoop = this.#ask(name).loop !== null
+      const isLoop = this.#ask(name).node.loop !== null
       if (isJsonObject(value)) Object.assign(given.all, value)
       else if (isLoop && Array.isArray(value) && value.every(isJsonObject)) {
         for (const [index, item] of value.entries()) given.each.set(index, item)
@@ -114,9 +139,9 @@ export class GivenAnswers {
 
   /** Given answers must fit; the others are asked for when they are needed. */
   #check(name: string, answer: JsonObject): void {
-    const { output } = this.#ask(name)
-    const { types } = this.#plan
-    const whole = completed(answer, output, types) as JsonObject
+    const { node, types } = this.#ask(name)
+    const { output } = node
+    const whole = withNulls(answer, output, types) as JsonObject
     const fields = output.fields.filter((field) => Object.hasOwn(answer, field.name))
     const rest = Object.keys(answer).filter((key) => !output.fields.some((field) => field.name === key))
     const [unknown] = rest
@@ -142,36 +167,60 @@ function known(where: string, name: string, names: readonly string[], what: stri
   )
 }
 
-function asksOf(plan: Plan): AskNode[] {
-  return plan.nodes.filter((node) => node.kind === "ask")
+/** A question of the workflow or, with the path of calls before its name, of one that it calls: `triage.review`. */
+interface PlannedAsk {
+  readonly path: string
+  readonly node: AskNode
+  readonly types: Plan["types"]
+}
+
+/** The name of a question with the path of calls that leads to it. */
+function pathOf({ name, scope }: Pick<AskedQuestion, "name" | "scope">): string {
+  const levels = scope === undefined ? [] : scope.split("/").map((level) => level.slice(0, level.indexOf("@")))
+  return [...levels, name].join(".")
+}
+
+/** Looks in the plan and, with the path of calls before the names, in those of the workflows that it calls. */
+function inAll<T>(plan: Plan, find: (plan: Plan, before: string) => readonly T[], before = ""): T[] {
+  const inside = Object.entries(plan.workflows ?? {}).flatMap(([name, called]) =>
+    inAll(called.plan, find, `${before}${name}.`),
+  )
+  return [...find(plan, before), ...inside]
+}
+
+function asksOf(whole: Plan): PlannedAsk[] {
+  return inAll(whole, ({ nodes, types }, before) =>
+    nodes.flatMap((node) => (node.kind === "ask" ? [{ path: `${before}${node.name}`, node, types }] : [])),
+  )
 }
 
 function askNames(plan: Plan): string[] {
-  return asksOf(plan).map(({ name }) => name)
+  return asksOf(plan).map(({ path }) => path)
 }
 
-function approvedTools(plan: Plan): string[] {
-  const used = plan.nodes.flatMap((node) => (node.kind === "agent" ? node.uses : []))
-  const called = prepare(plan).effects.flatMap((effect) => (effect.op === "call" ? [effect] : []))
-  const tools = [
-    ...used.flatMap(({ name, approval }) => (approval === null ? [] : [name])),
-    ...called.flatMap(({ tool, approval }) => (approval === null ? [] : [tool])),
-  ]
-  return [...new Set(tools)]
+/** Tools whose servers may ask during a call. */
+function toolsThatAsk(whole: Plan): string[] {
+  return inAll(whole, ({ tools, servers }, before) =>
+    Object.entries(tools).flatMap(([name, { server, http }]) =>
+      http === undefined && servers[server]?.elicitation !== undefined ? [`${before}${name}`] : [],
+    ),
+  )
 }
 
-/** The value with null for the fields that may be null and are left out. */
-export function completed(value: JsonValue, type: Type, types: TypeTable): JsonValue {
-  const known = resolve(type, types)
-  if (known.kind !== "record" || !isJsonObject(value)) return value
-  return { ...value, ...filled(value, known, types) }
+/** Tools and workflows whose calls need an approval. */
+function approvedTools(whole: Plan): string[] {
+  const names = inAll(whole, ({ nodes }, before) => {
+    const used = nodes.flatMap((node) => (node.kind === "agent" ? [...node.uses, ...(node.workflows ?? [])] : []))
+    const called = nodes.flatMap((node) => expressionsOf(node).flatMap(callsIn))
+    return [...used, ...called].flatMap((one) => {
+      if (one.approval === null) return []
+      return [`${before}${"workflow" in one ? one.workflow : "tool" in one ? one.tool : one.name}`]
+    })
+  })
+  return [...new Set(names)]
 }
 
-function filled(value: JsonObject, { fields }: RecordType, types: TypeTable): JsonObject {
-  const more: JsonObject = {}
-  for (const { name, type } of fields) {
-    if (Object.hasOwn(value, name)) more[name] = completed(value[name] ?? null, type, types)
-    else if (nullable(type, types)) more[name] = null
-  }
-  return more
+function callsIn(expression: Expression): (CallExpression | WorkflowCallExpression)[] {
+  const own = expression.op === "call" || expression.op === "call-workflow" ? [expression] : []
+  return traits(expression).pure ? [] : [...own, ...children(expression).flatMap(callsIn)]
 }

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { compile } from "../../compile.ts"
+import { compileFile } from "../../compiler/folder-texts.ts"
 import { testedFile } from "../../compile-tests.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { TestPlan } from "../../plan/plan-tests.ts"
@@ -32,7 +32,7 @@ export function loadTests(file: string, secretsOf: (plan: Plan) => JsonObject, p
   const workflow = join(dirname(file), testedFile(compiled.program.tree, basename(file)))
   const tested = readFoundSource(workflow)
   if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
-  const { plan, diagnostics } = compile(tested.text)
+  const { plan, diagnostics, text, paths } = compileFile(workflow, tested.text)
   refuseErrors(workflow, tested.text, diagnostics, palette)
   const { tests, judges } = compiled
   if (plan === undefined || tests === undefined || judges === undefined) {
@@ -52,7 +52,7 @@ export function loadTests(file: string, secretsOf: (plan: Plan) => JsonObject, p
       file,
       lines,
       tested: {
-        source: tested.text,
+        ...text,
         plan,
         secrets: withPlaceholders(plan, secretsOf(plan)),
         judges,
@@ -60,7 +60,7 @@ export function loadTests(file: string, secretsOf: (plan: Plan) => JsonObject, p
       },
       tests: tests.map((test) => ({ plan: test, rows: rowsOf(test) })),
     },
-    files: [file, workflow, ...data.keys()],
+    files: [file, ...paths, ...data.keys()],
   }
 }
 

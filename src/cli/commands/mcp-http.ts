@@ -58,7 +58,7 @@ function listen(http: Server, { host, port }: Settings): Promise<number> {
 /** Rejects unauthorized callers and origins. */
 function refusalOf(request: IncomingMessage, callers: Callers, settings: Settings): HttpError | null {
   try {
-    if (callers.required) callers.name(request.headers.authorization)
+    if (callers.required) callers.find(request.headers.authorization)
     else {
       const { allowedHosts, allowedOrigins } = settings
       checkBrowser(request.headers, { allowedHosts, allowedOrigins }, false)

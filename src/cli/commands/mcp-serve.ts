@@ -3,7 +3,7 @@ import type { McpServerFactory } from "@modelcontextprotocol/server"
 import type { Command } from "commander"
 import type { JsonObject } from "../../base/json-value.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
-import { compile } from "../../compile.ts"
+import { compileFile } from "../../compiler/folder-texts.ts"
 import type { WorkflowOffer } from "../../mcp-server/workflow-server.ts"
 import type { WorkflowTool } from "../../mcp-server/workflow-tool.ts"
 import { listing, toolName } from "../../mcp-server/workflow-tool.ts"
@@ -146,7 +146,7 @@ function compileAll(files: readonly string[]): Compiled[] | null {
       fine = false
       continue
     }
-    const { plan, diagnostics } = compile(source.text)
+    const { plan, diagnostics } = compileFile(file, source.text)
     if (plan === undefined) {
       const { text } = source
       const { lines, issues } = diagnosisOf(text, diagnostics)
@@ -246,11 +246,11 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
       const { run_id } = admission
       return {
         run_id,
-        events: followed(),
+        events: followed,
         cancel: async () => void (await runs.cancel(run_id)),
       }
-      async function* followed() {
-        yield* store.follow(run_id, 0, new AbortController().signal)
+      async function* followed(signal: AbortSignal) {
+        yield* store.follow(run_id, 0, signal)
         // No request comes for it again; other requests may still be finishing.
         await store.sweep(Date.now() - 60_000)
       }
@@ -258,7 +258,7 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
   }
 }
 
-async function serveStdio(factory: McpServerFactory, what: string): Promise<number> {
+export async function serveStdio(factory: McpServerFactory, what: string): Promise<number> {
   const stdio = await import("@modelcontextprotocol/server/stdio")
   const stop = stopSignal()
   const transport = new stdio.StdioServerTransport()

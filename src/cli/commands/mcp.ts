@@ -1,12 +1,14 @@
 import type { Command } from "commander"
 import { addInspect } from "./mcp-inspect.ts"
+import { addMcpDocs } from "./mcp-docs.ts"
 import { addMcpServe } from "./mcp-serve.ts"
 
 export function addMcp(program: Command): void {
   const mcp = program
     .command("mcp")
-    .summary("inspect MCP servers, and serve workflows as one")
+    .summary("inspect MCP servers, and serve workflows or the documentation as one")
     .description("Lists what MCP servers offer to workflows, and serves workflows as MCP tools.")
   addInspect(mcp)
   addMcpServe(mcp)
+  addMcpDocs(mcp)
 }

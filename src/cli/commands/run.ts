@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs"
 import type { Command } from "commander"
 import { parseDuration } from "../../base/parse-duration.ts"
-import { compile } from "../../compile.ts"
+import { compileFile } from "../../compiler/folder-texts.ts"
+import type { SourceText } from "../../source/source-files.ts"
 import { placeholderSecrets } from "../../testing/placeholder-secrets.ts"
 import { remedies, showMiss } from "../../testing/show-miss.ts"
 import { mayWait } from "../../plan/may-wait.ts"
@@ -100,7 +101,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     complain(showProblem(name, source.problem, palette))
     return 1
   }
-  const { plan, diagnostics } = compile(source.text)
+  const { plan, diagnostics, text } = compileFile(file === "-" ? stdinName : file, source.text)
   if (plan === undefined) {
     const { lines, issues, errors } = diagnosisOf(source.text, diagnostics)
     const shown = issues.filter(({ severity }) => severity === "error")
@@ -133,7 +134,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
     return 2
   }
-  return execute(source.text, plan, values, options, answers, flags)
+  return execute(text, plan, values, options, answers, flags)
 }
 
 function readOptions(flags: RunFlags): RunOptions {
@@ -175,7 +176,7 @@ function readLimits(texts: readonly string[]): Limits | null {
 }
 
 async function execute(
-  source: string,
+  text: SourceText,
   plan: Plan,
   values: Values,
   options: RunOptions,
@@ -189,6 +190,7 @@ async function execute(
   }
   // Loaded now: `wire help` and wrong command lines do not need it.
   const { composeRuns, openRecording, readRecording, writeRecording } = await import("../compose/compose-runs.ts")
+  const { answerQuestion } = await import("../../run/questions/answer-question.ts")
   const mode = flags.record === undefined ? "play" : "record"
   const file = flags.record ?? flags.replay
   let recorded: ReturnType<typeof openRecording> | null = null
@@ -209,7 +211,7 @@ async function execute(
   try {
     // A run that waits leaves memory; this listens for the answers that wake it.
     if (mayWait(plan)) await runs.recover()
-    const request = { source, ...values, options }
+    const request = { ...text, ...values, options }
     const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
     if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
     const { run_id } = admission
@@ -222,7 +224,12 @@ async function execute(
     // The reader of the events may stop early (`wire run --events | head`): then no more models are called.
     process.stdout.once("error", cancel)
     const answering = new Answering(answers, {
-      answer: (id, answer) => store.questions.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),
+      answer: async (question, answer) => {
+        const answered = { answer, digest: question.digest ?? null, answered_by: { caller: null, by: null } }
+        const parts = { store, planOf: () => Promise.resolve({ plan }) }
+        const result = await answerQuestion(parts, { ...question, status: "open" }, answered)
+        return result.outcome === "misfit" ? result.error.issues.map(({ message }) => message) : []
+      },
       giveUp: cancel,
       pause: () => watch.pause(),
       goOn: () => watch.goOn(),

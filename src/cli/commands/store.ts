@@ -8,8 +8,8 @@ import { Output } from "../terminal/terminal.ts"
 export function addStore(program: Command): void {
   const store = program
     .command("store")
-    .summary("check or back up the store of runs")
-    .description("Checks and copies the database that the service keeps its runs in.")
+    .summary("check, back up or move the store of runs")
+    .description("Checks, copies and moves the database that the service keeps its runs in.")
   store
     .command("check")
     .summary("report whether the store is whole")
@@ -49,8 +49,8 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
         process.exitCode = 2
         return
       }
-      const { checkCluster, checkSqlite } = await import("../compose/open-store.ts")
-      const checked = settings.store === "sqlite" ? checkSqlite(settings) : await checkCluster(settings)
+      const { checkStoreOf } = await import("../compose/open-store.ts")
+      const checked = await checkStoreOf(settings)
       if ("refused" in checked) {
         if (json === true) output.out(visibleJson({ problems: [checked.refused] }, 2))
         else output.err(visibleLines(checked.refused))
@@ -66,6 +66,7 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
       process.exitCode = checked.report.problems.length > 0 ? 1 : 0
     })
   addBackup(store)
+  addMove(store)
 }
 
 function addBackup(store: Command): void {
@@ -91,7 +92,7 @@ Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong 
       const output = new Output()
       const { settings, wrong } = readSettings(process.env, flags)
       if (settings === null || settings.store !== "sqlite") {
-        const problems = settings === null ? wrong : ["Only a store with WIRE_STORE=sqlite can be copied."]
+        const problems = settings === null ? wrong : [howToCopy(settings.store)]
         for (const sentence of problems) output.err(sentence)
         process.exitCode = 2
         return
@@ -101,6 +102,72 @@ Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong 
       if (problem !== null) output.err(visibleLines(problem))
       process.exitCode = problem === null ? 0 : 1
     })
+}
+
+interface MoveFlags {
+  readonly from: string
+  readonly to: string
+  readonly json?: true
+}
+
+function addMove(store: Command): void {
+  store
+    .command("move")
+    .summary("copy the store to another database")
+    .description(
+      "Copies all runs, ended, waiting and open ones, with their questions, notifications and cached answers. Stop the service first; the first database stays as it is.\n" +
+        "After a break, the same command goes on where it stopped. At the end all rows are compared; until then no service opens the new database.",
+    )
+    .requiredOption("--from <store>", "sqlite:FOLDER, or postgres://user:password@host/database")
+    .requiredOption("--to <store>", "the same; it must be empty")
+    .option("--json", "print one JSON document")
+    .addHelpText(
+      "after",
+      `
+The schema and the certificates of PostgreSQL are those of WIRE_POSTGRES_SCHEMA, WIRE_POSTGRES_CA, WIRE_POSTGRES_CERT and WIRE_POSTGRES_KEY.
+
+Examples:
+  wire store move --from sqlite:/var/lib/wireworks --to postgres://wire:secret@db/wire
+  wire store move --from postgres://wire:secret@db/wire --to sqlite:/var/lib/wireworks
+
+Exit code: 0 when the new database has everything, 1 when not, 2 for a wrong command line or setting.`,
+    )
+    .action(async ({ from, to, json }: MoveFlags) => {
+      const output = new Output()
+      const { settings, wrong } = readSettings(process.env, {})
+      if (settings === null) {
+        for (const sentence of wrong) output.err(sentence)
+        process.exitCode = 2
+        return
+      }
+      const { moveStoreOf } = await import("../compose/open-store.ts")
+      const moved = await moveStoreOf(settings, {
+        from,
+        to,
+        tell: ({ verb, table, done, total }) => output.progress(`${verb} ${table}:`, done, total, "rows"),
+      })
+      if ("refused" in moved) {
+        if (json === true) output.out(visibleJson({ problems: [moved.refused] }, 2))
+        else output.err(visibleLines(moved.refused))
+        process.exitCode = 1
+        return
+      }
+      const { rows, resumed } = moved
+      output.out(json === true ? visibleJson({ rows, resumed, problems: [] }, 2) : movedSentence(rows, to))
+    })
+}
+
+function movedSentence(rows: number, to: string): string {
+  const start = /^postgres(ql)?:/.test(to)
+    ? "with WIRE_STORE set to this address, and WIRE_ENCRYPTION_KEY to the key that it had (without that setting: the content of wireworks.key beside the old database)"
+    : "with WIRE_DATA_DIR set to this folder, and the same WIRE_ENCRYPTION_KEY"
+  return `Copied and compared ${count(rows, "row")}. Start the service ${start}. Do not start one on the old database again: its open runs would run twice.`
+}
+
+function howToCopy(store: string): string {
+  return /^postgres(ql)?:/.test(store)
+    ? "Only a store with WIRE_STORE=sqlite is copied by this command; PostgreSQL's own pg_dump copies the schema (-n wire)."
+    : "Only a store with WIRE_STORE=sqlite can be copied."
 }
 
 function oldKey(under: number | null): string {

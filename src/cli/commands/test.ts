@@ -1,3 +1,4 @@
+import { addTestAdd } from "./test-add.ts"
 import { existsSync, watch } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
@@ -16,7 +17,8 @@ import { findSources } from "./find-sources.ts"
 import type { LoadedTests } from "./load-tests.ts"
 import { CannotTest, loadTests } from "./load-tests.ts"
 import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } from "./recording-file.ts"
-import { readSecret, WrongValue } from "./run-values.ts"
+import { parseObject, readSecret, readText, WrongValue } from "./run-values.ts"
+import { validateRequest } from "../../run/validate-request.ts"
 import { readSettings } from "../compose/settings.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { paletteFor, plain } from "../terminal/terminal.ts"
@@ -30,13 +32,14 @@ interface TestFlags {
   readonly live?: true
   readonly reporter?: string
   readonly secret?: readonly string[]
+  readonly secretsFile?: string
   readonly model?: readonly string[]
 }
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
 export function addTest(program: Command): void {
-  program
+  const test = program
     .command("test")
     .summary("run the tests of workflows")
     .description(
@@ -50,6 +53,7 @@ export function addTest(program: Command): void {
     .option("--live", "make every call, whatever is recorded")
     .option("--reporter <name>", "pretty, json or junit", "pretty")
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
+    .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--model <name=id>", "run with another model id; several are compared in a table", several)
     .addHelpText(
       "after",
@@ -60,9 +64,10 @@ Examples:
   wire test --record --secret api_key=env:OPENAI_API_KEY
   wire test --live --model fast=gpt-5-mini --model fast=gpt-5-nano
   wire test --reporter junit > results.xml
+  wire test add 4f2a… triage.wire
 
 Exit code: 0 when all tests pass, 1 when one fails, 2 when something could not run: a broken file, a missing data file, -t that
-matches nothing. Playing needs no secrets and opens no connection.`,
+matches nothing, a secret without a value. Playing needs no secrets and opens no connection.`,
     )
     .action(async (paths: string[], flags: TestFlags) => {
       try {
@@ -76,6 +81,7 @@ matches nothing. Playing needs no secrets and opens no connection.`,
         process.exitCode = 2
       }
     })
+  addTestAdd(test)
 }
 
 const reporters = ["pretty", "json", "junit"] as const
@@ -86,6 +92,7 @@ interface Asked {
   readonly mode: RecordingMode
   readonly reporter: (typeof reporters)[number]
   readonly secrets: readonly string[]
+  readonly secretsFile: JsonObject
   readonly models: readonly ModelChoice[]
 }
 
@@ -108,7 +115,8 @@ function readFlags(paths: readonly string[], flags: TestFlags): Asked {
     if (name === undefined || id === undefined) throw new WrongValue(`--model ${assignment}: write it as name=id.`)
     return { name, id }
   })
-  return { paths: paths.length === 0 ? ["."] : paths, title, mode, reporter, secrets: secret, models }
+  const secretsFile = flags.secretsFile === undefined ? {} : parseObject(readText(flags.secretsFile), flags.secretsFile)
+  return { paths: paths.length === 0 ? ["."] : paths, title, mode, reporter, secrets: secret, secretsFile, models }
 }
 
 interface Outcome {
@@ -123,7 +131,7 @@ async function testOnce(asked: Asked): Promise<Outcome> {
   const { files, misses } = testFiles(asked.paths)
   const broken: BrokenFile[] = misses.map((problem) => ({ file: "", problem: visibleText(problem) }))
   const loaded: LoadedTests[] = []
-  const secrets = new SecretValues(asked.secrets)
+  const secrets = new SecretValues(asked.secrets, asked.secretsFile)
   for (const file of files) {
     try {
       loaded.push(loadTests(file, (plan) => secrets.of(plan), palette))
@@ -144,7 +152,9 @@ async function testOnce(asked: Asked): Promise<Outcome> {
       problem: asked.title === null ? "There are no tests." : visibleText(`No test has "${asked.title}" in its title.`),
     })
   }
-  if (asked.mode !== "play") secrets.remindOfMissing(loaded)
+  if (asked.mode !== "play") {
+    secrets.refuseMissing(loaded.filter(({ suite }) => suite.tests.some(({ plan }) => matches(plan.title))))
+  }
   const code = await runVariants(asked, variants, matches, broken, startedAt)
   return { code, files: watched }
 }
@@ -172,13 +182,16 @@ class SecretValues {
   readonly #assignments: readonly string[]
   readonly #known = new Set<string>()
 
-  constructor(assignments: readonly string[]) {
+  readonly #file: JsonObject
+
+  constructor(assignments: readonly string[], file: JsonObject) {
     this.#assignments = assignments
+    this.#file = file
   }
 
   of(plan: Plan): JsonObject {
     const own = new Set(plan.secrets.fields.map(({ name }) => name))
-    return Object.fromEntries(
+    const given = Object.fromEntries(
       this.#assignments.flatMap((assignment) => {
         const [name, value] = readSecret(assignment, plan, process.env)
         if (!own.has(name)) return []
@@ -186,6 +199,8 @@ class SecretValues {
         return [[name, value]]
       }),
     )
+    const filed = Object.fromEntries(Object.entries(this.#file).filter(([name]) => own.has(name)))
+    return { ...filed, ...given }
   }
 
   refuseUnknown(anyLoaded: boolean): void {
@@ -196,17 +211,22 @@ class SecretValues {
     }
   }
 
-  /** A call with a placeholder would fail far from its cause. */
-  remindOfMissing(loaded: readonly LoadedTests[]): void {
-    const all = loaded.flatMap(({ suite: { tested } }) => [tested.plan, tested.judges])
-    const names = new Set(all.flatMap(({ secrets }) => secrets.fields.map(({ name }) => name)))
-    const missing = [...names].filter((name) => !this.#known.has(name))
-    if (missing.length === 0) return
-    complain(
-      `Without a value: ${missing.map((name) => `secrets.${name}`).join(", ")} (give it with --secret ${missing[0]}=env:VARIABLE).`,
-    )
+  /** A placeholder goes to no backend: it would be refused there, far from the cause, or kept in a log. */
+  refuseMissing(loaded: readonly LoadedTests[]): void {
+    for (const { suite } of loaded) {
+      for (const plan of [suite.tested.plan, suite.tested.judges]) {
+        const [issue] = validateRequest({ ...plan, input: noInput }, {}, this.of(plan))?.issues ?? []
+        if (issue === undefined) continue
+        const [, name = "name"] = /^secrets\.(\w+)/.exec(issue.path) ?? []
+        throw new WrongValue(
+          `${suite.file}: ${issue.message}. Give it with --secret ${name}=env:VARIABLE, or with --secrets-file.`,
+        )
+      }
+    }
   }
 }
+
+const noInput = { kind: "record", fields: [] } as const
 
 /** The same tests, with one model id replaced or none. */
 interface Variant {

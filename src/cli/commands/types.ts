@@ -1,7 +1,8 @@
+import { isLibrary } from "../../check/is-library.ts"
 import { readFileSync, writeFileSync } from "node:fs"
 import type { Command } from "commander"
 import { Option } from "commander"
-import { compile } from "../../compile.ts"
+import { compileFile } from "../../compiler/folder-texts.ts"
 import { openingComment } from "../../source/opening-comment.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { WorkflowTypes } from "../../workflows/types/declared-names.ts"
@@ -136,15 +137,14 @@ async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
       continue
     }
     const { text } = source
-    const { plan, program, diagnostics } = compile(text)
+    const { plan, program, diagnostics } = compileFile(path, text, scan.root)
     if (plan !== undefined) {
       const { input, output, types } = plan
       const steps = plan.nodes.length
       if (steps > 0) found.push({ name, description: openingComment(text), input, output, types })
       continue
     }
-    const declares = program.agents.size + program.dynamics.size + (program.output === undefined ? 0 : 1)
-    if (declares === 0 && !diagnostics.some(({ code }) => code === "syntax-error")) continue
+    if (isLibrary(program.tree) && !diagnostics.some(({ code }) => code === "syntax-error")) continue
     const { lines, issues } = diagnosisOf(text, diagnostics)
     for (const issue of issues.filter(({ severity }) => severity === "error")) {
       complain(`${showIssue(path, text, lines, issue, palette)}\n`)

@@ -1,5 +1,6 @@
 import about from "../../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
+import { httpTool } from "../../adapters/http-tools/http-tool.ts"
 import { createEgress } from "../../adapters/egress/egress.ts"
 import type { ListedTool, ServerContents } from "../../adapters/mcp/inspect-server.ts"
 import { MemoryStore, openMemoryStore } from "../../adapters/memory/memory-store.ts"
@@ -15,6 +16,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import { planSource } from "../../compiler/source-jobs.ts"
 import { startDemoServer } from "../../demo/demo-server.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
+import { plansIn } from "../../plan/plans-in.ts"
 import type { LogEvent } from "../../log/events.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { ToolServer } from "../../ports/tools.ts"
@@ -140,7 +142,10 @@ export function openRecording(mode: RecordingMode, exchanges: Exchanges, secrets
 
 async function loadReviver(): Promise<ReviveTool> {
   const { reviveTool } = await import("../../adapters/mcp/hosted-tool.ts")
-  return reviveTool
+  return (definition, imported, types) =>
+    imported.http === undefined
+      ? reviveTool(definition, imported, types)
+      : { tool: httpTool(imported, imported.http, types), problems: [] }
 }
 
 /** A store of one run. Its creator can read the events with everything that is kept with them. */
@@ -153,9 +158,11 @@ class WatchedMemoryStore extends MemoryStore {
   }
 }
 
-function mayUseDemo({ providers, servers }: Plan): boolean {
-  return [...Object.values(providers), ...Object.values(servers)].some(
-    ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
+function mayUseDemo(plan: Plan): boolean {
+  return plansIn(plan).some(({ providers, servers, apis = {} }) =>
+    [...Object.values(providers), ...Object.values(servers), ...Object.values(apis)].some(
+      ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
+    ),
   )
 }
 

@@ -2,13 +2,16 @@ import about from "../../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
 import { getHeapStatistics } from "node:v8"
 import { systemClock } from "../../adapters/system/system-clock.ts"
+import { auditRuns } from "../../adapters/telemetry/audit-runs.ts"
 import { createMetrics } from "../../adapters/telemetry/metrics.ts"
 import { observeStore } from "../../adapters/telemetry/observe-store.ts"
 import { logRuns } from "../../adapters/telemetry/log-runs.ts"
+import type { SourceText } from "../../source/source-files.ts"
 import type { RunObserver } from "../../adapters/telemetry/run-observer.ts"
 import { timeFirstToken } from "../../adapters/telemetry/time-first-token.ts"
 import { shareParts } from "../../run/log/shared-parts.ts"
 import { timeStore } from "../../adapters/telemetry/time-store.ts"
+import { Sparing } from "../../server/sparing.ts"
 import { errorStatus } from "../../api/error-kinds.ts"
 import { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
 import { startTraces } from "../../adapters/telemetry/traces.ts"
@@ -22,13 +25,16 @@ import type { RunPorts } from "../../run/run-context.ts"
 import { usualLimits } from "../../run/run-context.ts"
 import { Health, type TroubleKind } from "../../run/health.ts"
 import type { MemoryBounds } from "../../run/memory-share.ts"
-import { Notifier } from "../../run/notifications/notifier.ts"
+import { Notifier, type NotifierPorts } from "../../run/notifications/notifier.ts"
 import { Runs } from "../../run/runs.ts"
 import { watchStore } from "../../run/watch-store.ts"
 import { createServer } from "../../server/create-server.ts"
+import { Groups } from "../../server/groups.ts"
 import type { ServerLog } from "../../server/route-dependencies.ts"
 import { ServerSecrets } from "../../workflows/server-secrets.ts"
+import { Triggers } from "../../workflows/triggers/triggers.ts"
 import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
+import { openAudit } from "./audit.ts"
 import { changeKey } from "./change-key.ts"
 import { createLog } from "./log.ts"
 import { mcpRoute } from "./mcp-route.ts"
@@ -38,6 +44,8 @@ import type { OpenedStore } from "./open-store.ts"
 import { openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
+import { warnOfSettings } from "./warn-of-settings.ts"
+import { withoutLogin } from "./without-login.ts"
 import { isLoopback } from "./is-loopback.ts"
 import { egressPolicy, joinPorts, traceTargets } from "./join-ports.ts"
 
@@ -51,8 +59,8 @@ export interface Service {
   listen(): Promise<string>
   /** What it listens on: with `0.0.0.0`, all addresses of the machine. Null before it does. */
   readonly bound: () => string | null
-  /** Takes no more work, waits for what is under way at most this long, then closes everything. */
-  stop(graceMs: number): Promise<void>
+  /** Takes no more work, waits for what is under way at most this long, then closes everything. The log has the reason, such as a signal; null for a service that has not started. */
+  stop(graceMs: number, reason: string | null): Promise<void>
 }
 
 /** Parts that are not settings and differ only in tests. */
@@ -63,6 +71,18 @@ export interface OnlyInTests {
   readonly maxConnections?: number
   /** Where log lines go instead of standard error. */
   readonly log?: ServerLog
+}
+
+/** Traces that cannot be delivered are logged this often. */
+const tracesEveryMs = 600_000
+
+/** A notification that failed is tried again; one that was given up is not. The receiver is named without its path, which may hold a secret. */
+function logNotice(log: ServerLog, ...attempt: Parameters<NonNullable<NotifierPorts["attempted"]>>): void {
+  const [outcome, { run_id, event, attempts, url }, error] = attempt
+  if (outcome === "delivered") return
+  const about = { run_id, event, receiver: URL.parse(url)?.origin ?? "", attempts, error }
+  if (outcome === "failed") log.info(about, "notification failed")
+  else log.warn(about, "notification given up")
 }
 
 /** A short retention is kept to more closely. */
@@ -78,17 +98,22 @@ export async function compose(
   onlyInTests: OnlyInTests = {},
 ): Promise<Service> {
   const log = onlyInTests.log ?? createLog(settings.logLevel)
+  const { audit, close: closeAudit } = openAudit(settings.auditFile, log)
   const policy = egressPolicy(settings)
   const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
   const compiler = new Compiler()
   const folder = await openFolder(settings, compiler, log)
+  const untraced = new Sparing<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
+    log.error({ ...facts, times }, "traces are not delivered"),
+  )
   const traces = await startTraces(process.env, about.version, (message) => {
     // The exporter's message may quote what the collector answered.
     const code = /\b(?:E[A-Z]{4,}|[45]\d\d)\b/.exec(message)?.[0]
-    log.error(code === undefined ? {} : { code }, "traces are not delivered")
+    untraced.happened(code === undefined ? {} : { code })
   })
   const opened = await opening
+  warnOfSettings(settings, log)
   for (const sentence of opened.remarks) log.info({}, sentence)
   for (const sentence of opened.warnings) log.error({}, sentence)
   const tooFew = tooFewDescriptors(settings.maxRuns)
@@ -109,6 +134,7 @@ export async function compose(
     metrics.observer,
     ...(traces === null ? [] : [traces.observer]),
     logRuns(log),
+    auditRuns(audit),
     ...(passesTraces ? [contexts] : []),
   ]
   const health = new Health(systemClock, log)
@@ -139,12 +165,15 @@ export async function compose(
       for (const observer of observers) observer.started?.(run_id, queuedMs)
     },
     serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
+    secretsRead({ run_id, caller, workflow }, secrets) {
+      audit({ act: "read_secrets", run_id, caller, ...(workflow !== null && { workflow: workflow.name }), secrets })
+    },
     note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
     shortage: () => (descriptors.isShort() ? troubleForCallers.descriptors : null),
   } satisfies RunPorts
   const plans = new PlanCache((source, share) => compiler.plan(source, share))
-  const planOf = (source: string, share: string): Promise<Planned> => plans.get(source, share)
+  const planOf = (source: SourceText, share: string): Promise<Planned> => plans.get(source, share)
   const perCaller = settings.maxRunsPerCaller ?? usualShare(settings)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
@@ -163,16 +192,33 @@ export async function compose(
       value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
       kept_bytes: settings.maxRunMemory,
       log_bytes: settings.maxRunLog,
+      request_bytes: settings.keepRequests ? usualLimits.request_bytes : 0,
     },
   })
   const notifyOrigins = new Set(settings.notifyOrigins)
-  const mcpParts = { serverSecrets, runs, store, planOf, maxBody: settings.maxBody }
+  const triggers =
+    folder === null
+      ? null
+      : new Triggers({
+          folder,
+          store,
+          runs,
+          planOf,
+          serverSecrets,
+          clock: systemClock,
+          caller: triggerCaller(settings) ?? "",
+          counted: (...outcome) => metrics.triggered(...outcome),
+          bug: (error) => log.error({ err: error }, "unexpected error"),
+        })
+  const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
+  const mcpParts = { serverSecrets, audit, runs, store, planOf, groups, maxBody: settings.maxBody }
   const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
   const { app, drain, streams } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
     transit: transitBounds(settings.maxBody, perCaller < settings.maxRuns),
     keys: settings.apiKeys ?? [],
+    operatorKeys: settings.operatorKeys ?? [],
     groups: settings.groups,
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
     loopback: isLoopback(settings.host),
@@ -185,10 +231,13 @@ export async function compose(
     compiler,
     folder,
     serverSecrets,
+    triggers,
     mcp,
     log,
+    audit,
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
     readsBaggage: passesTraces,
+    retentionMs: settings.retention,
     metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
     trouble: () => health.trouble?.kind ?? null,
     shortage: ports.shortage,
@@ -201,17 +250,18 @@ export async function compose(
     notifySecret === undefined
       ? null
       : new Notifier(
-          { ...ports, attempted: (outcome) => metrics.notified(outcome) },
+          { ...ports, attempted: (...attempt) => (metrics.notified(attempt[0]), logNotice(log, ...attempt)) },
           { origins: notifyOrigins, secrets: notifySecret },
         )
   const stopChangingKey =
     opened.keyChange === null ? () => {} : changeKey(opened.keyChange, metrics.service.keyChange, log)
-  const sweeper = setInterval(() => {
+  const sweep = (): void => {
     store
       .sweep(systemClock.now() - settings.retention)
       // Trouble with the store is logged once for all that it concerns.
       .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
-  }, sweepEvery(settings.retention)).unref()
+  }
+  const sweeper = setInterval(sweep, sweepEvery(settings.retention)).unref()
   return {
     bound() {
       const found = app.server.address()
@@ -223,12 +273,18 @@ export async function compose(
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
       await runs.recover()
+      triggers?.start().catch((error: unknown) => log.error({ err: error }, "unexpected error"))
+      // A process that died may have left a deletion half done.
+      sweep()
+      log.info({ version: about.version, address, store: withoutLogin(settings.store) }, "service started")
       return address
     },
-    async stop(graceMs) {
+    async stop(graceMs, reason) {
+      if (reason !== null) log.info({ reason, runs: runs.active, queued: runs.queued }, "service stops")
       clearInterval(sweeper)
       stopChangingKey()
       drain()
+      await triggers?.stop()
       await runs.drain(graceMs)
       await notifier?.stop(Math.min(graceMs, 2_000))
       watched.stop()
@@ -242,6 +298,9 @@ export async function compose(
       await ports.close()
       await traces?.close()
       await demo?.close()
+      untraced.close()
+      closeAudit()
+      if (reason !== null) log.info({ reason }, "service stopped")
     },
   }
 }
@@ -270,19 +329,46 @@ function openSecrets(settings: Settings, log: ServerLog): ServerSecrets {
 async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog): Promise<WorkflowFolder | null> {
   const { workflows } = settings
   if (workflows === undefined) return null
+  const isNamed = triggerCaller(settings) !== null
   try {
-    return await WorkflowFolder.open({
+    const folder = await WorkflowFolder.open({
       folder: workflows,
       compiler,
       tell: (workflow, sentence, level) => log[level](workflow === "" ? {} : { workflow }, sentence),
+      whyNoTriggers: isNamed ? null : noTriggerCaller(settings),
       bug: (error) => log.error({ err: error }, "unexpected error"),
     })
+    if (!isNamed) await refuseTriggers(folder)
+    return folder
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error)) throw error
     throw new StartRefusal(
       `WIRE_WORKFLOWS is "${workflows}": it must be a folder that can be read (${String(error.code)}).`,
     )
   }
+}
+
+/** Throws a `StartRefusal` where a file has a schedule or webhook, and nobody is named whose runs they would be. */
+async function refuseTriggers(folder: WorkflowFolder): Promise<void> {
+  await folder.ready
+  for (const { name, issues } of folder.list()) {
+    const issue = issues.find(({ code }) => code === "workflow-trigger")
+    if (issue === undefined) continue
+    await folder.close()
+    throw new StartRefusal(`${name}.wire: ${issue.message}.`)
+  }
+}
+
+/** The caller that runs of triggers belong to; null where none is named. Without keys, all callers are one. */
+function triggerCaller({ apiKeys = [], triggerCaller: name }: Settings): string | null {
+  if (apiKeys.length === 0) return ""
+  return apiKeys.some((key) => key.name === name) && name !== undefined ? name : null
+}
+
+function noTriggerCaller({ triggerCaller: name }: Settings): string {
+  return name === undefined
+    ? "The workflow has a schedule or webhook, and nobody is named whose runs they start: set WIRE_TRIGGER_CALLER to a name of WIRE_API_KEYS"
+    : `WIRE_TRIGGER_CALLER is "${name}": it must be a name of WIRE_API_KEYS`
 }
 
 const troubleForCallers: Readonly<Record<TroubleKind, string>> = {

@@ -4,7 +4,10 @@ import type { TraceTargets } from "../../adapters/egress/with-trace.ts"
 import { parseTraceTargets, takesTrace, withTrace } from "../../adapters/egress/with-trace.ts"
 import type { EgressPolicy } from "../../adapters/egress/policy.ts"
 import { parseEgressPolicy } from "../../adapters/egress/policy.ts"
+import { HttpHost } from "../../adapters/http-tools/http-host.ts"
+import { ToolHosts } from "../../adapters/http-tools/tool-hosts.ts"
 import { createModelClient } from "../../adapters/model-turn/model-client.ts"
+import { Tokens } from "../../adapters/oauth/tokens.ts"
 import { systemChance } from "../../adapters/system/system-chance.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 import type { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
@@ -58,7 +61,8 @@ export function joinPorts(
     chance: systemChance,
     demo: demo === null ? null : { endpoint: demo.endpoint, egress: demoEgress },
   })
-  const tools = new LazyTools(async () => {
+  const tokens = new Tokens(systemClock)
+  const mcp = new LazyTools(async () => {
     const { McpHost } = await import("../../adapters/mcp/mcp-host.ts")
     const meta = (run_id: string, endpoint: string): JsonObject =>
       trace !== null && takesTrace(trace.targets, endpoint) ? { ...trace.contexts.headers(run_id) } : {}
@@ -67,19 +71,28 @@ export function joinPorts(
       demo: demo === null ? null : { endpoint: demo.library, egress: demoEgress },
       version: about.version,
       meta,
+      tokens,
       ...(traced !== undefined && { traced }),
     })
+  })
+  const http = new HttpHost({
+    egress,
+    demo: demo === null ? null : { endpoint: demo.crm, egress: demoEgress },
+    clock: systemClock,
+    chance: systemChance,
+    tokens,
+    ...(traced !== undefined && { traced }),
   })
   return {
     store,
     egress,
     model,
-    tools,
+    tools: new ToolHosts(mcp, http),
     clock: systemClock,
     chance: systemChance,
     bug,
     async close() {
-      await tools.close()
+      await mcp.close()
       await egress.close()
       await demoEgress.close()
     },

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
-import { test } from "node:test"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { within } from "../../../test/support/within.ts"
+import { LogLines } from "./log-lines.ts"
+
+const skip = !existsSync("/dev/full") && "there is no /dev/full"
 
 /** What a process writes that runs this, with `log`. */
 function writtenBy(code: string, level = "info"): Record<string, unknown>[] {
@@ -67,3 +75,61 @@ test("what turns or hides text is escaped", () => {
   assert.doesNotMatch(stderr, /[\u202e\u200b\u009b]/)
   assert.equal((JSON.parse(stderr) as { text: string }).text, text)
 })
+
+test(
+  "a log that cannot be written costs its lines alone, and the next line that can be says how many",
+  { skip },
+  async () => {
+    const script = `
+    import { createLog } from ${JSON.stringify(import.meta.resolve("./log.ts"))}
+    const log = createLog("info")
+    for (let n = 0; n < 1000; n++) log.error({ n }, "a line")
+    process.on("SIGTERM", () => process.exit(0))
+    process.stdin.once("data", () => process.kill(process.pid, "SIGTERM"))
+    console.log("ready")`
+    const full = openSync("/dev/full", "w")
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
+      stdio: ["pipe", "pipe", full],
+    })
+    after(() => {
+      child.kill("SIGKILL")
+      closeSync(full)
+    })
+    const ended = once(child, "exit")
+    assert.ok(child.stdout !== null && child.stdin !== null)
+    await within(30_000, "the start", once(child.stdout, "data"))
+    child.stdin.write("stop\n")
+    assert.deepEqual(await within(30_000, "the end", ended), [0, null])
+
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-log-"))
+    after(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, "log")
+    const fd = openSync(path, "w+")
+    const readOnly = openSync(path, "r")
+    const lines = new LogLines(readOnly)
+    for (const line of ["a\n", "b\n"]) lines.write(line)
+    lines.flush()
+    // The descriptor becomes one that can be written to.
+    await within(
+      30_000,
+      "the refusal",
+      until(() => lines.lost === 2),
+    )
+    closeSync(readOnly)
+    assert.equal(openSync(path, "a"), readOnly)
+    lines.write("c\n")
+    lines.flush()
+    await within(
+      30_000,
+      "the lines",
+      until(() => readFileSync(path, "utf8").endsWith("c\n")),
+    )
+    const [lost = ""] = readFileSync(path, "utf8").split("\n")
+    assert.match(lost, /"lines":2,"msg":"lines of the log could not be written"/)
+    closeSync(fd)
+  },
+)
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}

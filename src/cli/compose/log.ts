@@ -4,15 +4,12 @@ import { aboutError } from "../../base/about-error.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import type { ServerLog } from "../../server/route-dependencies.ts"
-
-/** How long a line may wait for others to be written with. */
-const gatherMs = 200
+import { LogLines } from "./log-lines.ts"
 
 /** JSON lines on standard error. Of an error the type, the code and the stack are logged, without its message. */
 export function createLog(level: string): ServerLog {
-  // Lines are written together: a write of its own for each run costs more than all of its events. At the end pino itself
-  // writes what is left.
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 15 * 1024, periodicFlush: gatherMs })
+  // Lines are written together: a write of its own for each run costs more than all of its events.
+  const destination = new LogLines(2)
   const log = pino(
     {
       level,

@@ -1,15 +1,22 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { SourceText } from "../../source/source-files.ts"
+import { filesOf } from "../../source/source-files.ts"
 import about from "../../../package.json" with { type: "json" }
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { Planned } from "../../compiler/source-jobs.ts"
 import type { StartedRun, WorkflowOffer } from "../../mcp-server/workflow-server.ts"
+import type { TaskRun } from "../../mcp-server/workflow-tasks.ts"
 import type { ToolListing } from "../../mcp-server/workflow-tool.ts"
 import { ToolPages } from "../../mcp-server/tool-pages.ts"
+import type { Audit } from "../../ports/audit.ts"
 import type { RunStore } from "../../ports/store.ts"
-import type { WireError } from "../../log/events.ts"
+import type { Question, WireError } from "../../log/events.ts"
 import type { Runs } from "../../run/runs.ts"
-import { requestPageBytes } from "../../base/limits.ts"
+import { answerQuestion } from "../../run/questions/answer-question.ts"
+import { requestPageBytes, runOpenQuestions } from "../../base/limits.ts"
+import type { Groups } from "../../server/groups.ts"
 import type { McpRoute } from "../../server/route-dependencies.ts"
 import { KeptList } from "../../workflows/kept-list.ts"
 import type { ServerSecrets } from "../../workflows/server-secrets.ts"
@@ -21,10 +28,12 @@ import { obstacles } from "../../workflows/workflow-view.ts"
 export interface McpParts {
   readonly folder: WorkflowFolder
   readonly serverSecrets: ServerSecrets
+  readonly audit: Audit
   readonly runs: Runs
   readonly store: RunStore
-  readonly planOf: (source: string, share: string) => Promise<Planned>
+  readonly planOf: (source: SourceText, share: string) => Promise<Planned>
   readonly maxBody: number
+  readonly groups: Groups
 }
 
 /** `/mcp`: the workflows of the folder as tools, for each caller with its own runs. */
@@ -34,9 +43,9 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
   const offered = untilChanged(parts.folder, parts.serverSecrets, () => offeredBy(parts))
   const lists = untilChanged(parts.folder, parts.serverSecrets, () => listOf(offered()))
   const pages = new ToolPages(lists)
+  let loading: ReturnType<typeof loadCode> | null = null
   const load = async (caller: string): Promise<McpHttpHandler> => {
-    const { createMcpHandler } = await import("@modelcontextprotocol/server")
-    const { workflowServer } = await import("../../mcp-server/workflow-server.ts")
+    const { createMcpHandler, workflowServer } = await (loading ??= loadCode())
     return createMcpHandler(workflowServer(offerOf(parts, offered, pages, caller), about.version), {
       maxRequestBodySize: parts.maxBody,
     })
@@ -49,7 +58,7 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
         handler = load(caller)
         handlers.set(caller, handler)
       }
-      const { answerWith } = await import("../../mcp-server/node-handler.ts")
+      const { answerWith } = await (loading ??= loadCode())
       const fill = (part: Uint8Array): readonly Uint8Array[] => pages.fill(part)
       const options = { maxBody: parts.maxBody, read: { value: body }, fill, unread }
       await answerWith(await handler, incoming, outgoing, options)
@@ -60,17 +69,84 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
   }
 }
 
+/** By the first who asks: most services serve no tools. Others have their turn after each part, for each takes a while. */
+async function loadCode() {
+  const { createMcpHandler } = await import("@modelcontextprotocol/server")
+  await nextTurn()
+  const { workflowServer } = await import("../../mcp-server/workflow-server.ts")
+  await nextTurn()
+  const { answerWith } = await import("../../mcp-server/node-handler.ts")
+  await nextTurn()
+  // Node loads its own when it is first used.
+  new Request("http://localhost")
+  await nextTurn()
+  return { createMcpHandler, workflowServer, answerWith }
+}
+
 /** The workflows that are tools, by the names of these. */
 type Offered = ReadonlyMap<string, NamedWorkflow>
 
 function offerOf(parts: McpParts, offered: () => Offered, pages: ToolPages, caller: string): WorkflowOffer {
   return {
     list: (cursor) => pages.page(cursor),
-    async start(name, input) {
+    async start(name, input, asTask) {
       const workflow = offered().get(name)
-      return workflow === undefined ? null : start(parts, workflow, input, caller)
+      return workflow === undefined ? null : start(parts, workflow, input, caller, asTask)
+    },
+    tasks: {
+      find: (task) => findTask(parts, task, caller),
+      answer: (question, answer) => answerAs(parts, question, answer, caller),
+      cancel: (task) => cancel(parts, task, caller),
     },
   }
+}
+
+/** The caller's own run of a named workflow. */
+async function findTask({ runs, store, groups }: McpParts, task: string, caller: string): Promise<TaskRun | null> {
+  const record = await runs.record(task)
+  if (record === null || record.row.caller !== caller || record.row.workflow === null) return null
+  const { row, state, status } = record
+  const [last] = await store.read(task, state.last_event_id - 1, 1)
+  const found = state.finished_at === null ? (await store.questions.ofRun(task, runOpenQuestions, null)).found : []
+  const open = found.flatMap(({ question }) => (question.status === "open" ? [question] : []))
+  const questions = open.filter(({ to }) => groups.mayAnswer(caller, to, row.caller))
+  const { endedResult } = await import("../../mcp-server/workflow-server.ts")
+  return {
+    run_id: task,
+    created_at: row.created_at,
+    updated_at: last === undefined ? row.created_at : Date.parse(last.at),
+    status: status === "cancelling" ? "running" : status,
+    nodes: state.nodes,
+    result: status === "cancelling" ? null : endedResult(status, state.output, state.error),
+    questions,
+    others: open.length - questions.length,
+  }
+}
+
+async function answerAs(
+  { store, planOf, serverSecrets, groups, audit }: McpParts,
+  question: Question,
+  answer: JsonValue,
+  caller: string,
+): Promise<readonly string[]> {
+  const { run_id, id } = question
+  const result = await answerQuestion(
+    {
+      store,
+      planOf: (source) => planOf(source, caller),
+      serverSecrets: (workflow, names) => serverSecrets.of(workflow, names),
+    },
+    question,
+    { answer, digest: null, answered_by: { caller: groups.nameOf(caller), by: null } },
+  )
+  if (result.outcome === "misfit") return result.error.issues.map(({ message }) => message)
+  if (result.outcome === "conflict") return [result.message]
+  audit({ act: "answered", run_id, caller, question: id })
+  return []
+}
+
+async function cancel({ runs, audit }: McpParts, run_id: string, caller: string): Promise<void> {
+  if (await runs.cancel(run_id)) audit({ act: "cancelled", run_id, caller })
 }
 
 /** Those that can be executed, and whose tool has a name of its own. */
@@ -104,24 +180,27 @@ function listingOf({ name, serving }: NamedWorkflow): ToolListing {
 const options = { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false }
 
 async function start(
-  { runs, store, planOf }: McpParts,
+  parts: McpParts,
   { name, serving }: NamedWorkflow,
   input: JsonObject,
   caller: string,
+  asTask: boolean,
 ): Promise<StartedRun | WireError | null> {
+  const { runs, store, planOf } = parts
   if (serving === null) return null
   const { source, version } = serving
-  const compiled = await planOf(source, caller)
+  const files = filesOf(serving)
+  const compiled = await planOf({ source, ...files }, caller)
   if ("error" in compiled) return compiled.error
-  const request = { source, input, secrets: {}, options, workflow: { name, version } }
+  const request = { source, ...files, input, secrets: {}, options, workflow: { name, version } }
   const misfit = runs.validate(compiled.plan, request)
   if (misfit !== null) return misfit
-  const admission = await runs.admit(compiled.plan, { caller, request, idempotency: null, resumable: false })
+  const admission = await runs.admit(compiled.plan, { caller, request, idempotency: null, resumable: asTask })
   if (admission.outcome === "refused") return admission.error
   const { run_id } = admission
   return {
     run_id,
-    events: store.follow(run_id, 0, new AbortController().signal),
-    cancel: async () => void (await runs.cancel(run_id)),
+    events: (signal) => store.follow(run_id, 0, signal),
+    cancel: () => cancel(parts, run_id, caller),
   }
 }

@@ -4,7 +4,7 @@ import { getHeapStatistics } from "node:v8"
 import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../../adapters/nats/broker.ts"
 import { backUp } from "../../adapters/sqlite/back-up.ts"
-import { checkRefusal, checkStore, type StoreReport } from "../../adapters/sqlite/check-store.ts"
+import { checkRefusal, checkStore } from "../../adapters/sqlite/check-store.ts"
 import { openSqliteStore } from "../../adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 export { tooFewToStart } from "../../adapters/system/watch-descriptors.ts"
@@ -12,6 +12,8 @@ import { loadMasterKey, parseMasterKey, parseOldKey } from "../../adapters/vault
 import { createVault } from "../../adapters/vault/vault.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import type { KeyChange } from "../../ports/vault.ts"
+import type { StoreReport } from "../../store/check-tables.ts"
+import { moveStore, movingMark, type MoveEnd, type MoveProgress } from "../../store/move-store.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 
@@ -20,6 +22,8 @@ export type { StoreReport }
 export const leaseMs = 10_000
 /** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
 const clusterLeaseMs = 2_500
+/** Each lease is renewed by itself. That a process has died shows sooner: its session ends. */
+const postgresLeaseMs = 6_000
 const tombstoneMs = 30 * 24 * 3_600_000
 
 /** A reason not to start, as a sentence for the operator. */
@@ -57,8 +61,11 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     return { store: memory, leaseMs, capacity, broker: null, keyChange: null, remarks: [], warnings: [] }
   }
   if (/^(nats|tls):/.test(store)) return openCluster(settings)
+  if (isPostgres(store)) return openPostgres(settings)
   if (store !== "sqlite") {
-    throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
+    throw new StartRefusal(
+      `WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, like postgres://user:password@host/database, or like nats://a:4222.`,
+    )
   }
   const folder = makeDataDir(dataDir)
   const path = join(folder, "wireworks.db")
@@ -92,8 +99,16 @@ function oldKeyRemarks(old: Uint8Array | null, keyChange: KeyChange | null): str
   return old === null || keyChange !== null ? [] : ["WIRE_ENCRYPTION_KEY_OLD is not needed any more: remove it"]
 }
 
+/** What the store of these settings says of itself, or why that cannot be known: a sentence for the operator. */
+export function checkStoreOf(
+  settings: Settings,
+): Promise<{ readonly report: StoreReport } | { readonly under_old_key: number } | { readonly refused: string }> {
+  if (settings.store === "sqlite") return Promise.resolve(checkSqlite(settings))
+  return isPostgres(settings.store) ? checkPostgres(settings) : checkCluster(settings)
+}
+
 /** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
-export function checkSqlite(settings: Settings): { readonly report: StoreReport } | { readonly refused: string } {
+function checkSqlite(settings: Settings): { readonly report: StoreReport } | { readonly refused: string } {
   const folder = resolve(settings.dataDir)
   const path = join(folder, "wireworks.db")
   if (!existsSync(path)) return { refused: `There is no database ${path}.` }
@@ -122,6 +137,58 @@ export function backUpSqlite(settings: Settings, target: string): string | null 
   }
 }
 
+export interface Move {
+  readonly from: string
+  readonly to: string
+  readonly tell: (progress: MoveProgress) => void
+}
+
+/** Copies a store to another medium; a sentence for the operator where that fails. */
+export async function moveStoreOf(
+  settings: Settings,
+  { from, to, tell }: Move,
+): Promise<{ readonly rows: number; readonly resumed: boolean } | { readonly refused: string }> {
+  const ends: MoveEnd[] = []
+  try {
+    const { openSqliteSource, openSqliteTarget, tableShapes } = await import("../../adapters/sqlite/move-end.ts")
+    const source = isPostgres(from)
+      ? await (
+          await import("../../adapters/postgres/move-end.ts")
+        ).openPostgresSource(await postgresTarget(settings, from))
+      : openSqliteSource(sqlitePath(settings, from))
+    ends.push(source)
+    const mark = movingMark(await source.keys())
+    const target = isPostgres(to)
+      ? await (
+          await import("../../adapters/postgres/move-end.ts")
+        ).openPostgresTarget(await postgresTarget(settings, to), mark)
+      : openSqliteTarget(sqlitePath(settings, to), mark)
+    ends.push(target)
+    return await moveStore(source, target, tableShapes(), tell)
+  } catch (error) {
+    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
+    throw error
+  } finally {
+    for (const end of ends) await end.close()
+  }
+}
+
+function isPostgres(store: string): boolean {
+  return /^postgres(ql)?:/.test(store)
+}
+
+/** `sqlite`, `sqlite:FOLDER` or `sqlite:FILE.db`. */
+function sqlitePath({ dataDir }: Settings, store: string): string {
+  const [, written] = /^sqlite(?::(.+))?$/.exec(store) ?? []
+  if (!/^sqlite(?::|$)/.test(store)) {
+    throw new StartRefusal(
+      `"${withoutLogin(store)}" must be like sqlite:FOLDER or postgres://user:password@host/database.`,
+    )
+  }
+  const path = resolve(written ?? dataDir)
+  return path.endsWith(".db") ? path : join(path, "wireworks.db")
+}
+
 /** Not `recursive`: Node never returns from that where a file system has no folders to make, such as `/proc`. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
@@ -140,6 +207,72 @@ function makeDataDir(dataDir: string): string {
     throw new StartRefusal(`WIRE_DATA_DIR is "${dataDir}": it must be a folder that can be written to (${reason}).`)
   }
   return folder
+}
+
+async function openPostgres(settings: Settings): Promise<OpenedStore> {
+  const { openPostgresStore } = await import("../../adapters/postgres/open-postgres-store.ts")
+  const { old, ...options } = await postgresOptions(settings)
+  const warnings: string[] = []
+  const store = await openPostgresStore({
+    ...options,
+    clock: systemClock,
+    warn: (sentence) => warnings.push(sentence),
+    tombstoneMs,
+  })
+  const { keyChange } = store
+  return {
+    store,
+    leaseMs: postgresLeaseMs,
+    capacity: null,
+    broker: null,
+    keyChange,
+    remarks: oldKeyRemarks(old, keyChange),
+    warnings,
+  }
+}
+
+async function postgresTarget(settings: Settings, store = settings.store) {
+  const { readAddress, readProofs } = await import("../../adapters/postgres/address.ts")
+  const read = readAddress(store)
+  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must ${read.must}.`)
+  const { postgresCa: ca, postgresCert: cert, postgresKey: key } = settings
+  const proofs = readProofs({ ca, cert, key }, read.address)
+  if (typeof proofs === "string") throw new StartRefusal(proofs)
+  return { address: read.address, proofs, schema: settings.postgresSchema }
+}
+
+async function postgresOptions(settings: Settings) {
+  const target = await postgresTarget(settings)
+  const masterKey = sharedKey(settings, "PostgreSQL")
+  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
+  return { ...target, vault: createVault(masterKey, old), old }
+}
+
+/** Whether the tables of these settings are whole, or why that cannot be known: a sentence for the operator. */
+async function checkPostgres(
+  settings: Settings,
+): Promise<{ readonly report: StoreReport } | { readonly refused: string }> {
+  try {
+    const { checkPostgresStore } = await import("../../adapters/postgres/check-store.ts")
+    const { vault, ...target } = await postgresOptions(settings)
+    return { report: await checkPostgresStore(target, vault) }
+  } catch (error) {
+    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
+    throw error
+  }
+}
+
+/** Of a store that several processes may use on several machines. */
+function sharedKey({ encryptionKey }: Settings, store: string): Uint8Array {
+  if (encryptionKey === undefined) {
+    throw new StartRefusal(
+      `${store} needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as \`openssl rand -base64 32\` makes them. ` +
+        "Without it this replica cannot read the runs of the other replicas.",
+    )
+  }
+  const masterKey = parseMasterKey(encryptionKey)
+  if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  return masterKey
 }
 
 async function openCluster(settings: Settings): Promise<OpenedStore> {
@@ -165,7 +298,7 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
 }
 
 /** How many things in the broker need the old key, or why that cannot be known: a sentence for the operator. */
-export async function checkCluster(
+async function checkCluster(
   settings: Settings,
 ): Promise<{ readonly under_old_key: number } | { readonly refused: string }> {
   try {
@@ -181,14 +314,7 @@ async function clusterOptions(settings: Settings) {
   const { readAddress, readProofs } = await import("../../adapters/nats/address.ts")
   const read = readAddress(settings.store)
   if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
-  if (settings.encryptionKey === undefined) {
-    throw new StartRefusal(
-      "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
-        "Without it this replica cannot read the runs of the other replicas.",
-    )
-  }
-  const masterKey = parseMasterKey(settings.encryptionKey)
-  if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  const masterKey = sharedKey(settings, "A cluster")
   const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
   const proofs = readProofs({ creds, ca, cert, key })
   if (typeof proofs === "string") throw new StartRefusal(proofs)

@@ -4,6 +4,7 @@ import { setFlagsFromString } from "node:v8"
 import type { Service } from "./compose.ts"
 import { count } from "../terminal/count.ts"
 import type { Settings } from "./settings.ts"
+import { sendsTraces } from "../../adapters/telemetry/sends-traces.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { visibleLines, visibleText } from "../../base/visible-text.ts"
 import { withoutLogin } from "./without-login.ts"
@@ -43,13 +44,12 @@ export async function serve(settings: Settings): Promise<number> {
   } catch (error) {
     stop.ignore()
     process.stderr.write(`${whyNotListening(error, settings)}\n`)
-    await service.stop(0)
+    await service.stop(0, null)
     return 1
   }
   const listens = service.bound() ?? address
   process.stdout.write(banner({ address, listens, egress: service.egress }, settings, service.workflows))
-  await stop.asked
-  await service.stop(graceMs)
+  await service.stop(graceMs, await stop.asked)
   return 0
 }
 
@@ -81,6 +81,11 @@ function banner(
     ],
     ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${reach[egress]} (WIRE_EGRESS)`],
   ]
+  const operators = new Set((settings.operatorKeys ?? []).map(({ name }) => name))
+  if (operators.size > 0) rows.push(["operators", `${[...operators].join(", ")} (WIRE_OPERATOR_KEYS)`])
+  if (settings.auditFile !== undefined) rows.push(["audit", resolve(settings.auditFile)])
+  const traces = tracesRow(process.env)
+  if (traces !== null) rows.push(["traces", traces])
   if (workflows !== null) {
     const { files, refused } = workflows
     const names = refused.length === 0 ? "" : `; refused: ${refused.join(", ")}`
@@ -92,6 +97,19 @@ function banner(
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
   return `Wireworks ${about.version} listens on ${listens}\n${lines.map(visibleText).join("\n")}\n`
+}
+
+/** The usual variables of OpenTelemetry that are set, without what may hold a secret; null where none is. */
+function tracesRow(environment: NodeJS.ProcessEnv): string | null {
+  const given = Object.entries(environment).filter(([name, value]) => name.startsWith("OTEL_") && value !== "")
+  if (given.length === 0) return null
+  const shown = given.map(([name, value = ""]) =>
+    /HEADERS|KEY|TOKEN|SECRET|PASSWORD/.test(name) ? `${name} (not shown)` : `${name}=${withoutLogin(value)}`,
+  )
+  const list = shown.toSorted().join(", ")
+  return sendsTraces(environment)
+    ? list
+    : `not sent: OTEL_EXPORTER_OTLP_ENDPOINT is not set, or OTEL_SDK_DISABLED is (${list})`
 }
 
 function whyNotListening(error: unknown, { host, port }: Settings): string {

@@ -139,7 +139,7 @@ const webhookSecrets = (written: string) => {
   const fits = secrets.length >= 1 && secrets.length <= 2 && secrets.every(({ length }) => length >= 16 && length <= 64)
   return fits
     ? { value: secrets }
-    : { mustBe: "whsec_ and 24 to 64 random bytes in Base64, or two such with a comma between them" }
+    : { mustBe: "whsec_ and 16 to 64 random bytes in Base64, or two such with a comma between them" }
 }
 
 const metricsKey = (written: string) =>
@@ -166,14 +166,27 @@ export const settingGroups = {
       "JSON file, mode 0600, with secrets for workflows of the folder; single ones as WIRE_SECRET_NAME",
       { see: "workflows.md#secrets-of-the-server" },
     ),
+    triggerCaller: setting(
+      "TRIGGER_CALLER",
+      text,
+      undefined,
+      "name of the caller that runs of schedules and webhooks belong to, where there are keys",
+      { see: "triggers.md" },
+    ),
     playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off", { see: "playground.md" }),
     demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
   },
   "Where runs are kept": {
-    store: setting("STORE", text, "sqlite", "sqlite, memory, or nats://a:4222,b:4222 for a cluster", {
-      first: true,
-      see: "cluster.md",
-    }),
+    store: setting(
+      "STORE",
+      text,
+      "sqlite",
+      "sqlite, memory, postgres://user:password@host/database, or nats://a:4222,b:4222",
+      {
+        first: true,
+        see: "deploy.md#which-store",
+      },
+    ),
     dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key", { first: true }),
     encryptionKey: setting(
       "ENCRYPTION_KEY",
@@ -190,7 +203,24 @@ export const settingGroups = {
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
     retention: setting("RETENTION", duration, "24h", "how long ended runs are kept", { first: true }),
+    keepRequests: setting("KEEP_REQUESTS", onOrOff, "on", "keep the requests of model calls with their run: on or off"),
     cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
+  },
+  PostgreSQL: {
+    postgresCa: setting(
+      "POSTGRES_CA",
+      text,
+      undefined,
+      "file of the authority that the server's certificate is checked against",
+    ),
+    postgresCert: setting(
+      "POSTGRES_CERT",
+      text,
+      undefined,
+      "file of our own certificate, where the server asks for one",
+    ),
+    postgresKey: setting("POSTGRES_KEY", text, undefined, "file of that certificate's key"),
+    postgresSchema: setting("POSTGRES_SCHEMA", prefix, "wire", "schema of the database that holds our tables"),
   },
   "The broker of a cluster": {
     natsCreds: setting("NATS_CREDS", text, undefined, "creds file for the broker"),
@@ -218,6 +248,13 @@ export const settingGroups = {
       undefined,
       "keys of the callers; without any, everyone who can reach the service can use it",
       { first: true, secret: true, see: "http.md#callers" },
+    ),
+    operatorKeys: setting(
+      "OPERATOR_KEYS",
+      apiKeys,
+      undefined,
+      "keys that see, cancel and delete the runs of all callers, and start and answer none",
+      { secret: true, see: "operations.md#operators" },
     ),
     metricsKey: setting("METRICS_KEY", metricsKey, undefined, "key that opens /metrics and nothing else", {
       secret: true,
@@ -275,7 +312,12 @@ export const settingGroups = {
       "10000",
       "most runs of one caller that wait for people",
     ),
-    maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
+    maxIterations: setting(
+      "MAX_ITERATIONS",
+      wholeNumber(1, 1_000_000_000),
+      "10000",
+      "most items of one loop, and of one list that calls",
+    ),
     maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
     maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
     maxRunMemory: setting(
@@ -299,6 +341,13 @@ export const settingGroups = {
     ),
   },
   Logs: {
+    auditFile: setting(
+      "AUDIT_FILE",
+      text,
+      undefined,
+      "file for the audit trail, each line with the hash of the one before it",
+      { see: "operations.md#audit-trail" },
+    ),
     logLevel: setting(
       "LOG_LEVEL",
       oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
@@ -313,6 +362,7 @@ export const settingTable = {
   ...settingGroups["Where it listens"],
   ...settingGroups.Workflows,
   ...settingGroups["Where runs are kept"],
+  ...settingGroups.PostgreSQL,
   ...settingGroups["The broker of a cluster"],
   ...settingGroups["Who may call"],
   ...settingGroups["What it may call"],
@@ -365,10 +415,20 @@ export function readSettings(
       wrong.push(`${source} is ${entry.secret === true ? "wrong" : `"${written}"`}: it must be ${parsed.mustBe}.`)
     }
   }
+  const shared = sharedKey(values)
+  if (shared !== null) wrong.push(shared)
   values["secretVariables"] = secretVariables(environment)
   const unknown = unknownVariables(environment)
   if (wrong.length > 0) return { settings: null, wrong, unknown }
   return { settings: values as Settings, wrong: [], unknown }
+}
+
+/** A key that is a caller's and an operator's would make one of both settings mean nothing, and a name could not be told apart in the audit trail. */
+function sharedKey({ apiKeys: callers = [], operatorKeys: operators = [] }: Partial<Settings>): string | null {
+  const both = operators.find(({ name, key }) => callers.some((other) => other.name === name || other.key === key))
+  return both === undefined
+    ? null
+    : `WIRE_OPERATOR_KEYS is wrong: it must be a list whose names and keys are not those of WIRE_API_KEYS (see ${both.name}).`
 }
 
 /** `--data-dir` of `DATA_DIR`. */
@@ -387,8 +447,11 @@ function secretVariables(environment: Readonly<Record<string, string | undefined
   return found
 }
 
+/** Variables of commands that ask a service; they say nothing to the service itself. */
+const ofCommands = ["WIRE_URL", "WIRE_KEY"]
+
 function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const known = new Set(Object.values(settingTable).map(({ env }) => `WIRE_${env}`))
+  const known = new Set([...Object.values(settingTable).map(({ env }) => `WIRE_${env}`), ...ofCommands])
   const sentences: string[] = []
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("WIRE_") || name.startsWith(secretPrefix) || known.has(name)) continue

@@ -1,8 +1,9 @@
 import { childPath } from "../../base/child-path.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AskedQuestion } from "../../log/events.ts"
+import { formIn } from "../../log/elicitation-answer.ts"
 import { fromJsonSchema } from "../../types/from-json-schema.ts"
-import { nullable, resolve, withoutNull } from "../../types/relations.ts"
+import { maybe, nullable, resolve, withoutNull } from "../../types/relations.ts"
 import { showType } from "../../types/show-type.ts"
 import type { Field, Type, TypeTable } from "../../types/types.ts"
 import { validateValue } from "../../types/validate-value.ts"
@@ -26,7 +27,11 @@ export interface Person {
 export function questionLines(question: AskedQuestion, palette: Palette, columns = Infinity): string[] {
   const { kind, name, iteration, to, show } = question
   const index = iteration === undefined ? "" : `[${iteration}]`
-  const head = kind === "ask" ? `ask.${name}${index}` : `tool.${name}${index} wants to be called`
+  const head = {
+    ask: `ask.${name}${index}`,
+    approval: `tool.${name}${index} wants to be called`,
+    elicitation: `the server ${question.server ?? ""} asks, in a call of tool.${name}${index}`,
+  }[kind]
   const lines = [
     `${palette.warning("?")} ${palette.bold(visibleText(head))}${to === null ? "" : visibleText(`, for ${to}`)}`,
     ...barred(visibleLines(question.question), columns),
@@ -81,10 +86,23 @@ export async function promptForAnswer(
     const note = approve ? "" : (await person.read("  Why not (may be left empty): ")).trim()
     return { approve, note: note === "" ? null : note }
   }
+  if (question.kind === "elicitation") return promptForServer(question, person)
   const { type, types } = fromJsonSchema(question.schema)
   const record = resolve(type, types)
   if (record.kind !== "record") return promptForValue("answer", type, types, person)
   return { ...known, ...(await promptForFields(record.fields, known, "", types, person)) }
+}
+
+/** Whether to answer the server, and then each field of its form; one that may be left out may be left empty. */
+async function promptForServer({ schema }: AskedQuestion, person: Person): Promise<JsonObject> {
+  const action = await promptForValue("action", { kind: "enum", values: ["accept", "decline", "cancel"] }, {}, person)
+  const form = formIn(schema)
+  if (action !== "accept" || form === null) return { action }
+  const { type, types } = fromJsonSchema(form)
+  const required = Array.isArray(form["required"]) ? form["required"] : []
+  const fields = type.kind === "record" ? type.fields : []
+  const asked = fields.map((field) => (required.includes(field.name) ? field : { ...field, type: maybe(field.type) }))
+  return { action, content: await promptForFields(asked, {}, "", types, person) }
 }
 
 async function promptForApproval(person: Person): Promise<boolean> {

@@ -15,7 +15,7 @@ export function progressLines(
   screen: { readonly columns: number; readonly rows: number },
   palette: Palette,
 ): string[] {
-  const begun = state.nodes.filter((node) => node.kind === "agent" && node.state !== "waiting")
+  const begun = allNodes(state).filter((node) => node.kind === "agent" && node.state !== "waiting")
   const most = Math.max(1, screen.rows - 2)
   const under = begun.filter((node) => node.state === "running")
   const shown =
@@ -24,6 +24,14 @@ export function progressLines(
       : [...begun.filter((node) => node.state !== "running").slice(-2), ...under].slice(0, most)
   const width = Math.max(...shown.map((node) => cellWidth(node.name)), 0)
   return shown.map((node) => cut(agentLine(node, now, width, palette), screen.columns))
+}
+
+/** The steps of the run and, with their scope before the name, those of the workflows that it calls. */
+function allNodes({ nodes, inside = {} }: RunState): NodeState[] {
+  const called = Object.entries(inside).flatMap(([scope, inner]) =>
+    inner.nodes.map((node) => ({ ...node, name: `${scope}/${node.name}` })),
+  )
+  return [...nodes, ...called]
 }
 
 function agentLine(node: NodeState, now: number, width: number, palette: Palette): string {
@@ -63,6 +71,13 @@ function mark(node: NodeState, now: number, palette: Palette): string {
 
 /** What an event is worth saying where lines are only ever added; null for most. */
 export function eventLine(event: LogEvent, state: RunState): string | null {
+  const { scope } = event.data
+  if (scope === undefined) return ownLine(event, state)
+  const line = ownLine(event, state.inside?.[scope] ?? state)
+  return line === null ? null : `${scope}/${line}`
+}
+
+function ownLine(event: LogEvent, state: RunState): string | null {
   const { type, data } = event
   switch (type) {
     case "agent_started":
@@ -92,7 +107,9 @@ export function eventLine(event: LogEvent, state: RunState): string | null {
       return loop === undefined ? null : `${loop.name}: ${loop.settled} of ${loop.total} answered`
     }
     case "step_skipped":
-      return data.iteration === undefined ? `${data.step.replace(/^agent\./, "")}: skipped` : null
+      return data.iteration === undefined && data.site === undefined
+        ? `${data.step.replace(/^agent\./, "")}: skipped`
+        : null
     case "tool_call_failed":
       return `${data.agent ?? data.dynamic ?? ""}: ${data.tool} failed (${data.error.message})`
     default:

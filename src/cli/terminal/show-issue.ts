@@ -31,7 +31,9 @@ export function showIssue(file: string, text: string, lines: LineMap, issue: Iss
   const shown = crop(line, start.column - 1, Math.max(start.column, underlineEnd))
   out.push(`  ${palette.faint(`${gutter} |`)} ${shown.text}`)
   out.push(`${margin}${palette.faint("|")} ${" ".repeat(shown.before)}${paint("^".repeat(shown.under))}`)
-  if (hint !== undefined) out.push(`${margin}${palette.faint("=")} ${palette.hint(visibleText(hint))}`)
+  for (const line of hint?.split("\n") ?? []) {
+    out.push(`${margin}${palette.faint("=")} ${palette.hint(visibleText(line))}`)
+  }
   return out.join("\n")
 }
 

@@ -73,11 +73,11 @@ export class Output {
     this.#stderr.write(`${lines}\n`)
   }
 
-  progress(verb: string, done: number, total: number): void {
+  progress(verb: string, done: number, total: number, things = "files"): void {
     if (this.#stderr.isTTY !== true || total < 20 || performance.now() < this.#nextProgress) return
     this.#nextProgress = performance.now() + 100
     this.#progressShown = true
-    this.#stderr.write(`\r\u001b[K${verb} ${done} of ${total} files`)
+    this.#stderr.write(`\r\u001b[K${verb} ${done} of ${total} ${things}`)
   }
 
   clearProgress(): void {

@@ -3,6 +3,7 @@ import { asWritten } from "../../check/known-list.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import type * as Syntax from "../../syntax/tree.ts"
+import type { Type } from "../../types/types.ts"
 import type { Edit } from "../edit.ts"
 import { branchLabels } from "../complete-values.ts"
 import { plainType } from "../targets.ts"
@@ -17,14 +18,16 @@ export function addProperty(program: Program, { span, path }: Diagnostic): reado
   const use = useAt(program, span.start)
   const name = path.slice(path.lastIndexOf(".") + 1)
   if (use?.kind !== "declaration" || !("body" in use.node) || use.node.body === undefined) return []
+  // A field of a block inside of it is none of its properties.
+  if (path.split(".").length > 3) return []
   const { body } = use.node
   if (use.node.kind === "schema" || use.node.kind === "batch-item") return []
-  const value = propertyCode(program, name)
+  const value = propertyCode(program, name, use.node.kind)
   if (value === undefined) return []
   return [{ title: `Add \`${name}\``, edits: [atStart(program.tree.text, body, value)], preferred: true }]
 }
 
-function propertyCode(program: Program, name: string): string | undefined {
+function propertyCode(program: Program, name: string, kind: string): string | undefined {
   const [model = "name"] = program.models.keys()
   switch (name) {
     case "model":
@@ -35,10 +38,42 @@ function propertyCode(program: Program, name: string): string | undefined {
     case "question":
     case "id":
       return `${name}: ""`
+    case "cron":
+      return 'cron: "0 9 * * *"'
+    case "input": {
+      const fields = program.input?.type.fields ?? []
+      const lines = fields.map(({ name, type }) => {
+        const value = kind === "webhook" ? `body.${asWritten(name)}` : firstValue(program, name, type)
+        return `${step}${asWritten(name)}: ${value}\n`
+      })
+      return `input {\n${lines.join("")}}`
+    }
     case "endpoint":
       return 'endpoint: "https://"'
     default:
       return undefined
+  }
+}
+
+/** A value of a type, as it is written in a schedule. */
+function firstValue(program: Program, name: string, type: Type): string {
+  const plain = plainType(program, type) ?? type
+  switch (plain.kind) {
+    case "string":
+      return /date|day/i.test(name) ? "due.date" : /time|_at$|^at$/i.test(name) ? "due.at" : '""'
+    case "integer":
+    case "number":
+      return "0"
+    case "boolean":
+      return "false"
+    case "array":
+      return "[]"
+    case "enum":
+      return `"${plain.values[0] ?? ""}"`
+    case "record":
+      return `{ ${plain.fields.map((field) => `${asWritten(field.name)}: ${firstValue(program, field.name, field.type)}`).join(", ")} }`
+    default:
+      return "null"
   }
 }
 
@@ -55,7 +90,7 @@ export function addAssetType(program: Program, { span }: Diagnostic): readonly F
 }
 
 /** Puts an item on the first line of a block. */
-function atStart(text: string, block: Syntax.Block<unknown>, code: string): Edit {
+export function atStart(text: string, block: Syntax.Block<unknown>, code: string): Edit {
   const indent = indentAt(text, block.open.start)
   const lines = code.split("\n").map((line) => `\n${indent}${step}${line}`)
   const rest = text.slice(block.open.end, block.close?.start ?? block.end)

@@ -19,8 +19,13 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
     const arrow = { start: blanksBefore(text, span.start), end: span.end }
     return [{ title: "Write `:`", edits: [replaceWith(arrow, ":")], preferred: true }]
   }
-  if (hint === "Write `when condition`.") {
-    return [{ title: "Write `when`", edits: [replaceWith(span, "when")], preferred: true }]
+  const clause = Object.entries(clauses).find(([start]) => message.startsWith(start))?.[1]
+  if (clause !== undefined) {
+    return [{ title: `Write \`${clause}\``, edits: [replaceWith(span, clause)], preferred: true }]
+  }
+  if (message === "A list is sorted ascending without a word") {
+    const around = { start: blanksBefore(text, span.start), end: span.end }
+    return [{ title: hint.replace(/\.$/, ""), edits: [replaceWith(around, "")], preferred: true }]
   }
   if (hint === "Write `_ value`." && program.tree.text.slice(span.start, span.end) === "else") {
     return [{ title: "Write `_`", edits: [replaceWith(span, "_")], preferred: true }]
@@ -34,6 +39,14 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
   const isWhole = message.startsWith("There is no `") && span.end - span.start > 2
   if (!isWhole || instead === undefined || instead.includes("…")) return []
   return [{ title: `Write \`${instead}\``, edits: [replaceWith(span, instead)], preferred: true }]
+}
+
+/** The words of a step's head and of a list, by the beginning of the message about another one. */
+const clauses: Readonly<Record<string, string>> = {
+  "A condition is not written with ": "when",
+  "The condition of a list is not written with ": "when",
+  "A list is not sorted with ": "by",
+  "`desc` is not a direction": "descending",
 }
 
 /** The form of this language for a comment with `#` and for `'text'`. */
@@ -111,7 +124,8 @@ export function fixMismatch(program: Program, { span, message, hint = "" }: Diag
     const edit = isNegated ? replaceWith(span, `(${test})`) : insertAt(span.end, test.slice(written.length))
     return [{ title: `Write \`${test}\``, edits: [edit], preferred: true }]
   }
-  const [, joined] = /^Texts are joined by interpolation: `(.*)`\.$/s.exec(hint) ?? []
+  const [, joined] =
+    /^(?:Texts are joined by interpolation|Arrays are joined by a function): `(.*)`\.$/s.exec(hint) ?? []
   if (joined !== undefined && !joined.includes("…")) {
     const edits = [replaceWith(sumAround(program, span), joined)]
     return [{ title: `Write \`${joined}\``, edits, preferred: true }]

@@ -1,6 +1,7 @@
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import type { Span } from "../../source/span.ts"
+import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
 import { tokenIndexAt } from "../token-at.ts"
 import { useAt } from "../use-at.ts"
@@ -10,12 +11,31 @@ import { replaceWith } from "./fix.ts"
 /** Removes a declaration or import that nothing refers to, with its doc comment. */
 export function removeDeclaration(program: Program, { span, path }: Diagnostic): readonly Fix[] {
   const use = useAt(program, span.start)
+  if (use?.declaration.kind === "file-import") return removeImported(program, use.declaration, span, path)
   if (use?.kind !== "declaration" || !("keyword" in use.node)) return []
   const { node } = use
   const { tree } = program
   const docs = tree.tokens[tokenIndexAt(tree, node.start)]?.comments.filter(({ style }) => style === "doc") ?? []
   const start = docs[0]?.start ?? node.start
   return [{ title: `Remove \`${path}\``, edits: [withoutItem(tree.text, { start, end: node.end })], preferred: false }]
+}
+
+/** Takes a name out of an import; the import where it is the only one. */
+function removeImported(
+  { tree }: Program,
+  declaration: Syntax.FileImportDeclaration,
+  span: Span,
+  path: string,
+): readonly Fix[] {
+  const { items } = declaration.names
+  const at = items.findIndex(({ name }) => name.start === span.start)
+  const [item, next, before] = [items[at], items[at + 1], items[at - 1]]
+  if (item === undefined) return []
+  const title = `Remove \`${path}\``
+  if (items.length === 1) return [{ title, edits: [withoutItem(tree.text, declaration)], preferred: false }]
+  const piece =
+    next === undefined ? { start: before?.end ?? item.start, end: item.end } : { start: item.start, end: next.start }
+  return [{ title, edits: [replaceWith(piece, "")], preferred: false }]
 }
 
 /** Removes a default that is never used, or a branch that is never taken. */

@@ -1,7 +1,10 @@
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
+import { propertyOf } from "../../syntax/property-of.ts"
+import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
 import { tokenIndexAt } from "../token-at.ts"
+import { atStart } from "./add.ts"
 import type { Fix } from "./fix.ts"
 import { insertAt, replaceWith } from "./fix.ts"
 
@@ -23,6 +26,20 @@ export function moveToSecrets(program: Program, { span, path }: Diagnostic): rea
   ]
 }
 
+/** Adds what says who may start the runs of a webhook, with a secret of its own. */
+export function signWebhook(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const declaration = program.tree.declarations.find((one) => one.kind === "webhook" && one.name.start === span.start)
+  if (declaration?.kind !== "webhook") return []
+  const { body } = declaration
+  const taken = new Set(program.secrets?.type.fields.map((field) => field.name))
+  const lines = propertyOf(body, "verify") === undefined ? ["verify: github"] : []
+  const name = ["hook_secret", `${declaration.name.text}_secret`].find((one) => !taken.has(one)) ?? "webhook_secret"
+  const lacksSecret = propertyOf(body, "secret") === undefined
+  if (lacksSecret) lines.push(`secret: secrets.${name}`)
+  const edits = [atStart(program.tree.text, body, lines.join("\n")), ...(lacksSecret ? [declare(program, name)] : [])]
+  return [{ title: `Add \`${lines.join("` and `")}\``, edits, preferred: true }]
+}
+
 /** `provider.llm.api_key` → `llm_api_key` unless `api_key` is free. */
 function freeName(path: string, taken: ReadonlySet<string>): string {
   const [, owner = "", ...rest] = path.split(".")
@@ -36,21 +53,45 @@ function freeName(path: string, taken: ReadonlySet<string>): string {
   }
 }
 
-function declare(program: Program, name: string): Edit {
+/** Binds a secret that another file needs, and declares it here where that is needed. */
+export function bindSecret(program: Program, { span, message, hint }: Diagnostic): readonly Fix[] {
+  const name = /needs the secret `(\w+)`/.exec(message)?.[1]
+  const declaration = program.tree.declarations.find(({ start }) => start === span.start)
+  if (name === undefined || (declaration?.kind !== "file-import" && declaration?.kind !== "workflow")) return []
+  const type = /declare `\w+: ([^`]+)`/.exec(hint ?? "")?.[1]
+  const edits = [bindingOf(declaration, name), ...(type === undefined ? [] : [declare(program, name, type)])]
+  return [{ title: `Bind \`secrets.${name}\``, edits, preferred: true }]
+}
+
+function bindingOf({ body, file }: Syntax.FileImportDeclaration | Syntax.WorkflowDeclaration, name: string): Edit {
+  const binding = `${name}: secrets.${name}`
+  if (body === undefined) return insertAt(file.end, ` {\n    secrets {\n        ${binding}\n    }\n}`)
+  const value = propertyOf(body, "secrets")?.value
+  if (value?.kind !== "values") return insertAt(body.open.end, `\n    secrets {\n        ${binding}\n    }\n`)
+  const last = value.block.items.at(-1)
+  return last === undefined ? insertAt(value.block.open.end, ` ${binding} `) : insertAt(last.end, `, ${binding}`)
+}
+
+function declare(program: Program, name: string, type = "string"): Edit {
   const block = program.secrets?.declaration.body
   if (block === undefined) {
-    return insertAt(firstDeclaration(program), `secrets {\n    ${name}: string\n}\n\n`)
+    const own = program.tree.declarations.find(({ kind }) => kind !== "file-import")
+    const at = own === undefined ? firstDeclaration(program) : startOf(program, own.start)
+    return insertAt(at, `secrets {\n    ${name}: ${type}\n}\n\n`)
   }
   const last = block.items.at(-1)
   const { text } = program.tree
   const inLine = !/[\n\r]/.test(text.slice(block.open.end, block.close?.start ?? block.end))
-  if (last === undefined) return insertAt(block.open.end, ` ${name}: string `)
-  return insertAt(last.end, inLine ? `, ${name}: string` : `\n    ${name}: string`)
+  if (last === undefined) return insertAt(block.open.end, ` ${name}: ${type} `)
+  return insertAt(last.end, inLine ? `, ${name}: ${type}` : `\n    ${name}: ${type}`)
 }
 
 /** Where the first declaration begins, with its doc comment. */
-function firstDeclaration({ tree }: Program): number {
-  const start = tree.declarations[0]?.start ?? 0
+function firstDeclaration(program: Program): number {
+  return startOf(program, program.tree.declarations[0]?.start ?? 0)
+}
+
+function startOf({ tree }: Program, start: number): number {
   const comments = tree.tokens[tokenIndexAt(tree, start)]?.comments ?? []
   return comments.find(({ style }) => style === "doc")?.start ?? start
 }

@@ -1,3 +1,4 @@
+import { callingAgent } from "../../plan/call-scope.ts"
 import type { LimitKey, ShownLimits, Usage } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
 import { usageOf } from "../usage.ts"
@@ -8,8 +9,12 @@ const waited = new WeakMap<RunState, number>()
 
 /** What a run with limits has used after an event. */
 export function countUse(state: RunState, event: SeenEvent, at: number | null): void {
-  const used = (agent: string | undefined, key: LimitKey, amount: number): void => {
+  const { scope } = event.data
+  const caller = scope === undefined ? null : callingAgent(scope.split("/", 1)[0] ?? "")
+  const used = (of: string | undefined, key: LimitKey, amount: number): void => {
     if (state.limits === null || amount === 0) return
+    // What happens inside a called workflow counts for the agent that called it.
+    const agent = scope === undefined ? of : (caller ?? undefined)
     const { agents, ...run } = state.limits
     const own = agent === undefined || agents === undefined ? undefined : agents[agent]
     state.limits = {

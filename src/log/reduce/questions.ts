@@ -1,44 +1,103 @@
+import { askedQuestion } from "../asked-question.ts"
 import type { Question } from "../events.ts"
-import type { RunState, SeenEvent } from "../run-state.ts"
+import type { RunState, SeenEvent, Span } from "../run-state.ts"
 import { endNode, nodeOf, startNode } from "./nodes.ts"
-import { closeSpan, openSpan, questionKey } from "./spans.ts"
+import { reportCalls } from "./reported-calls.ts"
+import { childOf, closeSpan, dynamicSpan, openSpan, questionKey } from "./spans.ts"
 
 export function addQuestion(
   state: RunState,
   data: Extract<SeenEvent, { type: "question_asked" }>["data"],
   at: number,
 ): void {
-  const { call_id, at: _, ...question } = data
-  const { id, kind, name, iteration } = question
-  state.index.questions[id] = state.questions.length
-  state.questions.push({ ...question, status: "open" })
-  const node = kind === "ask" ? startNode(state, `ask.${name}`, at) : undefined
-  if (node !== undefined) Object.assign(node, { state: "asking", finished_at: null, duration_ms: null })
+  const { call_id, agent, dynamic, calls } = data
+  const question = askedQuestion(data)
+  const { id, kind, name, iteration, items, server } = question
+  listQuestion(state, data)
+  if (agent !== undefined && calls !== undefined) reportCalls(state, agent, iteration, calls)
+  const step = kind === "ask" ? `ask.${name}` : agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`
+  const node = startNode(state, step, at)
+  if (node !== undefined) {
+    const since = node.asking?.since ?? at
+    Object.assign(node, { state: "asking", finished_at: null, duration_ms: null, asking: { kind, since } })
+  }
+  const parent =
+    kind === "ask"
+      ? null
+      : dynamic === undefined
+        ? childOf(state, agent, iteration).parent
+        : dynamicSpan(state, dynamic, agent, iteration, at)
+  const span = parent === null ? undefined : state.spans[parent]
+  if (span !== undefined) span.state = "asking"
   openSpan(state, questionKey(id), {
     kind: "ask",
     name,
-    parent: null,
+    parent,
     ...(iteration === undefined ? {} : { iteration }),
+    ...(items === undefined ? {} : { items }),
     start: at,
     end: null,
     state: "running",
     ...(call_id === undefined ? {} : { call_id }),
+    // The server that asks, not the one whose call is to be approved.
+    ...(kind === "elicitation" && server !== undefined ? { server } : {}),
   })
+}
+
+/** Adds a question, also one of a called workflow, to those of the run. */
+export function listQuestion(state: RunState, data: Extract<SeenEvent, { type: "question_asked" }>["data"]): void {
+  const question = askedQuestion(data)
+  state.index.questions[question.id] = state.questions.length
+  state.questions.push({ ...question, status: "open" })
+}
+
+/** Takes the outcome of a question into those of the run. */
+export function settleListed(state: RunState, id: string, outcome: Partial<Question>): Question | undefined {
+  const position = state.index.questions[id]
+  const question = position === undefined ? undefined : state.questions[position]
+  if (position === undefined || question === undefined) return undefined
+  state.questions[position] = { ...question, ...outcome }
+  delete state.index.questions[id]
+  return question
 }
 
 /** A step has been answered when none of its questions is open. */
 export function settleQuestion(state: RunState, id: string, at: number, outcome: Partial<Question>): void {
-  const position = state.index.questions[id]
-  const question = position === undefined ? undefined : state.questions[position]
-  if (position === undefined || question === undefined) return
-  state.questions[position] = { ...question, ...outcome }
-  delete state.index.questions[id]
-  closeSpan(state, questionKey(id), at, outcome.status === "answered" ? "completed" : "failed")
-  if (question.kind !== "ask") return
+  const question = settleListed(state, id, outcome)
+  if (question === undefined) return
+  const span = closeSpan(state, questionKey(id), at, outcome.status === "answered" ? "completed" : "failed")
+  if (question.kind !== "ask") {
+    goOn(state, span)
+    return
+  }
   const isOpen = (one: number): boolean => {
     const other = state.questions[one]
     return other?.kind === "ask" && other.name === question.name
   }
   const node = nodeOf(state, `ask.${question.name}`)
-  if (node !== undefined && !Object.values(state.index.questions).some(isOpen)) endNode(node, "completed", at, null)
+  if (node === undefined || Object.values(state.index.questions).some(isOpen)) return
+  endNode(node, "completed", at, null)
+  delete node.asking
+}
+
+/** The step of an approval that was given or refused goes on, unless it waits for another one. */
+function goOn(state: RunState, approval: Span | undefined): void {
+  if (approval === undefined) return
+  const open = Object.values(state.index.spans).flatMap((at) => state.spans[at] ?? [])
+  const isOpen = (one: Span): boolean => one.kind === "ask" && one.call_id !== undefined && one.end === null
+  const step = approval.parent === null ? undefined : state.spans[approval.parent]
+  if (step !== undefined && !open.some((one) => isOpen(one) && one.parent === approval.parent)) step.state = "running"
+  for (const node of state.nodes) {
+    if (node.asking?.kind !== "approval") continue
+    if (open.some((one) => isOpen(one) && stepOf(state, one) === node.id)) continue
+    node.state = "running"
+    delete node.asking
+  }
+}
+
+/** The node that a span belongs to. */
+function stepOf(state: RunState, span: Span): string {
+  let top = span
+  for (let at = span.parent; at !== null; at = top.parent) top = state.spans[at] ?? { ...span, parent: null }
+  return `${top.kind === "dynamic" ? "dynamic" : "agent"}.${top.name}`
 }

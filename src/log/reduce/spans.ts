@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventData, ModelCallRecord, ShownMessages } from "../events.ts"
+import type { EventData, ShownMessages } from "../events.ts"
 import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
 import { siteKey } from "../run-state.ts"
 
@@ -22,7 +22,7 @@ export function closeSpan(state: RunState, key: string, at: number, as: Span["st
   span.end = at
   span.state = as
   // Agents are kept until the end of the run, as parents of late events; calls are done with.
-  if (span.kind === "tool_call" || span.kind === "ask") delete state.index.spans[key]
+  if (span.kind === "tool_call" || span.kind === "workflow_call" || span.kind === "ask") delete state.index.spans[key]
   return span
 }
 
@@ -82,11 +82,16 @@ export function skippedSpan(
 
 /** What a call, read or render in an expression gave. */
 export function effectOf(
-  { site, iteration }: { readonly site?: string; readonly iteration?: number },
+  {
+    site,
+    iteration,
+    items,
+  }: { readonly site?: string; readonly iteration?: number; readonly items?: readonly number[] },
   gave: { readonly result?: JsonValue | undefined; readonly messages?: ShownMessages | undefined },
 ): Partial<Span> {
   return {
-    ...(site === undefined ? {} : { site: siteKey(site, iteration) }),
+    ...(site === undefined ? {} : { site: siteKey(site, iteration, items) }),
+    ...(items === undefined ? {} : { items }),
     ...(gave.result === undefined ? {} : { result: gave.result }),
     ...(gave.messages === undefined ? {} : { messages: gave.messages }),
   }
@@ -112,30 +117,4 @@ export function reusedSpan(
   const reused = { name, start: at, end: at, state: "completed" as const, output, reused: true }
   if (iteration === undefined) state.spans.push({ kind, parent: null, ...reused })
   else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...reused })
-}
-
-export function modelCalls(
-  state: RunState,
-  agent: string,
-  iteration: number | undefined,
-  calls: readonly ModelCallRecord[],
-  last: "completed" | "failed" = "completed",
-): void {
-  const parents = childOf(state, agent, iteration)
-  // Nothing more is added to this iteration: without this, a long loop would keep ten thousand names.
-  if (iteration !== undefined) delete state.index.spans[agentKey(agent, iteration)]
-  for (const [position, call] of calls.entries()) {
-    const start = Date.parse(call.started_at)
-    // Another call of the same turn follows only where this one's answer could not be used.
-    state.spans.push({
-      kind: "model_call",
-      name: agent,
-      ...parents,
-      start,
-      end: start + call.duration_ms,
-      state: call.turn === calls[position + 1]?.turn ? "failed" : position === calls.length - 1 ? last : "completed",
-      call,
-      ...(call.usage === undefined ? {} : { usage: call.usage }),
-    })
-  }
 }

@@ -1,9 +1,10 @@
 import type { AgentNode, ContextPlan } from "../../plan/plan-shape.ts"
 import { evaluateText } from "./agent-messages.ts"
 import type { StepContext } from "./step-context.ts"
+import { stepName } from "./step-context.ts"
 import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "./cache-key.ts"
-import type { Scope } from "../evaluate.ts"
+import type { Scope } from "../scope.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { backendFacts, backendOf, modelId, priceOf, providerKindOf } from "../backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
@@ -15,9 +16,9 @@ import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
 import { shown } from "../log/log.ts"
 import type { BegunTurn, FallbackPast } from "../../log/past.ts"
-import type { RunContext } from "../run-context.ts"
+import { spend, type RunContext } from "../run-context.ts"
 import { unrounded } from "../../log/money.ts"
-import { addSpent, showSpent, spentBy } from "../../log/usage.ts"
+import { showSpent, spentBy } from "../../log/usage.ts"
 
 const usualInstruction =
   "Summarise the conversation so far for someone who continues it without having read it: the facts, the decisions, the" +
@@ -121,6 +122,7 @@ async function summary(
         run_id: running.runId,
         caller: running.caller,
         path: caller.path,
+        step: stepName(running, caller),
         backend: backendOf(running, one.name),
         model: one.model,
         name: one.name,
@@ -153,7 +155,7 @@ async function summary(
   if (turn.kind !== "text") throw new Error("A compaction gives a text")
   calls.push(...turn.calls)
   const spent = spentBy(calls, (name) => priceOf(running, name))
-  running.spent = addSpent(running.spent, spent)
+  spend(running, spent)
   running.log.add(
     "context_compacted",
     {

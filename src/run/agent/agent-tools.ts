@@ -3,23 +3,25 @@ import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { validateValue } from "../../types/validate-value.ts"
-import type { AgentNode, UsePlan } from "../../plan/plan-shape.ts"
+import { callScope } from "../../plan/call-scope.ts"
+import type { AgentNode, UsePlan, WorkflowUsePlan } from "../../plan/plan-shape.ts"
+import { callWorkflow, workflowOf } from "../called/call-workflow.ts"
 import { argumentProblems } from "../tools/argument-problems.ts"
 import type { Bound } from "../tools/bind.ts"
 import { bind } from "../tools/bind.ts"
 import { boundLookalikes } from "../tools/bound-lookalikes.ts"
 import { namedProperties, withoutFields, withoutProperties } from "../tools/bound-schema.ts"
-import { callTool, toolOf } from "../tools/call-tool.ts"
+import { callsOf, callTool, toolOf } from "../tools/call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import type { Scope } from "../evaluate.ts"
-import { toText } from "../evaluate.ts"
+import type { Scope } from "../scope.ts"
+import { toText } from "../value-builders.ts"
 import { endsRun } from "../failure.ts"
-import type { Kept } from "../../log/kept.ts"
+import type { Kept, KeptModelCall } from "../../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { parseJson } from "../parse-json.ts"
 import type { ModelToolCall } from "../../log/messages.ts"
 import type { ToolDefinition } from "../../ports/model.ts"
-import { RunFailure, wireError } from "../../ports/run-failure.ts"
+import { RunEnding, RunFailure, wireError } from "../../ports/run-failure.ts"
 import type { CallPast } from "../../log/past.ts"
 import { resourceValue } from "../tools/resource-value.ts"
 import { declaredOutput } from "../tools/reuse-effect.ts"
@@ -42,9 +44,9 @@ export interface ToolReply {
   readonly images: readonly string[]
 }
 
-/** A tool, or a resource in the shape of one, that a model may call. */
+/** A tool, or a resource or a workflow in the shape of one, that a model may call. */
 interface Offer {
-  readonly use: UsePlan
+  readonly use: Offered
   readonly definition: ToolDefinition
   readonly bound: Bound
   readonly approval: Approval | null
@@ -56,6 +58,12 @@ interface Offer {
   withdrawn: boolean
 }
 
+interface Offered {
+  readonly kind: UsePlan["kind"] | "workflow"
+  readonly name: string
+  readonly max_calls: number | null
+}
+
 const noOffers: ReadonlyMap<string, Offer> = new Map()
 
 /** What the model of one step may call, and how often still. */
@@ -63,6 +71,8 @@ export class AgentTools {
   readonly #running: RunContext
   readonly #caller: Caller
   readonly #offers: ReadonlyMap<string, Offer>
+  /** Scopes of the calls of workflows that were made here. */
+  readonly #scopes = new Set<string>()
   /** The model's profile says that it takes images. */
   readonly #seesImages: boolean
 
@@ -85,7 +95,8 @@ export class AgentTools {
     scope: Scope,
     effects: Effects,
   ): Promise<AgentTools> {
-    if (node.uses.length === 0) return AgentTools.none(running, node, caller)
+    const { workflows = [] } = node
+    if (node.uses.length === 0 && workflows.length === 0) return AgentTools.none(running, node, caller)
     const offers = new Map<string, Offer>()
     // Tools first: they keep their declared names.
     for (const use of node.uses.toSorted((a, b) => Number(b.kind === "tool") - Number(a.kind === "tool"))) {
@@ -104,6 +115,23 @@ export class AgentTools {
       const approval = await approvalAt(use.approval, scope, effects)
       offers.set(free.name, { use, definition: free, bound, approval, declared, used: 0, withdrawn: false })
     }
+    for (const use of workflows) {
+      const path = `workflow.${use.workflow}.bindings`
+      const bound = await bind(running, [{ path, entries: use.bindings }], scope, effects)
+      const definition = workflowDefinition(running, use, Object.keys(bound.values))
+      const free = { ...definition, name: freeName(definition.name, offers) }
+      const approval = await approvalAt(use.approval, scope, effects)
+      const offered = { kind: "workflow", name: use.workflow, max_calls: use.max_calls } as const
+      offers.set(free.name, {
+        use: offered,
+        definition: free,
+        bound,
+        approval,
+        declared: null,
+        used: 0,
+        withdrawn: false,
+      })
+    }
     return new AgentTools(running, node, caller, offers)
   }
 
@@ -114,6 +142,10 @@ export class AgentTools {
   /** What a cache key has to know of them. */
   get fingerprint(): JsonValue[] {
     return [...this.#offers.values()].map(({ use, definition, bound, declared }) => {
+      if (use.kind === "workflow") {
+        const { file, version } = workflowOf(this.#running, use.name)
+        return { definition: { ...definition }, file, version, bound: bound.shown, max_calls: [use.max_calls] }
+      }
       const remote = use.kind === "prompt" ? undefined : remoteOf(this.#running, use.kind, use.name)
       const tool = use.kind === "tool" ? this.#running.plan.tools[use.name] : undefined
       const output = tool === undefined ? null : declaredOutput(this.#running, tool)
@@ -183,9 +215,57 @@ export class AgentTools {
         toolCalls.set(offer.use.name, (toolCalls.get(offer.use.name) ?? 0) + 1)
       }
     }
+    if (offer.use.kind === "workflow") return this.#callWorkflow(offer, own, kept, past)
     return offer.use.kind === "tool"
       ? this.#callTool(offer, own, kept, past, place)
       : this.#read(offer, own, kept, past, place)
+  }
+
+  /** A failure of the workflow is the answer that its model gets. */
+  async #callWorkflow(
+    offer: Offer,
+    own: JsonObject,
+    kept: () => Kept<"tool_call_started">,
+    past: CallPast | null,
+  ): Promise<ToolReply> {
+    const running = this.#running
+    const { name } = offer.use
+    const inTurn = (): KeptModelCall => {
+      const more = kept()
+      if ("site" in more) throw new Error("A call of a model is kept with its turn")
+      return more
+    }
+    try {
+      const result = await callWorkflow(running, {
+        workflow: name,
+        scope: past?.scope ?? this.#scopeOf(name),
+        path: this.#caller.path,
+        about: this.#caller.about,
+        input: { ...own, ...offer.bound.values },
+        text: offer.definition.name,
+        kept: inTurn,
+        past,
+        approval: offer.approval,
+      })
+      return await textReply(toText(result))
+    } catch (error) {
+      if (!(error instanceof RunFailure) || error instanceof RunEnding || running.signal.aborted) throw error
+      if (endsRun(error.error, running.scope)) throw error
+      return textReply(error.error.message)
+    }
+  }
+
+  /** The scope of the next call of a workflow: no other call of this step has it, or had it before an interruption. */
+  #scopeOf(workflow: string): string {
+    const { agent, iteration } = this.#caller.about
+    const { scope: outer, past } = this.#running
+    for (let count = 1; ; count++) {
+      const positions = iteration === undefined ? [] : [iteration]
+      const scope = callScope(outer, { workflow, site: `agent.${agent}`, positions, count })
+      if (this.#scopes.has(scope) || past.workflowCalls.has(scope)) continue
+      this.#scopes.add(scope)
+      return scope
+    }
   }
 
   #left({ use, used, declared }: Offer): boolean {
@@ -207,6 +287,13 @@ export class AgentTools {
           .filter((name) => !wanted.includes(name))
           .map((name) => `${name}: unknown argument`),
       ]
+    }
+    if (offer.use.kind === "workflow") {
+      const { plan: called } = workflowOf(this.#running, offer.use.name)
+      const like = boundLookalikes(own, offer.bound.values, namedProperties(offer.definition.parameters))
+      if (like.length > 0) return like.map((name) => `${cutText(name, 64)}: unknown argument`)
+      const misfits = validateValue(own, withoutFields(called.input, offer.bound.values), called.types, "arguments")
+      return misfits.map(({ message }) => message)
     }
     const { plan: tool, hosted } = toolOf(this.#running, offer.use.name)
     const like = boundLookalikes(own, offer.bound.values, namedProperties(offer.definition.parameters))
@@ -264,7 +351,9 @@ export class AgentTools {
     const begins = (): void => {
       startedAt = ports.clock.now()
       if (past !== null) return
-      log.add("tool_call_started", { ...about, arguments: shown({ ...own, ...offer.bound.shown }) }, kept())
+      const more = kept()
+      const sent = shown({ ...own, ...offer.bound.shown })
+      log.add("tool_call_started", { ...about, arguments: sent, ...callsOf(more) }, more)
     }
     try {
       const values = { ...own, ...offer.bound.values }
@@ -282,7 +371,8 @@ export class AgentTools {
       )
       return await textReply(toText(value))
     } catch (error) {
-      if (!(error instanceof RunFailure) || this.#running.signal.aborted || endsRun(error.error)) throw error
+      if (!(error instanceof RunFailure) || this.#running.signal.aborted || endsRun(error.error, this.#running.scope))
+        throw error
       log.add("tool_call_failed", { ...about, error: error.error, duration_ms: ports.clock.now() - startedAt }, {})
       throw error
     }
@@ -299,12 +389,15 @@ export class AgentTools {
   ): Promise<ToolReply> {
     const { log, ports } = this.#running
     const server =
-      offer === null || offer.use.kind === "prompt"
+      offer === null || offer.use.kind === "prompt" || offer.use.kind === "workflow"
         ? ""
         : (remoteOf(this.#running, offer.use.kind, offer.use.name)?.server ?? "")
     const call_id = past?.callId ?? ports.chance.id()
     const about = { ...this.#caller.about, tool: offer?.use.name ?? call.name, server, call_id }
-    if (past === null) log.add("tool_call_started", { ...about, arguments: shown(own) }, kept())
+    if (past === null) {
+      const more = kept()
+      log.add("tool_call_started", { ...about, arguments: shown(own), ...callsOf(more) }, more)
+    }
     const error = wireError("tool_error", [{ path: this.#caller.path, message: `${call.name}: ${reason}` }])
     log.add("tool_call_failed", { ...about, error, duration_ms: 0 }, { told: reason, refused: true })
     return textReply(reason)
@@ -320,8 +413,17 @@ function toolDefinition(running: RunContext, use: UsePlan, bound: readonly strin
   const schema = plan.input === null ? hosted.parameters : toJsonSchema(plan.input, running.plan.types)
   return {
     name: use.name,
-    description: plan.description ?? asData(hosted.description, plan.server),
+    description: use.description ?? plan.description ?? asData(hosted.description, plan.server),
     parameters: withoutProperties(schema, bound),
+  }
+}
+
+function workflowDefinition(running: RunContext, use: WorkflowUsePlan, bound: readonly string[]): ToolDefinition {
+  const { plan, name, description } = workflowOf(running, use.workflow)
+  return {
+    name,
+    description: use.description ?? description ?? "",
+    parameters: withoutProperties(toJsonSchema(plan.input, plan.types), bound),
   }
 }
 

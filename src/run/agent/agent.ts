@@ -3,22 +3,23 @@ import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Message } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
 import type { ModelWatch } from "../../ports/model.ts"
-import { RunEnding, RunFailure } from "../../ports/run-failure.ts"
+import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { priceOf } from "../backends.ts"
 import { decide } from "../condition.ts"
 import { evaluateToKeep } from "../evaluate-effects.ts"
-import type { ModelCallRecord, WireError } from "../../log/events.ts"
-import { endsRun, failureAt } from "../failure.ts"
+import type { WireError } from "../../log/events.ts"
+import { maySkip, failureAt } from "../failure.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
 import { shown } from "../log/log.ts"
 import { placeKey, type AgentPast } from "../../log/past.ts"
 import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import type { GivenResult, RunContext } from "../run-context.ts"
-import { outerScope } from "../run-context.ts"
+import { issuesOf, rejectionsOf } from "../requirements.ts"
+import type { GivenResult, RunContext, UnfinishedStep } from "../run-context.ts"
+import { inScope, keepValue, outerScope, spend } from "../run-context.ts"
 import { workflowEffects } from "../tools/workflow-effects.ts"
 import { unrounded } from "../../log/money.ts"
-import { addSpent, showSpent, spentBy } from "../../log/usage.ts"
+import { showSpent, spentBy } from "../../log/usage.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory } from "./agent-context.ts"
 import type { Caller } from "./agent-tools.ts"
@@ -28,7 +29,7 @@ import { modelWatch } from "./model-watch.ts"
 import type { Asked, Rendered } from "./render-step.ts"
 import { askedOf, renderGiven, renderStep } from "./render-step.ts"
 import type { StepContext, StepProgress } from "./step-context.ts"
-import { scopeAt } from "./step-context.ts"
+import { keepRequests, scopeAt } from "./step-context.ts"
 
 /**
  * Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract; it is
@@ -55,12 +56,12 @@ export async function runAgent(
 function keepOutput(running: RunContext, output: JsonValue, path: string): void {
   const bytes = memoryOf(output)
   running.work.received(bytes)
-  running.work.keep(bytes, path)
+  keepValue(running, bytes, path)
 }
 
 function keepHistory(running: RunContext, node: AgentNode, history: readonly Message[]): void {
   if (!running.prepared.continued.has(node.name)) return
-  running.work.keep(memoryOf(history), `agent.${node.name}`)
+  keepValue(running, memoryOf(history), `agent.${node.name}`)
   running.histories.set(node.name, history)
 }
 
@@ -70,7 +71,7 @@ class AgentStep {
   readonly #past: AgentPast | null
   readonly #caller: Caller
   readonly #locals = new Map<string, JsonValue>()
-  readonly #progress: StepProgress = { turn: 1, calls: [], keptBytes: 0, fellBack: false }
+  readonly #progress: StepProgress = { turn: 1, calls: [], ended: [], sent: [], keptBytes: 0, fellBack: false }
   readonly #watch: ModelWatch
   #step: StepContext
   /** Null until it is rendered, and for a result that a test gives. */
@@ -80,7 +81,11 @@ class AgentStep {
   #sharedBytes = 0
   /** Its failure is in the log. */
   #hasFailed = false
-  readonly #ownCalls = (): readonly ModelCallRecord[] => this.#progress.calls
+  readonly #ownCalls = (): UnfinishedStep => {
+    const { calls, ended } = this.#progress
+    const all = ended.length === 0 ? calls : [...calls, ...ended]
+    return { step: { ...inScope(this.#running), ...this.#caller.about, calls: all }, sent: this.#progress.sent }
+  }
 
   constructor(running: RunContext, node: AgentNode, iteration: number | null, past: AgentPast | null) {
     const path = `agent.${node.name}`
@@ -136,8 +141,7 @@ class AgentStep {
   }
 
   #maySkip(error: unknown): error is RunFailure {
-    if (this.#node.on_failure !== "skip" || this.#running.signal.aborted) return false
-    return error instanceof RunFailure && !(error instanceof RunEnding) && !endsRun(error.error)
+    return this.#node.on_failure === "skip" && maySkip(error, this.#running)
   }
 
   async #work(): Promise<JsonValue> {
@@ -163,7 +167,7 @@ class AgentStep {
       })
     }
     try {
-      return given === undefined ? await this.#answer(rendered) : this.#take(given, rendered)
+      return given === undefined ? await this.#answer(rendered) : await this.#take(given, rendered)
     } catch (error) {
       if (this.#running.signal.aborted || !(error instanceof RunFailure)) throw error
       const placed = this.#failed(error)
@@ -193,9 +197,11 @@ class AgentStep {
     log.add("dynamic_resolved", { name, ...about, duration_ms: ports.clock.now() - startedAt })
   }
 
-  #take(given: GivenResult, { instruction }: Rendered): JsonValue {
+  async #take(given: GivenResult, { instruction, requirements }: Rendered): Promise<JsonValue> {
     if ("error" in given) throw new RunFailure(given.error)
     const { output } = given
+    const [first, ...others] = issuesOf(this.#caller.path, await rejectionsOf(requirements, output))
+    if (first !== undefined) throw new RunFailure(wireError("output_error", [first, ...others]))
     return this.#completed(output, [userText(instruction.text), assistantText(JSON.stringify(output))], false)
   }
 
@@ -243,26 +249,29 @@ class AgentStep {
         ? continued
         : await this.#compacted(node.context, rendered.compact, continued)
     const history = [...before, ...messages]
-    const output = await new Conversation(this.#step, this.#watch).run(rendered, history)
+    const output = await new Conversation(this.#step, this.#watch, rendered.requirements).run(rendered, history)
     const { agent, iteration } = this.#caller.about
     const approved = running.approvedAgents.has(placeKey(agent, iteration))
     if (caches && !this.#progress.fellBack && !approved) cacheAgent(running, facts, { output, history })
     return this.#completed(output, history, false)
   }
 
-  #compacted(
+  async #compacted(
     context: NonNullable<AgentNode["context"]>,
     facts: CompactFacts,
     history: readonly Message[],
   ): Promise<Message[]> {
     this.#progress.turn = 0
-    return compactedHistory(
+    const summary = await compactedHistory(
       { ...this.#step, watch: this.#watch },
       context,
       facts,
       history,
       () => (this.#progress.fellBack = true),
     )
+    // The event of the compaction counts them.
+    this.#progress.ended = []
+    return summary
   }
 
   #completed(output: JsonObject, history: readonly Message[], cached: boolean): JsonValue {
@@ -276,6 +285,7 @@ class AgentStep {
       ...(this.#asked === null ? {} : { facts: this.#asked.facts }),
       ...(asShown === output ? {} : { output }),
       ...(prepared.continued.has(this.#node.name) ? { history: storeMessages(history) } : {}),
+      ...keepRequests(running, this.#progress),
     }
     log.add(
       "agent_completed",
@@ -290,7 +300,7 @@ class AgentStep {
       Object.keys(kept).length === 0 ? undefined : kept,
       unrounded(spent.cost),
     )
-    running.spent = addSpent(running.spent, spent)
+    spend(running, spent)
     running.unfinished.delete(this.#ownCalls)
     return output
   }
@@ -303,8 +313,8 @@ class AgentStep {
     const duration_ms = running.ports.clock.now() - this.#startedAt
     const answer = error.answer === undefined ? {} : { answer: error.answer }
     const data = { ...this.#caller.about, error: placed.error, ...answer, duration_ms, calls }
-    running.log.add("agent_failed", data, undefined, unrounded(spent.cost))
-    running.spent = addSpent(running.spent, spent)
+    running.log.add("agent_failed", data, keepRequests(running, this.#progress), unrounded(spent.cost))
+    spend(running, spent)
     running.unfinished.delete(this.#ownCalls)
     return placed
   }

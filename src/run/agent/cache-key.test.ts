@@ -27,6 +27,7 @@ const plain: CacheFacts = {
 
 const others: Readonly<Record<string, Partial<CacheFacts>>> = {
   "plain facts": {},
+  requirements: { requirements: [{ text: "a", op: "literal" }] },
   "a system text, tools and servers": {
     models: [{ ...model, system: "Be brief." }],
     tools: [{ name: "t", arguments: [] }],

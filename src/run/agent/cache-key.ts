@@ -18,6 +18,8 @@ export interface CacheFacts {
   readonly tools: readonly JsonValue[]
   /** Where the tools are served, by name of the server. */
   readonly servers: readonly JsonValue[]
+  /** What the output must fulfil besides its type, where there is anything. */
+  readonly requirements?: JsonValue
 }
 
 export interface FixedFacts {
@@ -67,11 +69,12 @@ export function cacheHash(facts: CacheFacts): string {
 }
 
 /** The canonical JSON of the facts. Written out because every step of a run makes it. */
-export function factsText({ context, fixed, messages, models, servers, tools }: CacheFacts): string {
+export function factsText({ context, fixed, messages, models, requirements, servers, tools }: CacheFacts): string {
   const history = context === null ? "null" : canonicalJson(context)
+  const required = requirements === undefined ? "" : `"requirements":${canonicalJson(requirements)},`
   return (
     `{"context":${history},"fixed":"${fixed}","messages":[${textOfAll(messages, messageText)}],` +
-    `"models":[${textOfAll(models, modelText)}],"servers":${listText(servers)},"tools":${listText(tools)}}`
+    `"models":[${textOfAll(models, modelText)}],${required}"servers":${listText(servers)},"tools":${listText(tools)}}`
   )
 }
 

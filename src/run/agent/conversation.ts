@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Message } from "../../log/messages.ts"
 import { userText } from "../../log/messages.ts"
-import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
+import type { JudgedRequirements, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { backendOf, priceOf, providerKindOf } from "../backends.ts"
 import type { KeptModelCall } from "../../log/kept.ts"
@@ -9,23 +9,37 @@ import type { AnsweredTurn, BegunTurn, FallbackPast } from "../../log/past.ts"
 import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { Place } from "../permits.ts"
+import type { Requirements } from "../requirements.ts"
+import { rejectionsOf, requirementFacts } from "../requirements.ts"
 import { finishBeforeEnd } from "../run-context.ts"
 import { imagePart, imagesFrom, textPart } from "./agent-messages.ts"
 import type { AgentTools, ToolReply } from "./agent-tools.ts"
 import { ModelList } from "./fallback.ts"
 import type { Rendered, RenderedModel } from "./render-step.ts"
 import type { StepContext } from "./step-context.ts"
-import { addCalls, holdMemory } from "./step-context.ts"
+import { addCalls, holdMemory, keepRequests, stepName } from "./step-context.ts"
 import { modelToolCallsOfTurn } from "../../base/limits.ts"
+
+function judged(requirements: Requirements): JudgedRequirements {
+  return { facts: requirementFacts(requirements), rejections: (output) => rejectionsOf(requirements, output) }
+}
 
 /** What a step and its models say to each other, until one of them gives the output. */
 export class Conversation {
   readonly #step: StepContext
   readonly #watch: ModelWatch
+  readonly #contract: OutputContract
 
-  constructor(step: StepContext, watch: ModelWatch) {
+  constructor(step: StepContext, watch: ModelWatch, requirements: Requirements) {
+    const { node, running } = step
     this.#step = step
     this.#watch = watch
+    this.#contract = {
+      name: node.name,
+      type: node.output,
+      types: running.plan.types,
+      ...(node.requires.length > 0 && { requirements: judged(requirements) }),
+    }
   }
 
   /** Turn after turn until the model gives its output; what was said is added to `history`. */
@@ -140,12 +154,13 @@ export class Conversation {
     tools: ReturnType<AgentTools["definitions"]>,
     begun: BegunTurn | undefined,
   ): Promise<ModelTurn> {
-    const { running, node, caller } = this.#step
+    const { running, caller } = this.#step
     return running.ports.model.turn(
       {
         run_id: running.runId,
         caller: running.caller,
         path: caller.path,
+        step: stepName(running, caller),
         backend: backendOf(running, name),
         model: id,
         name,
@@ -154,7 +169,7 @@ export class Conversation {
         system,
         input: history,
         tools,
-        contract: { name: node.name, type: node.output, types: running.plan.types },
+        contract: this.#contract,
         response_format: settings.response_format,
         inference: settings.inference,
         turn,
@@ -181,7 +196,8 @@ export class Conversation {
     const keep = (index: number) => (): KeptModelCall => {
       if (stored) return { turn, index }
       stored = true
-      const own = { message: storeMessages([message]), usage, calls, tool_calls }
+      const sent = keepRequests(this.#step.running, this.#step.progress)
+      const own = { message: storeMessages([message]), usage, calls, tool_calls, ...sent }
       return { turn, index, answer: withdrawn.length === 0 ? own : { ...own, withdrawn } }
     }
     let answers: Promise<ToolReply>[]

@@ -1,4 +1,5 @@
 import type { CallToReserve, ModelWatch, Reservation } from "../../ports/model.ts"
+import { loginOf } from "../backends.ts"
 import { usualOutput } from "../budget/budget.ts"
 import { showMoney } from "../../log/money.ts"
 import { shownMessages } from "../log/shown-messages.ts"
@@ -15,13 +16,17 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
     gate,
     now: () => ports.clock.now(),
     ...(budget.limited ? { reserve: (call) => reserve(running, about, call) } : {}),
-    retried: ({ attempt, reason, delay_ms, progress: turnProgress }) => {
+    retried: ({ attempt, reason, delay_ms, progress: turnProgress, requirements }) => {
       const kept = { turn: progress.turn, progress: storeProgress(turnProgress) }
       const { added } = turnProgress
       const shownAdded = added === undefined ? {} : { added: shownMessages(added) }
-      log.add("agent_retried", { ...about, attempt, reason, delay_ms, ...shownAdded }, kept)
+      const sentBack = requirements === undefined ? {} : { requirements }
+      log.add("agent_retried", { ...about, attempt, reason, delay_ms, ...shownAdded, ...sentBack }, kept)
       return log.stored()
     },
+    login: (model) => loginOf(running, model),
+    ...(running.requests === null ? {} : { sent: (call_id, request) => void progress.sent.push({ call_id, request }) }),
+    ended: (call) => progress.ended.push(call),
     delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),
     redact: (value) => redactor.redact(value),
     redactStream: () => redactor.stream(),

@@ -7,6 +7,8 @@ import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { RunContext } from "../run-context.ts"
 import { whileBusy } from "../run-context.ts"
+import type { Requirements } from "../requirements.ts"
+import { capture, requirementFacts } from "../requirements.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { renderPrompt } from "../tools/workflow-effects.ts"
 import { compactFacts, continuedHistory } from "./agent-context.ts"
@@ -26,6 +28,7 @@ export interface Rendered {
   readonly files: readonly FilePart[]
   readonly tools: AgentTools
   readonly compact: CompactFacts | null
+  readonly requirements: Requirements
 }
 
 export interface RenderedModel {
@@ -55,12 +58,16 @@ export async function renderStep(step: StepContext): Promise<Rendered> {
       refusedAsset(step, kind),
     ),
     files,
-    tools:
-      node.uses.length === 0
-        ? AgentTools.none(running, node, step.caller)
-        : await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
+    tools: !hasTools(node)
+      ? AgentTools.none(running, node, step.caller)
+      : await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
     compact: compact === null ? null : await compactFacts(running, compact, scopeAt(step, "context"), step.effects),
+    requirements: await requirementsOf(step),
   }
+}
+
+function hasTools({ uses, workflows = [] }: AgentNode): boolean {
+  return uses.length + workflows.length > 0
 }
 
 /** What a test's given result needs: the instruction, and nothing that is asked elsewhere. */
@@ -68,7 +75,15 @@ export async function renderGiven(step: StepContext): Promise<Rendered> {
   const { instruction: asked } = step.node
   const instruction = await renderInstruction(asked, scopeAt(step, "instruction"), step.effects, () => null)
   const tools = AgentTools.none(step.running, step.node, step.caller)
-  return { models: await renderModels(step), instruction, files: [], tools, compact: null }
+  const requirements = await requirementsOf(step)
+  return { models: await renderModels(step), instruction, files: [], tools, compact: null, requirements }
+}
+
+async function requirementsOf({ running, node, caller, scope }: StepContext): Promise<Requirements> {
+  const { requires } = node
+  const { path, about } = caller
+  const captured = await capture(requires, { ...scope, path })
+  return { requires, captured, path, iteration: about.iteration ?? null, work: running.work }
 }
 
 /** Why one of the agent's models cannot take a kind of asset. Kinds that the source tells are the checker's. */
@@ -120,7 +135,7 @@ async function renderPrompts(step: StepContext): Promise<Message[]> {
     const messages = await renderPrompt(
       step.running,
       use.name,
-      { site: use.site, iteration: step.caller.about.iteration ?? null },
+      { site: use.site, iteration: step.caller.about.iteration ?? null, items: [] },
       [
         { path, entries: plan.prompts[use.name]?.bindings ?? [] },
         { path, entries: use.bindings },
@@ -141,7 +156,7 @@ function hashOf(
   messages: readonly Message[],
 ): string {
   const { running, node } = step
-  const hasNoUses = node.uses.length === 0
+  const hasNoUses = !hasTools(node)
   return cacheHash({
     fixed: fixedFacts(running, node),
     models: rendered.models.map(({ name, id, system }) => ({
@@ -153,6 +168,7 @@ function hashOf(
     messages,
     servers: hasNoUses ? [] : serverFacts(running, node),
     tools: hasNoUses ? [] : rendered.tools.fingerprint,
+    ...(node.requires.length === 0 ? {} : { requirements: requirementFacts(rendered.requirements) }),
   })
 }
 

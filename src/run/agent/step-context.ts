@@ -1,9 +1,11 @@
 import type { AgentNode } from "../../plan/plan-shape.ts"
-import type { Scope } from "../evaluate.ts"
+import type { Scope } from "../scope.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import type { ModelCallRecord } from "../../log/events.ts"
 import type { AgentPast } from "../../log/past.ts"
 import type { RunContext } from "../run-context.ts"
+import type { Sent } from "../requests.ts"
+import type { KeptRequests } from "../../log/kept-requests.ts"
 import type { Caller } from "./agent-tools.ts"
 
 /** One step of an agent, as its parts share it. */
@@ -24,6 +26,10 @@ export interface StepProgress {
   /** The turn that is under way; 0 while the history is compacted. */
   turn: number
   calls: readonly ModelCallRecord[]
+  /** Calls of the turn under way that are over. */
+  ended: ModelCallRecord[]
+  /** Requests that no event has kept yet. */
+  sent: Sent[]
   /** Memory that is counted until the step ends. */
   keptBytes: number
   /** A fallback model gave the answer, or the summary that the step starts from. */
@@ -35,7 +41,23 @@ export function scopeAt({ scope, caller }: StepContext, part: string): Scope {
 }
 
 export function addCalls(progress: StepProgress, calls: readonly ModelCallRecord[]): void {
+  progress.ended = progress.ended.filter(({ turn, attempt }) =>
+    calls.every((call) => call.turn !== turn || call.attempt !== attempt),
+  )
   progress.calls = progress.calls.length === 0 ? calls : [...progress.calls, ...calls]
+}
+
+/** `review[2]`, and `triage@dynamic.first/review[2]` in a called workflow: unique within the run. */
+export function stepName({ scope }: RunContext, { about: { agent, iteration } }: Caller): string {
+  const own = iteration === undefined ? agent : `${agent}[${iteration}]`
+  return scope === null ? own : `${scope}/${own}`
+}
+
+/** The requests of the step that no event has kept yet, for the next one. */
+export function keepRequests({ requests }: RunContext, progress: StepProgress): { readonly requests?: KeptRequests } {
+  const kept = requests?.keep(progress.sent)
+  progress.sent = []
+  return kept === undefined ? {} : { requests: kept }
 }
 
 /** Counts memory that the step takes until it ends. */

@@ -37,6 +37,7 @@ export const usualOutput = 8192
 
 /** The run or an agent: its limits, what it has used, and what its open calls may still use. */
 interface Account {
+  readonly budget: Budget
   readonly limits: LimitSet
   readonly used: Used
   tokens: number
@@ -45,51 +46,79 @@ interface Account {
 }
 
 interface Waiting {
+  readonly budget: Budget
   readonly need: Need
   readonly accounts: readonly Account[]
   readonly resolve: (grant: Grant) => void
   readonly reject: (error: unknown) => void
 }
 
+/** The budget of the workflow around a called one, and the agent there that calls. */
+interface BudgetAround {
+  readonly budget: Budget
+  readonly agent: string | null
+}
+
+/** The calls of a run, those of the workflows that it calls included. */
+interface Ledger {
+  queue: Waiting[]
+  open: number
+}
+
 /**
- * The ledger of a run with limits. Calls reserve their worst case before they are made: those that do not fit wait in the
- * order of their arrival, and when no call is open that could give something back, the first of them fails the run.
+ * What calls may still use, in a run with limits or in a workflow that it calls. Calls reserve their worst case before they are made: those
+ * that do not fit wait in the order of their arrival, and when no call is open that could give something back, the first of them fails the
+ * run, or the called workflow that has the limit.
  */
 export class Budget {
   readonly #limits: RunLimitSet
+  readonly #around: BudgetAround | null
+  readonly #ledger: Ledger
   readonly #run: Account
   readonly #agents = new Map<string, Account>()
   readonly #signal: AbortSignal
+  /** Its workflow, or an agent of it, has limits. */
+  readonly hasOwnLimits: boolean
+  /** Its calls are counted, for its own limits or for those around it. */
   readonly limited: boolean
   /** Calls send their most output tokens to the backend. */
   readonly boundsOutput: boolean
-  #queue: Waiting[] = []
-  #open = 0
+  /** A call has failed for its limits: it grants nothing more. */
   #exceeded = false
 
-  constructor(limits: RunLimitSet, past: UsedByAll, signal: AbortSignal) {
+  constructor(limits: RunLimitSet, past: UsedByAll, signal: AbortSignal, around: BudgetAround | null = null) {
     this.#limits = limits
     this.#signal = signal
-    this.#run = account(limits.run, past.run)
+    this.#around = around
+    this.#ledger = around === null ? { queue: [], open: 0 } : around.budget.#ledger
+    this.#run = account(this, limits.run, past.run)
     for (const [name, set] of limits.agents) {
-      this.#agents.set(name, account(set, past.agents.get(name) ?? nothingUsed()))
+      this.#agents.set(name, account(this, set, past.agents.get(name) ?? nothingUsed()))
     }
-    this.limited = hasLimits(limits)
-    this.boundsOutput = [limits.run, ...limits.agents.values()].some(
+    this.hasOwnLimits = hasLimits(limits)
+    this.limited = this.hasOwnLimits || around?.budget.limited === true
+    const bounds = [limits.run, ...limits.agents.values()].some(
       ({ tokens, cost }) => tokens !== undefined || cost !== undefined,
     )
+    this.boundsOutput = bounds || around?.budget.boundsOutput === true
     if (this.limited) signal.addEventListener("abort", () => this.#refuseWaiting(), { once: true })
   }
 
   /** Resolves when the call may be made; rejects when it does not fit any more, or the run stops. */
   reserve(agent: string | null, need: Need): Promise<Grant> {
     this.#signal.throwIfAborted()
-    const own = agent === null ? undefined : this.#agents.get(agent)
-    const accounts = own === undefined ? [this.#run] : [this.#run, own]
+    const accounts = this.#accountsOf(agent)
     return new Promise((resolve, reject) => {
-      this.#queue.push({ need, accounts, resolve, reject })
+      this.#ledger.queue.push({ budget: this, need, accounts, resolve, reject })
       this.#serve()
     })
+  }
+
+  /** All that a call counts for, the outermost first. */
+  #accountsOf(agent: string | null): Account[] {
+    const outer = this.#around === null ? [] : this.#around.budget.#accountsOf(this.#around.agent)
+    const own = agent === null ? undefined : this.#agents.get(agent)
+    return own === undefined ? [...outer, this.#run] : [...outer, this.#run, own]
   }
 
   /** `elapsed` is in seconds, of the run or of an agent. */
@@ -102,22 +131,26 @@ export class Budget {
   }
 
   #serve(): void {
-    if (this.#exceeded) return
-    // A call that waits holds up later ones only where both need room in the same account.
-    const blocked = new Set<Account>()
-    const left: Waiting[] = []
-    for (const waiting of this.#queue) {
-      const grant = waiting.accounts.some((one) => blocked.has(one)) ? null : this.#try(waiting, blocked)
-      if (grant === null) left.push(waiting)
-      else waiting.resolve(grant)
+    const ledger = this.#ledger
+    for (;;) {
+      // A call that waits holds up later ones only where both need room in the same account.
+      const blocked = new Set<Account>()
+      const left: Waiting[] = []
+      for (const waiting of ledger.queue) {
+        const waits = waiting.accounts.some((one) => one.budget.#exceeded || blocked.has(one))
+        const grant = waits ? null : this.#try(waiting, blocked)
+        if (grant === null) left.push(waiting)
+        else waiting.resolve(grant)
+      }
+      ledger.queue = left
+      const first = left.find(({ accounts }) => accounts.every(({ budget }) => !budget.#exceeded))
+      if (first === undefined || ledger.open > 0) return
+      // Nothing is open that could make room.
+      const { error, budget } = exceeded(first.need, first.accounts)
+      budget.#exceeded = true
+      ledger.queue = left.filter((one) => one !== first)
+      first.reject(error)
     }
-    this.#queue = left
-    const [first] = left
-    if (first === undefined || this.#open > 0) return
-    // Nothing is open that could make room.
-    this.#exceeded = true
-    this.#queue = left.slice(1)
-    first.reject(exceeded(first.need, first.accounts))
   }
 
   #try({ need, accounts }: Waiting, blocked: Set<Account>): Grant | null {
@@ -139,7 +172,7 @@ export class Budget {
     const isModel = need.kind === "model"
     const tokens = isModel ? need.input + output : 0
     const cost = isModel && need.price !== null ? worstCost(need.input, output, need.price) : null
-    this.#open++
+    this.#ledger.open++
     for (const one of accounts) {
       one.open++
       one.tokens += tokens
@@ -150,7 +183,7 @@ export class Budget {
     const settle = (usage: TokenUsage | null, answered: boolean): void => {
       if (settled) return
       settled = true
-      this.#open--
+      this.#ledger.open--
       const spent = spentOf(usage, answered, { tokens, cost }, isModel ? need.price : null)
       for (const one of accounts) {
         one.open--
@@ -165,12 +198,15 @@ export class Budget {
   }
 
   #refuseWaiting(): void {
-    for (const { reject } of this.#queue.splice(0)) reject(this.#signal.reason)
+    const waiting = this.#ledger.queue.filter(({ budget }) => budget === this)
+    this.#ledger.queue = this.#ledger.queue.filter(({ budget }) => budget !== this)
+    for (const { reject } of waiting) reject(this.#signal.reason)
+    if (this.#around !== null) this.#serve()
   }
 }
 
-function account(limits: LimitSet, used: Used): Account {
-  return { limits, used: { ...used }, tokens: 0, cost: 0n, open: 0 }
+function account(budget: Budget, limits: LimitSet, used: Used): Account {
+  return { budget, limits, used: { ...used }, tokens: 0, cost: 0n, open: 0 }
 }
 
 /** The rest of an account that one more call may use. */
@@ -204,14 +240,14 @@ function outputLeft(one: Account, { input, price }: ModelNeed): number {
 }
 
 /** Says what the smallest call would have needed, what is left, and the limit. */
-function exceeded(need: Need, accounts: readonly Account[]): RunEnding {
+function exceeded(need: Need, accounts: readonly Account[]): { readonly error: RunEnding; readonly budget: Budget } {
   for (const one of accounts) {
     const key = missing(one, need, 1)
     const limit = key === null ? undefined : one.limits[key]
     if (key === null || limit === undefined) continue
     const rest = left(one)
     const message = `${sentence(key, need, rest)} of the limit of ${limit.most} (${limit.path})`
-    return new RunEnding(wireError("limit_exceeded", [{ path: limit.path, message }]))
+    return { error: new RunEnding(wireError("limit_exceeded", [{ path: limit.path, message }])), budget: one.budget }
   }
   throw new Error("A call was refused that fits")
 }

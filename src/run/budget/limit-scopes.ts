@@ -2,7 +2,10 @@ import type { Limits, Plan } from "../../plan/plan-shape.ts"
 import { limitKeys } from "../../syntax/property-table.ts"
 import type { LimitKey, ShownLimits, ShownRunLimits } from "../../log/events.ts"
 
-/** A limit, and the place that set it: `limits.tokens`, `options.limits.tokens`, `agent.x.limits.tokens`. */
+/**
+ * A limit, and the place that set it: `limits.tokens`, `options.limits.tokens`, `agent.x.limits.tokens`. That of a called workflow begins
+ * with the scope of the call: `triage@dynamic.first/limits.tokens`.
+ */
 export interface Limit {
   readonly most: number
   readonly path: string
@@ -16,13 +19,15 @@ export interface RunLimitSet {
   readonly agents: ReadonlyMap<string, LimitSet>
 }
 
-/** The limits of the workflow and of the request: of each key the smallest counts. */
-export function limitsOfRun(plan: Plan, options: Limits | null): RunLimitSet {
+/** The limits of the workflow and of the request: of each key the smallest counts. `scope`: of a workflow that is called. */
+export function limitsOfRun(plan: Plan, options: Limits | null, scope: string | null = null): RunLimitSet {
+  const before = scope === null ? "" : `${scope}/`
   const run: { [Key in LimitKey]?: Limit } = {}
   for (const key of limitKeys) {
     const own = plan.limits?.[key]
     const asked = options?.[key]
-    if (own !== undefined && (asked === undefined || own <= asked)) run[key] = { most: own, path: `limits.${key}` }
+    if (own !== undefined && (asked === undefined || own <= asked))
+      run[key] = { most: own, path: `${before}limits.${key}` }
     else if (asked !== undefined) run[key] = { most: asked, path: `options.limits.${key}` }
   }
   const agents = new Map<string, LimitSet>()
@@ -31,7 +36,7 @@ export function limitsOfRun(plan: Plan, options: Limits | null): RunLimitSet {
     const set: { [Key in LimitKey]?: Limit } = {}
     for (const key of limitKeys) {
       const most = node.limits[key]
-      if (most !== undefined) set[key] = { most, path: `agent.${node.name}.limits.${key}` }
+      if (most !== undefined) set[key] = { most, path: `${before}agent.${node.name}.limits.${key}` }
     }
     agents.set(node.name, set)
   }

@@ -22,7 +22,7 @@ export interface TimeParts {
   readonly fail: (error: RunEnding) => void
 }
 
-/** Ends a run when it, or one of its agents, has used up its `time_seconds`. */
+/** Ends a run, or the call of a workflow, when it or one of its agents has used up its `time_seconds`. */
 export class TimeLimits {
   readonly #parts: TimeParts
   readonly #agents: Map<string, AgentTime>
@@ -31,6 +31,16 @@ export class TimeLimits {
   constructor(parts: TimeParts) {
     this.#parts = parts
     this.#agents = new Map([...parts.agents].map(([name, time]) => [name, { ...time }]))
+  }
+
+  /** Those of a workflow that is called. */
+  within(
+    limits: RunLimitSet,
+    startedAt: number,
+    agents: ReadonlyMap<string, AgentTime>,
+    fail: (error: RunEnding) => void,
+  ): TimeLimits {
+    return new TimeLimits({ ...this.#parts, limits, startedAt, agents, fail })
   }
 
   /** Watches the time of the run; the result stops all watching. */
@@ -82,7 +92,8 @@ export class TimeLimits {
     if (limit === undefined) return () => undefined
     const { clock, deadlines, fail } = this.#parts
     return deadlines.add(limit.most * 1000 - this.#counted(from, clock.now()), () => {
-      const what = limit.path.startsWith("agent.") ? limit.path.split(".").slice(0, 2).join(".") : "The run"
+      const [agent] = /(?<=^|\/)agent\.\w+/.exec(limit.path) ?? []
+      const what = agent ?? (limit.path.includes("/") ? "The call of the workflow" : "The run")
       const message = `${what} took longer than ${limit.most} s (${limit.path})`
       fail(new RunEnding(wireError("timeout", [{ path: limit.path, message }])))
     })

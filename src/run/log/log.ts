@@ -10,7 +10,7 @@ import type { StoredRun } from "../stored-share.ts"
 import { bytesOver } from "../value-size.ts"
 import type { Kept } from "../../log/kept.ts"
 import type { Clock } from "../../ports/clock.ts"
-import { isStoreTrouble, type Lease, type RunStore } from "../../ports/store.ts"
+import { isStoreTrouble, StoreBroken, type Lease, type RunStore, type StoreFailure } from "../../ports/store.ts"
 import { runShownBytes } from "../../base/limits.ts"
 
 /** Events of more bytes go to the store in several pieces. */
@@ -34,11 +34,16 @@ const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
   "context_compacted",
   // With it goes the turn of the model that called.
   "tool_call_started",
+  "tool_call_continued",
   "question_asked",
   "question_answered",
   "question_expired",
   "tool_call_completed",
   "tool_call_failed",
+  // With it goes the turn of the model that called.
+  "workflow_call_started",
+  "workflow_call_completed",
+  "workflow_call_failed",
   "resource_read",
   "prompt_rendered",
 ])
@@ -55,7 +60,12 @@ export interface LogBounds {
   readonly patienceMs?: number
   /** Counts what the run adds to what its caller stores. */
   readonly stored?: StoredRun | undefined
+  /** Called again and again while events wait for a store that has failed for `stalledMs`. */
+  readonly stalled?: ((error: StoreFailure) => void) | undefined
 }
+
+/** So long a caller who waits for a run waits for a store that fails. */
+export const stalledMs = 10_000
 
 const unbounded: LogBounds = { before: 0, most: Number.POSITIVE_INFINITY }
 
@@ -71,6 +81,7 @@ export class RunLog {
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
   readonly #patienceMs: number
+  readonly #stalled: LogBounds["stalled"]
   /** Made when a store fails: most runs never need it. */
   #giveUp: AbortController | null = null
   #gaveUp = false
@@ -110,10 +121,16 @@ export class RunLog {
     this.#mostBytes = bounds.most
     this.#stored = bounds.stored
     this.#patienceMs = bounds.patienceMs ?? 0
+    this.#stalled = bounds.stalled
   }
 
   get lastId(): number {
     return this.#lastId
+  }
+
+  /** The same log for a workflow that the run calls. */
+  within(scope: string): EventLog {
+    return new ScopedLog(this, scope)
   }
 
   /** `cost`: of the work that the event records, where `data` shows it rounded. */
@@ -145,8 +162,9 @@ export class RunLog {
   }
 
   /** Pieces of one answer that come faster than the store takes them are joined. */
-  addDelta(data: EventData["agent_delta"]): void {
-    const key = data.iteration === undefined ? data.agent : `${data.agent}#${data.iteration}`
+  addDelta(data: EventData["agent_delta"] & { readonly scope?: string }): void {
+    const agent = data.scope === undefined ? data.agent : `${data.scope}/${data.agent}`
+    const key = data.iteration === undefined ? agent : `${agent}#${data.iteration}`
     const before = this.#deltas.get(key)
     if (before !== undefined && before.attempt === data.attempt && before.event.type === "agent_delta") {
       const joined = before.event.data.text + data.text
@@ -261,13 +279,16 @@ export class RunLog {
   }
 
   async #append(batch: readonly LogEvent[]): Promise<void> {
-    const deadline = this.#clock.monotonic() + this.#patienceMs
+    const began = this.#clock.monotonic()
+    const deadline = began + this.#patienceMs
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
       try {
         await this.#store.append(this.#lease, batch)
         return
       } catch (error) {
-        if (!isStoreTrouble(error) || this.#gaveUp || this.#clock.monotonic() + pause > deadline) throw error
+        const isFinal = !isStoreTrouble(error) || error instanceof StoreBroken
+        if (isFinal || this.#gaveUp || this.#clock.monotonic() + pause > deadline) throw error
+        if (this.#clock.monotonic() + pause > began + stalledMs) this.#stalled?.(error)
         this.#giveUp ??= new AbortController()
         await this.#clock.sleep(pause, this.#giveUp.signal).catch(() => undefined)
       }
@@ -293,6 +314,55 @@ export class RunLog {
     const waiting = this.#waiting
     this.#waiting = waiting.filter(({ id }) => id > this.#storedId)
     for (const { id, resolve } of waiting) if (id <= this.#storedId) resolve()
+  }
+}
+
+/** The log as the steps of a workflow write to it. */
+export type EventLog = Pick<
+  RunLog,
+  "add" | "addDelta" | "checkRoom" | "stored" | "workStored" | "isBehind" | "room" | "within"
+>
+
+/** The log of a run for one workflow that it calls: all that is added has the scope of the call. */
+class ScopedLog implements EventLog {
+  readonly #log: RunLog
+  readonly #scope: string
+
+  constructor(log: RunLog, scope: string) {
+    this.#log = log
+    this.#scope = scope
+  }
+
+  add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>, cost?: number): LogEvent {
+    return this.#log.add(type, { ...data, scope: this.#scope }, kept, cost)
+  }
+
+  addDelta(data: EventData["agent_delta"]): void {
+    this.#log.addDelta({ ...data, scope: this.#scope })
+  }
+
+  checkRoom(bytes: number, storedBytes: number): Promise<void> {
+    return this.#log.checkRoom(bytes, storedBytes)
+  }
+
+  stored(): Promise<void> {
+    return this.#log.stored()
+  }
+
+  workStored(): Promise<void> | null {
+    return this.#log.workStored()
+  }
+
+  get isBehind(): boolean {
+    return this.#log.isBehind
+  }
+
+  room(): Promise<void> | null {
+    return this.#log.room()
+  }
+
+  within(scope: string): EventLog {
+    return this.#log.within(scope)
   }
 }
 

@@ -25,7 +25,7 @@ export interface NotifierPorts {
   readonly chance: Chance
   bug(error: unknown): void
   /** Hears how each attempt went. */
-  attempted?(outcome: "delivered" | "failed" | "gave_up"): void
+  attempted?(outcome: "delivered" | "failed" | "gave_up", notice: TakenNotice, error: string | null): void
 }
 
 export interface NotifierSettings {
@@ -131,7 +131,7 @@ export class Notifier {
     // It is unknown whether it arrived, so the next process delivers it again.
     if (attempt === null) return
     const outcome = this.#outcomeOf(notice, attempt)
-    this.#ports.attempted?.(outcome.status === "pending" ? "failed" : outcome.status)
+    this.#ports.attempted?.(outcome.status === "pending" ? "failed" : outcome.status, notice, outcome.last_error)
     await this.#ports.store.outbox.settle(notice, outcome)
   }
 

@@ -14,11 +14,6 @@ export const approvalType: RecordType = {
 
 export const approvalSchema: JsonObject = toJsonSchema(approvalType, {})
 
-/** The same answer with its note, which most people leave out. */
-export function withNote(answer: JsonValue): JsonValue {
-  return isJsonObject(answer) && !Object.hasOwn(answer, "note") ? { ...answer, note: null } : answer
-}
-
 export function readApproval(answer: JsonValue): { readonly approve: boolean; readonly note: string | null } {
   const { approve, note } = isJsonObject(answer) ? answer : {}
   return { approve: approve === true, note: typeof note === "string" && note.trim() !== "" ? note : null }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 
 /** All that an approval allows: this call and no other. */
 export interface ApprovedCall {
@@ -24,5 +24,23 @@ export function approvalDigest({
   definition,
   arguments: sent,
 }: ApprovedCall): string {
-  return `sha256:${hash("sha256", canonicalJson([run_id, call_id, endpoint, remote, definition, sent]))}`
+  return digestOf([run_id, call_id, endpoint, remote, definition, sent])
+}
+
+/** The same for a call of a workflow. */
+export interface ApprovedWorkflowCall {
+  readonly run_id: string
+  readonly call_id: string
+  readonly file: string
+  /** Of all files that it needs. */
+  readonly version: string
+  readonly input: JsonObject
+}
+
+export function workflowDigest({ run_id, call_id, file, version, input }: ApprovedWorkflowCall): string {
+  return digestOf([run_id, call_id, file, version, input])
+}
+
+function digestOf(allowed: JsonValue): string {
+  return `sha256:${hash("sha256", canonicalJson(allowed))}`
 }

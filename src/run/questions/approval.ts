@@ -1,14 +1,11 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import { resolveEndpoint } from "../backends.ts"
 import type { Kept } from "../../log/kept.ts"
 import type { QuestionPast } from "../../log/past.ts"
 import type { RunContext } from "../run-context.ts"
-import { callStored } from "../run-context.ts"
+import { inScope } from "../run-context.ts"
 import { bytesOver } from "../value-size.ts"
-import type { HostSession } from "../../ports/tools.ts"
-import type { ToolPlan } from "../../plan/plan-shape.ts"
 import { approvalSchema, readApproval } from "./approval-answer.ts"
-import { approvalDigest } from "./approval-digest.ts"
+import type { NewQuestion } from "./questions.ts"
 import { runShownBytes } from "../../base/limits.ts"
 
 /** Whom to ask, and for how long. */
@@ -20,21 +17,28 @@ export interface Approval {
 /** How often a person is asked again because what would be called has changed. */
 const mostNewQuestions = 2
 
+/** A call that waits for approval, of a tool or of a workflow. */
 export interface CallToApprove {
-  readonly tool: string
-  readonly plan: ToolPlan
-  readonly host: HostSession
   readonly callId: string
-  readonly iteration: number | undefined
+  readonly about: {
+    readonly agent?: string
+    readonly dynamic?: string
+    readonly iteration?: number
+    readonly items?: readonly number[]
+  }
   /** As they are sent, secrets by their names. */
   readonly arguments: JsonObject
   readonly approval: Approval
   readonly kept: () => Kept<"question_asked">
   /** What the log knows to have been asked already. */
   readonly asked: readonly QuestionPast[]
-  /** The tool as its server published it when the run connected. */
-  readonly definition: JsonObject
   readonly path: string
+  /** What would be called, for the person. */
+  readonly subject: Pick<NewQuestion, "name" | "question" | "tool" | "server" | "endpoint" | "workflow" | "file">
+  /** Digest of all that the approval allows, as far as it is known. */
+  digest(): string
+  /** Looks at what would be called right before the call is made; the result says why it cannot be made, where it cannot. */
+  look(): Promise<NotSent | null>
 }
 
 /** Why a call was not made, for the model or the workflow that wanted it. */
@@ -47,18 +51,11 @@ export class CallApproval {
   readonly #running: RunContext
   readonly #call: CallToApprove
   readonly #questions: QuestionPast[]
-  readonly #endpoint: string
-  #definition: JsonObject | null
 
   constructor(running: RunContext, call: CallToApprove) {
-    const { server } = call.plan
-    const endpoint = running.plan.servers[server]?.endpoint
-    if (endpoint === undefined) throw new Error(`Server ${server} is not in the plan`)
     this.#running = running
     this.#call = call
     this.#questions = [...call.asked]
-    this.#definition = call.definition
-    this.#endpoint = resolveEndpoint(running, endpoint, `mcp.${server}.endpoint`, running.named())
   }
 
   /** Bytes of arguments that are too large to be shown to a person; null where they are not. */
@@ -78,11 +75,9 @@ export class CallApproval {
 
   /** Right before the call: whether what would be sent is what was approved. If not, the question is asked again. */
   async check(): Promise<"approved" | "asked again" | NotSent> {
-    const running = this.#running
-    const { host, tool, plan } = this.#call
-    this.#definition = await callStored(running, () => host.published(tool, running.signal))
-    if (this.#questions.at(-1)?.asked.digest === this.#digest()) return "approved"
-    if (this.#definition === null) return { refusal: `mcp.${plan.server} no longer offers the tool ${plan.remote}` }
+    const gone = await this.#call.look()
+    if (this.#questions.at(-1)?.asked.digest === this.#call.digest()) return "approved"
+    if (gone !== null) return gone
     if (this.#questions.length > mostNewQuestions) {
       return { refusal: declined("the tool changed each time that it was approved") }
     }
@@ -90,36 +85,24 @@ export class CallApproval {
     return "asked again"
   }
 
-  #digest(): string {
-    const { callId, plan, arguments: sent } = this.#call
-    return approvalDigest({
-      run_id: this.#running.runId,
-      call_id: callId,
-      endpoint: this.#endpoint,
-      remote: plan.remote,
-      definition: this.#definition,
-      arguments: sent,
-    })
-  }
-
   #ask(): QuestionPast {
-    const { tool, plan, callId, iteration, arguments: sent, approval, kept, path } = this.#call
+    const { callId, about, arguments: sent, approval, kept, path, subject } = this.#call
     this.#running.questions.checkRoom(1, path)
+    const { name, question: text, ...shown } = subject
     const again = this.#questions.length === 0 ? "" : " The tool has changed since it was asked about before."
     const question = this.#running.questions.ask(
       {
         kind: "approval",
-        name: tool,
-        ...(iteration === undefined ? {} : { iteration }),
-        question: `Call ${plan.remote} of ${plan.server}?${again}`,
+        ...inScope(this.#running),
+        name,
+        ...about,
+        question: `${text}${again}`,
         show: null,
         to: approval.to,
         schema: approvalSchema,
-        tool: plan.remote,
-        server: plan.server,
-        endpoint: this.#endpoint,
+        ...shown,
         arguments: sent,
-        digest: this.#digest(),
+        digest: this.#call.digest(),
         expires_seconds: approval.expires_seconds,
         call_id: callId,
       },

@@ -2,34 +2,86 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { AskNode } from "../../plan/plan-shape.ts"
 import { decide } from "../condition.ts"
-import { toBoundedText, type Scope } from "../evaluate.ts"
+import { toBoundedText } from "../value-builders.ts"
+import type { Scope } from "../scope.ts"
 import { evaluateEffects, type Effects } from "../evaluate-effects.ts"
-import { RunFailure, failure } from "../../ports/run-failure.ts"
-import { questionFacts } from "../../log/earlier-run.ts"
+import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
+import { effectFacts, questionFacts } from "../../log/earlier-run.ts"
+import type { KeptRequirements } from "../../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { placeKey, type QuestionPast } from "../../log/past.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { loopVariables } from "../loop-items.ts"
 import type { RunContext } from "../run-context.ts"
-import { outerScope } from "../run-context.ts"
+import { inScope, keepValue, outerScope, whileBusy } from "../run-context.ts"
+import { runEach } from "../scheduler.ts"
+import { capture, issuesOf, rejectionsOf, requirementFacts } from "../requirements.ts"
 import { workflowEffects } from "../tools/workflow-effects.ts"
 import type { NewQuestion } from "./questions.ts"
 import { runApproverLength, runQuestionLength } from "../../base/limits.ts"
 
 /** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
-type Place =
-  | { readonly scope: Scope; readonly effects: Effects; readonly question: NewQuestion | QuestionPast }
+type Place<Asked = NewQuestion | QuestionPast> =
+  | {
+      readonly scope: Scope
+      readonly effects: Effects
+      readonly question: Asked
+      /** Of one that is not yet asked, where it has any. */
+      readonly requirements?: KeptRequirements
+    }
   /** Known without asking: an earlier run's answer, or what a test gives. */
   | { readonly answer: JsonValue }
   | null
 
-/** Asks all questions of a step at once and waits for all answers; the answers in order, null for what was skipped. */
-export async function askPeople(
+type AskedPlace = Place<QuestionPast>
+
+/** Asks the questions of a step and waits for all answers; the answers in order, null for what was skipped. */
+export function askPeople(
   running: RunContext,
   node: AskNode,
   items: readonly JsonValue[] | null,
 ): Promise<JsonValue[]> {
   const schema = toJsonSchema(node.output, running.plan.types)
+  return items === null || node.concurrency === null
+    ? askAll(running, node, schema, items)
+    : askInTurn(running, node, schema, items, node.concurrency)
+}
+
+/** At most `width` of the questions are open at a time: an answer makes room for the next. */
+async function askInTurn(
+  running: RunContext,
+  node: AskNode,
+  schema: JsonObject,
+  items: readonly JsonValue[],
+  width: number,
+): Promise<JsonValue[]> {
+  const answers: JsonValue[] = items.map(() => null)
+  const askOne = async (index: number): Promise<AskedPlace> => {
+    const place = await prepare(running, node, schema, index, items[index] ?? null)
+    await checkRoom(running, node, [place])
+    return ask(running, node, place, index)
+  }
+  await runEach(
+    items.length,
+    width,
+    async (index) => {
+      running.signal.throwIfAborted()
+      // While one is being prepared the run does not only wait for people.
+      const place = await whileBusy(running, askOne(index))
+      answers[index] = await answerOf(running, node, place)
+    },
+    (error) => running.fail(error),
+  )
+  return answers
+}
+
+/** Asks all questions at once. */
+async function askAll(
+  running: RunContext,
+  node: AskNode,
+  schema: JsonObject,
+  items: readonly JsonValue[] | null,
+): Promise<JsonValue[]> {
   const iterations = items === null ? [null] : items.map((_, index) => index)
   const places: Place[] = []
   for (const iteration of iterations) {
@@ -37,32 +89,48 @@ export async function askPeople(
     const item = iteration === null || items === null ? null : (items[iteration] ?? null)
     places.push(await prepare(running, node, schema, iteration, item))
   }
-  const added = places.flatMap((place) =>
-    place !== null && "question" in place && "name" in place.question ? [place.question] : [],
-  )
-  await running.questions.checkSize(added)
-  running.questions.checkRoom(added.length, node.id)
+  await checkRoom(running, node, places)
   // All in one turn of the event loop, so that they are stored together.
-  const asked = places.map((place, index) => {
-    if (place === null || "answer" in place) return place
-    const { question, scope, effects } = place
-    if (!("name" in question)) return { question, scope, effects }
-    const kept = { place: placeKey(node.id, iterations[index]) }
-    return { question: running.questions.ask(question, kept), scope, effects }
-  })
-  return Promise.all(
-    asked.map(async (place) => {
-      if (place === null) return null
-      const answer = "answer" in place ? place.answer : await answerOf(running, node, place)
-      const bytes = memoryOf(answer)
-      running.work.received(bytes)
-      running.work.keep(bytes, node.id)
-      return answer
-    }),
-  )
+  const asked = places.map((place, index) => ask(running, node, place, iterations[index] ?? null))
+  return Promise.all(asked.map((place) => answerOf(running, node, place)))
 }
 
-async function answerOf(
+/** Refuses questions that there is no room for before any of them is asked. */
+async function checkRoom(running: RunContext, node: AskNode, places: readonly Place[]): Promise<void> {
+  const fresh = places.filter(isNew)
+  const captured = fresh.map(({ requirements }) => requirements?.captured ?? [])
+  await running.questions.checkSize(
+    fresh.map(({ question }) => question),
+    captured,
+  )
+  running.questions.checkRoom(fresh.length, node.id)
+}
+
+/** Whether it is not yet asked. */
+function isNew(place: Place): place is Extract<Place<NewQuestion>, { readonly scope: Scope }> {
+  return place !== null && "question" in place && "name" in place.question
+}
+
+/** Asks what has not been asked yet. */
+function ask(running: RunContext, node: AskNode, place: Place, iteration: number | null): AskedPlace {
+  if (place === null || "answer" in place) return place
+  const { question, scope, effects, requirements } = place
+  if (!("name" in question)) return { question, scope, effects }
+  const own = { place: placeKey(node.id, iteration) }
+  const kept = requirements === undefined ? own : { ...own, requirements }
+  return { question: running.questions.ask(question, kept), scope, effects }
+}
+
+async function answerOf(running: RunContext, node: AskNode, place: AskedPlace): Promise<JsonValue> {
+  if (place === null) return null
+  const answer = "answer" in place ? place.answer : await outcomeOf(running, node, place)
+  const bytes = memoryOf(answer)
+  running.work.received(bytes)
+  keepValue(running, bytes, node.id)
+  return answer
+}
+
+async function outcomeOf(
   running: RunContext,
   node: AskNode,
   { question, scope, effects }: { readonly question: QuestionPast; readonly scope: Scope; readonly effects: Effects },
@@ -72,11 +140,16 @@ async function answerOf(
 }
 
 /** The answer of a person in an earlier run, to the same question of the same type. */
-function reusedAnswer(running: RunContext, step: string, question: NewQuestion): JsonValue | undefined {
+function reusedAnswer(
+  running: RunContext,
+  step: string,
+  question: NewQuestion,
+  requirements: KeptRequirements | undefined,
+): JsonValue | undefined {
   const { earlier, log, redactor } = running
   if (earlier === null) return undefined
   const { iteration } = question
-  const facts = questionFacts(redactor.redact(question.question), question.schema)
+  const facts = questionFacts(redactor.redact(question.question), question.schema, requirements?.facts)
   const found = earlier.takeStep(step, iteration ?? null, facts, false)
   if (found === undefined) return undefined
   const { output } = found
@@ -127,6 +200,7 @@ async function prepare(
   }
   const question: NewQuestion = {
     kind: "ask",
+    ...inScope(running),
     name: node.name,
     ...(iteration === null ? {} : { iteration }),
     question: await text("question", node.question),
@@ -135,13 +209,21 @@ async function prepare(
     schema,
     expires_seconds: node.expires_seconds,
   }
+  const { requires } = node
+  const captured = await capture(requires, { ...scope, path: node.id })
   const given = running.ports.given?.(node.id, iteration)
   if (given !== undefined) {
     if ("error" in given) throw new RunFailure(given.error)
+    const judging = { requires, captured, path: node.id, iteration, work: running.work }
+    const [first, ...others] = issuesOf(node.id, await rejectionsOf(judging, given.output))
+    if (first !== undefined) throw new RunFailure(wireError("input_error", [first, ...others]))
     return { answer: given.output }
   }
-  const reused = reusedAnswer(running, node.id, question)
-  return reused === undefined ? { scope, effects, question } : { answer: reused }
+  const requirements =
+    requires.length === 0 ? undefined : { facts: effectFacts(requirementFacts({ requires, captured })), captured }
+  const reused = reusedAnswer(running, node.id, question, requirements)
+  if (reused !== undefined) return { answer: reused }
+  return { scope, effects, question, ...(requirements !== undefined && { requirements }) }
 }
 
 async function expired(node: AskNode, scope: Scope, effects: Effects): Promise<JsonValue> {

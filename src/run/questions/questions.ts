@@ -7,8 +7,8 @@ import type { RunStore } from "../../ports/store.ts"
 import type { AskedQuestion } from "../../log/events.ts"
 import type { StoredOutcome } from "../../ports/questions.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { Kept } from "../../log/kept.ts"
-import type { RunLog } from "../log/log.ts"
+import type { CapturedValues, Kept } from "../../log/kept.ts"
+import type { EventLog } from "../log/log.ts"
 import { SharedParts } from "../log/shared-parts.ts"
 import type { QuestionOutcome, QuestionPast } from "../../log/past.ts"
 import type { Redactor } from "../secrets/redact.ts"
@@ -20,12 +20,15 @@ export interface NewQuestion extends Omit<AskedQuestion, "id" | "run_id" | "aske
   readonly schema: JsonObject
   readonly expires_seconds: number
   readonly call_id?: string
+  /** Of an approval: what makes the call. */
+  readonly agent?: string
+  readonly dynamic?: string
 }
 
 export interface QuestionParts {
   readonly runId: string
   readonly store: RunStore
-  readonly log: RunLog
+  readonly log: EventLog
   readonly redactor: Redactor
   readonly clock: Clock
   readonly chance: Chance
@@ -66,17 +69,18 @@ export class Questions {
   }
 
   /** Rejects where the log or the store has no room for these together. */
-  async checkSize(questions: readonly NewQuestion[]): Promise<void> {
+  async checkSize(questions: readonly NewQuestion[], captured: readonly CapturedValues[] = []): Promise<void> {
     const shared = new SharedParts()
     const fresh = questions.map((question, at) => shared.bytesOf(at, question))
     const sum = (sizes: readonly number[]): number => sizes.reduce((all, bytes) => all + bytes, 0)
-    await this.#parts.log.checkRoom(sum(questions.map(memoryOf)), sum(fresh))
+    const kept = sum(captured.map(memoryOf))
+    await this.#parts.log.checkRoom(sum(questions.map(memoryOf)) + kept, sum(fresh) + kept)
   }
 
   ask({ expires_seconds, ...asked }: NewQuestion, kept: Kept<"question_asked">): QuestionPast {
     const { runId, log, clock, chance } = this.#parts
     const now = clock.now()
-    const { call_id, ...rest } = asked
+    const { call_id, agent, dynamic, ...rest } = asked
     const question: AskedQuestion = {
       id: chance.id(),
       run_id: runId,
@@ -84,7 +88,18 @@ export class Questions {
       asked_at: isoTime(now),
       expires_at: isoTime(now + expires_seconds * 1000),
     }
-    log.add("question_asked", call_id === undefined ? question : { ...question, call_id }, kept)
+    const calls = "call" in kept && "answer" in kept.call ? kept.call.answer?.calls : undefined
+    log.add(
+      "question_asked",
+      {
+        ...question,
+        ...(call_id !== undefined && { call_id }),
+        ...(agent !== undefined && { agent }),
+        ...(dynamic !== undefined && { dynamic }),
+        ...(calls !== undefined && { calls }),
+      },
+      kept,
+    )
     return { asked: question, outcome: null }
   }
 

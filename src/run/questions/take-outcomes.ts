@@ -1,12 +1,12 @@
 import type { StoredOutcome } from "../../ports/questions.ts"
-import type { RunLog } from "../log/log.ts"
+import type { EventLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { QuestionPast, ReplayState } from "../../log/past.ts"
 import type { Redactor } from "../secrets/redact.ts"
 
 /** Takes outcomes that are stored into the run, each with its event and once; gives those that were new. */
 export function takeOutcomes(
-  log: RunLog,
+  log: EventLog,
   redact: Redactor["redact"],
   stored: readonly StoredOutcome[],
   known: (id: string) => QuestionPast | undefined,
@@ -15,14 +15,15 @@ export function takeOutcomes(
   for (const { id, status, answer = null, answered_by = nobody } of stored) {
     const question = known(id)
     if (question === undefined || question.outcome !== null) continue
-    const { name } = question.asked
+    const { name, scope } = question.asked
+    const about = { id, name, ...(scope !== undefined && { scope }) }
     if (status === "answered") {
       // It enters the run here, like the answer of a model.
       const clean = redact(answer)
-      log.add("question_answered", { id, name, answer: clean, answered_by })
+      log.add("question_answered", { ...about, answer: clean, answered_by })
       question.outcome = { kind: "answered", answer: clean }
     } else {
-      log.add("question_expired", { id, name })
+      log.add("question_expired", about)
       question.outcome = { kind: "expired" }
     }
     taken.push(question)
@@ -34,7 +35,7 @@ const nobody = { caller: null, by: null }
 
 /** The first events of a run that has waited: which outcomes woke it, and what they are. */
 export async function continueFromWait(
-  log: RunLog,
+  log: EventLog,
   store: RunStore,
   run_id: string,
   { questions }: ReplayState,

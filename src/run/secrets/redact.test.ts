@@ -218,3 +218,11 @@ test("a stream that never stops to begin a secret costs time by its length", asy
   }
   await assertLinear(push, 2000, 32_000)
 })
+
+test("a run without secrets hides what it gets to know", () => {
+  const { redact, alsoHide } = redactor({})
+  const value = { text: "Bearer abcdefghijklmnop" }
+  assert.equal(redact(value), value)
+  alsoHide("access_token", "abcdefghijklmnop")
+  assert.deepEqual(redact(value), { text: "Bearer [secret:access_token]" })
+})

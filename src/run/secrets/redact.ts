@@ -27,17 +27,8 @@ const noNumbers: ReadonlyMap<number, string> = new Map()
 
 const openStream: RedactStream = { push: (piece) => piece, end: () => "" }
 
-/** Where there is nothing to replace. */
-export const noRedactor: Redactor = {
-  redact: (value) => value,
-  redactLong: (value) => value,
-  stream: () => openStream,
-  alsoHide: () => undefined,
-}
-
 export function redactor(secrets: JsonObject): Redactor {
   const found = secretTexts(secrets)
-  if (found.length === 0) return noRedactor
   const whole = new Map<string, string>()
   const numbers = new Map<number, string>()
   for (const { name, text, numeric } of found) {
@@ -46,10 +37,13 @@ export function redactor(secrets: JsonObject): Redactor {
   }
   let search = searchFor(found)
   return {
-    redact: <T>(value: T) => walk(value as JsonValue, whole, numbers, search) as T,
-    redactLong: <T>(value: T) => walk(value as JsonValue, noTexts, noNumbers, search) as T,
+    // A run without secrets may still get a token to hide, so that it has a redactor of its own.
+    redact: <T>(value: T) => (found.length === 0 ? value : (walk(value as JsonValue, whole, numbers, search) as T)),
+    redactLong: <T>(value: T) =>
+      search === null ? value : (walk(value as JsonValue, noTexts, noNumbers, search) as T),
     stream: () => search?.scan() ?? openStream,
     alsoHide(name, text) {
+      if (found.some((one) => one.text === text)) return
       found.push({ name, text, numeric: false })
       search = searchFor(found)
     },

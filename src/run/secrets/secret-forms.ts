@@ -25,12 +25,27 @@ export function secretForms(secrets: readonly { readonly text: string }[]): Secr
   for (const [secret, { text }] of secrets.entries()) {
     const alone = { secret, sharedBefore: false, sharedAfter: false }
     forms.push({ text, ...alone })
-    const inJson = JSON.stringify(text).slice(1, -1)
-    if (inJson !== text) forms.push({ text: inJson, ...alone })
+    for (const inJson of jsonForms(text)) forms.push({ text: inJson, ...alone })
     const plain = decoded(text)
     if (plain !== text && plain.length >= shortestSearched) forms.push({ text: plain, ...alone })
     addBase64Forms(text, secret, forms)
   }
+  return forms
+}
+
+/** How writers of JSON write a text that they have to escape: as little as they can, `/` too, or all that is not ASCII or means something in HTML. */
+function jsonForms(text: string): Set<string> {
+  const plain = JSON.stringify(text).slice(1, -1)
+  const escapes = (upper: boolean) => (letter: string) => {
+    const digits = letter.charCodeAt(0).toString(16).padStart(4, "0")
+    return `\\u${upper ? digits.toUpperCase() : digits}`
+  }
+  const escaped = [false, true].flatMap((upper) => [
+    plain.replaceAll(/[^\0-\x7f]/g, escapes(upper)),
+    plain.replaceAll(/[^\0-\x7f]|[<>&'=]/g, escapes(upper)),
+  ])
+  const forms = new Set([plain, plain.replaceAll("/", "\\/"), ...escaped])
+  forms.delete(text)
   return forms
 }
 

@@ -3,26 +3,35 @@ import { cutText } from "../../base/cut-text.ts"
 import { projectValue } from "../../types/project-value.ts"
 import type { ToolPlan } from "../../plan/plan-shape.ts"
 import { countedCall } from "../budget/counted-call.ts"
-import type { WireError } from "../../log/events.ts"
+import type { ModelCallRecord, WireError } from "../../log/events.ts"
 import { endsRun } from "../failure.ts"
 import type { Kept } from "../../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { parseJson } from "../parse-json.ts"
-import type { HostedTool, HostSession, ToolAnswer } from "../../ports/tools.ts"
+import type { AskReply, HostedTool, HostSession, HttpAnswer, ToolAnswer } from "../../ports/tools.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
-import { placeKey, type CallOutcome, type CallPast } from "../../log/past.ts"
+import { placeKey, type AskedByServer, type CallOutcome, type CallPast } from "../../log/past.ts"
 import type { Place } from "../permits.ts"
 import { CallApproval, type Approval, type NotSent } from "../questions/approval.ts"
+import { approvalDigest } from "../questions/approval-digest.ts"
+import { askForServer, replyOf, type AskingCall } from "../questions/elicitation.ts"
+import { resolveEndpoint } from "../backends.ts"
+import { originOf } from "./server-of.ts"
 import type { RunContext } from "../run-context.ts"
 import { callStored, callWithLease } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
-import { runShownBytes } from "../../base/limits.ts"
+import { mcpAskRounds, runShownBytes } from "../../base/limits.ts"
 
 /** One call of a tool, a model's or the workflow's own. */
 export interface ToolCall {
   /** The place that errors name: `agent.review`, `dynamic.related`. */
   readonly path: string
-  readonly about: { readonly agent?: string; readonly dynamic?: string; readonly iteration?: number }
+  readonly about: {
+    readonly agent?: string
+    readonly dynamic?: string
+    readonly iteration?: number
+    readonly items?: readonly number[]
+  }
   readonly tool: string
   readonly values: JsonObject
   /** The arguments as the event shows them: secrets by name. */
@@ -43,8 +52,9 @@ export interface ToolCall {
 /** Makes the call, unless the log knows its outcome. Rejects when the transport fails. */
 export async function callTool(running: RunContext, call: ToolCall): Promise<CallOutcome> {
   const { past, path, tool } = call
+  const mayAsk = running.plan.servers[running.plan.tools[tool]?.server ?? ""]?.elicitation !== undefined
   // What a person decided is not decided again for another run by the cache.
-  if (call.approval !== null && call.about.agent !== undefined) {
+  if ((call.approval !== null || mayAsk) && call.about.agent !== undefined) {
     running.approvedAgents.add(placeKey(call.about.agent, call.about.iteration))
   }
   if (past?.outcome !== undefined && past.outcome !== null) {
@@ -58,26 +68,34 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   let startedAt = past?.startedAt ?? ports.clock.now()
   const about = { ...call.about, tool, server: plan.server, call_id: callId }
 
-  const failed = (message: string, modelText: string | null): CallOutcome => {
-    const error = wireError("tool_error", [{ path, message }])
+  const failed = (message: string, modelText: string | null, http?: HttpAnswer): CallOutcome => {
+    const upstream = http === undefined || isSuccess(http) ? {} : { upstream_status: http.status }
+    const error = wireError("tool_error", [{ path, message, ...upstream }])
     const duration_ms = ports.clock.now() - startedAt
-    log.add("tool_call_failed", { ...about, error, duration_ms }, modelText === null ? {} : { told: modelText })
+    log.add(
+      "tool_call_failed",
+      { ...about, ...httpOf(http), error, duration_ms },
+      modelText === null ? {} : { told: modelText },
+    )
     return { kind: "failed", error, modelText, refused: false }
   }
-  const end = (message: string, modelText: string): CallOutcome => {
-    const outcome = failed(message, call.answersModel ? modelText : null)
+  const end = (message: string, modelText: string, http?: HttpAnswer): CallOutcome => {
+    const outcome = failed(message, call.answersModel ? modelText : null, http)
     if (call.answersModel || outcome.kind !== "failed") return outcome
     throw new RunFailure(outcome.error)
   }
 
   const begun = past !== null && past.startedAt !== null
-  if (begun && !idempotent) return end(interrupted(tool), interrupted(tool))
+  // What the server asked before an interruption is still asked: the call goes on with the answers.
+  const asked = past?.asked ?? null
+  if (begun && !idempotent && asked === null) return end(interrupted(tool), interrupted(tool))
 
   const begin = (): void => {
     if (begun) return
     startedAt = ports.clock.now()
     const site = call.site === undefined ? {} : { site: call.site }
-    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues), ...site }, call.kept())
+    const kept = call.kept()
+    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues), ...site, ...callsOf(kept) }, kept)
   }
   const send = (): Promise<ToolAnswer> => {
     // A call that still waits for its place, or for room in the limits, has not begun: the log must not say that it may have
@@ -85,11 +103,20 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     begin()
     const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
     // Should the process die once the start is stored, the log knows that the call may have been made.
-    return callStored(running, () => (idempotent ? onceMore(running, make) : make()))
+    return callStored(running, () => (idempotent && hosted.retries !== true ? onceMore(running, make) : make()))
+  }
+  const repeat = (reply: AskReply): Promise<ToolAnswer> =>
+    callStored(running, () => host.call(tool, call.values, callId, running.signal, reply))
+  const goOn = async (waiting: AskedByServer): Promise<ToolAnswer> => {
+    const reply = await replyOf(running, waiting)
+    return running.permits.use(() => {
+      log.add("tool_call_continued", { ...about, round: waiting.round })
+      return repeat(reply)
+    })
   }
   // A test that gives the result gives the approval with it.
   const isGiven = ports.given?.(`tool.${tool}`, null) !== undefined
-  const approval = isGiven ? null : approvalOf(running, call, callId)
+  const approval = isGiven || asked !== null ? null : approvalOf(running, call, callId)
   const tooLarge = approval?.tooLarge ?? null
   if (tooLarge !== null) {
     begin()
@@ -101,13 +128,21 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   try {
     // One that is made once more after an interruption, or was asked about before, is counted already.
     const count = (): Promise<ToolAnswer> => (past === null ? countedCall(running, call.about.agent, send) : send())
-    if (approval === null) sent = await running.permits.use(count, call.place)
+    if (asked !== null) sent = await goOn(asked)
+    else if (approval === null) sent = await running.permits.use(count, call.place)
     else {
       if (past === null) await countedCall(running, call.about.agent, () => Promise.resolve())
       sent = await sendApproved(running, approval, send)
     }
+    for (let round = (asked?.round ?? 0) + 1; "asks" in sent && sent.asks !== undefined; round++) {
+      const { asks } = sent
+      if (round > mcpAskRounds) sent = { text: `the server asked more than ${mcpAskRounds} times`, is_error: true }
+      else if (asks.entries.length === 0) {
+        sent = await running.permits.use(() => repeat({ responses: {}, state: asks.state }))
+      } else sent = await goOn(await askForServer(running, askingOf(running, call, callId), asks, round))
+    }
   } catch (error) {
-    if (running.signal.aborted || !(error instanceof RunFailure) || endsRun(error.error)) throw error
+    if (running.signal.aborted || !(error instanceof RunFailure) || endsRun(error.error, running.scope)) throw error
     const clean = atCaller(running.redactor.redact(error.error), path)
     log.add("tool_call_failed", { ...about, error: clean.error, duration_ms: ports.clock.now() - startedAt }, {})
     throw clean
@@ -116,7 +151,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const clean = running.redactor.redact(sent)
   const result = readAnswer(clean, plan, hosted, running)
   if (!result.fits) {
-    return end(`${tool}: ${cutText(result.message, 1000)}`, result.message)
+    return end(`${tool}: ${cutText(result.message, 1000)}`, result.message, clean.http)
   }
   const asShown = shown(result.value)
   const duration_ms = ports.clock.now() - startedAt
@@ -124,10 +159,24 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const kept = { ...(asShown === result.value ? {} : { result: result.value }), ...parts }
   log.add(
     "tool_call_completed",
-    { ...about, result: asShown, duration_ms },
+    { ...about, ...httpOf(clean.http), result: asShown, duration_ms },
     Object.keys(kept).length === 0 ? undefined : kept,
   )
   return { kind: "completed", result: result.value, ...parts }
+}
+
+/** What the first event of a turn says of its model calls. */
+export function callsOf(kept: Kept<"tool_call_started">): { readonly calls?: readonly ModelCallRecord[] } {
+  return "answer" in kept && kept.answer !== undefined ? { calls: kept.answer.calls } : {}
+}
+
+/** What an event says of the answer of an api. */
+function httpOf(http: HttpAnswer | undefined): { readonly http?: HttpAnswer } {
+  return http === undefined ? {} : { http }
+}
+
+function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status <= 299
 }
 
 /** Waits for the approval without a place among the open calls, and makes the call if it is still what was approved. */
@@ -151,21 +200,46 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
   const { approval, tool, values, shownValues, about, path, past } = call
   if (approval === null) return null
   const { plan, hosted, host } = toolOf(running, tool)
+  const { servers, apis } = running.plan
+  const { server, remote } = plan
+  const expression = (plan.http === undefined ? servers : apis)?.[server]?.endpoint
+  if (expression === undefined) throw new Error(`Server ${server} is not in the plan`)
+  const endpoint = resolveEndpoint(running, expression, `${originOf(plan)}.endpoint`, running.named())
   // Shows the fields that are sent and no others.
   const shownAs = Object.fromEntries(Object.keys(values).map((name) => [name, shownValues[name] ?? null]))
+  const sent = running.redactor.redact(shownAs)
+  // As its server published it when the run connected, until it is looked at again.
+  let definition: JsonObject | null = hosted.definition
   return new CallApproval(running, {
-    tool,
-    plan,
-    host,
     callId,
-    iteration: about.iteration,
-    arguments: running.redactor.redact(shownAs),
+    about,
+    arguments: sent,
     approval,
     kept: () => ({ call: call.kept(), ...(about.agent === undefined ? {} : { agent: about.agent }) }),
     asked: past?.questions ?? [],
-    definition: hosted.definition,
     path,
+    subject: { name: tool, question: `Call ${remote} of ${server}?`, tool: remote, server, endpoint },
+    digest: () =>
+      approvalDigest({ run_id: running.runId, call_id: callId, endpoint, remote, definition, arguments: sent }),
+    async look() {
+      definition = await callStored(running, () => host.published(tool, running.signal))
+      return definition === null ? { refusal: `mcp.${server} no longer offers the tool ${remote}` } : null
+    },
   })
+}
+
+function askingOf(running: RunContext, { tool, about, path, kept }: ToolCall, callId: string): AskingCall {
+  // The start of the call has kept the turn of the model.
+  const { answer: _, ...place } = { answer: undefined, ...kept() }
+  return {
+    tool,
+    plan: toolOf(running, tool).plan,
+    callId,
+    iteration: about.iteration,
+    items: about.items,
+    kept: { call: place, ...(about.agent === undefined ? {} : { agent: about.agent }) },
+    path,
+  }
 }
 
 export function interrupted(tool: string): string {
@@ -204,7 +278,11 @@ type Reading = { readonly fits: true; readonly value: JsonValue } | { readonly f
 
 /** The result that an answer holds: structured content first, then JSON in its text, then the text itself. */
 function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, running: RunContext): Reading {
-  const { structured, text, parts, is_error } = answer
+  const { structured, text, parts, is_error, http } = answer
+  if (is_error && http !== undefined && !isSuccess(http)) {
+    // Cut after it was redacted: a secret that is cut in two would not be found.
+    return { fits: false, message: text === "" ? `HTTP ${http.status}` : `HTTP ${http.status}: ${cutText(text, 500)}` }
+  }
   if (is_error) {
     const shownText = parts === undefined ? text : partsText(parts)
     const said =
@@ -215,11 +293,12 @@ function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, runn
           : JSON.stringify(structured)
     return { fits: false, message: said }
   }
-  const json = structured ?? parseJson(text)
+  const json = structured === undefined ? parseJson(text) : structured
   if (plan.output === null && !hosted.typed) {
     if (structured === undefined && parts !== undefined) return { fits: true, value: partsValue(parts) }
     // A text that is JSON by chance counts as a value only if it is an object or array.
-    return { fits: true, value: typeof json === "object" && json !== null ? json : (structured ?? text) }
+    if (structured !== undefined) return { fits: true, value: structured }
+    return { fits: true, value: typeof json === "object" && json !== null ? json : text }
   }
   const fit = (value: JsonValue): { readonly value: JsonValue; readonly problems: readonly string[] } => {
     if (plan.output !== null) {

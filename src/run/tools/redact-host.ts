@@ -29,6 +29,7 @@ function redactTool(tool: HostedTool, { redact, redactLong }: Redactor): HostedT
     parameters: redactLong(tool.parameters),
     typed: tool.typed,
     idempotent: tool.idempotent,
+    ...(tool.retries === true ? { retries: true } : {}),
     fit: (values) => tool.fit(values),
     checkArguments: (values, partial) => redact(tool.checkArguments(values, partial)),
     checkResult: (value) => redact(tool.checkResult(value)),

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { remembered } from "../../base/remembered.ts"
 import type { RemotePlan, ToolPlan } from "../../plan/plan-shape.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
-import { effectFacts } from "../../log/earlier-run.ts"
+import { effectFacts, type EffectPlace } from "../../log/earlier-run.ts"
 import type { KeptEffect } from "../../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
@@ -10,13 +10,11 @@ import type { RunContext } from "../run-context.ts"
 import { namedServer } from "./server-of.ts"
 
 /** A call, read or render of the workflow's own that is about to be made. */
-export interface EffectAt {
+export interface EffectAt extends EffectPlace {
   /** `tool.name`, `resource.name` or `prompt.name`. */
   readonly step: string
   /** Where it is made from: `dynamic.related`. */
   readonly path: string
-  readonly site: string
-  readonly iteration: number | null
   readonly facts: string
 }
 
@@ -29,7 +27,7 @@ export function factsOfEffect(
   remote: RemotePlan | ToolPlan | undefined,
   values: JsonObject,
 ): string {
-  const server = remote === undefined ? null : namedServer(running, remote.server)
+  const server = remote === undefined ? null : namedServer(running, remote)
   const output = remote !== undefined && "output" in remote ? declaredOutput(running, remote) : null
   return effectFacts([remote?.remote ?? null, server, values, ...(output === null ? [] : [output])])
 }
@@ -43,19 +41,31 @@ export function declaredOutput({ plan }: RunContext, tool: ToolPlan): JsonObject
   return output === null ? null : remembered(outputs, tool, () => toJsonSchema(output, plan.types))
 }
 
+/** How an event says where an effect is made. */
+export function eventPlace({ site, iteration, items }: EffectPlace): {
+  readonly site: string
+  readonly iteration?: number
+  readonly items?: readonly number[]
+} {
+  return {
+    site,
+    ...(iteration === null ? {} : { iteration }),
+    ...(items.length === 0 ? {} : { items }),
+  }
+}
+
 /** The outcome that an earlier run leaves to this effect, which is then not made; undefined where it must be. */
 export function reusedEffect(running: RunContext, at: EffectAt): KeptEffect | undefined {
-  const { step, path, site, iteration, facts } = at
+  const { step, path, site, facts } = at
   const { earlier, log } = running
   if (earlier === null) return undefined
-  const found = earlier.takeEffect(step, path, site, iteration, facts)
+  const found = earlier.takeEffect(step, path, at, facts)
   if (found === undefined) return undefined
   const { outcome } = found
   const output: JsonValue =
     outcome.kind === "render" ? outcome.messages.map(({ text }) => text).join("\n\n") : outcome.value
-  const place = iteration === null ? {} : { iteration }
   const messages = outcome.kind === "render" ? { messages: shownPrompt(outcome.messages) } : {}
-  const data = { step, ...place, output: shown(output), run_id: earlier.run_id, site, ...messages }
+  const data = { step, ...eventPlace(at), output: shown(output), run_id: earlier.run_id, ...messages }
   log.add("step_reused", data, { facts, site, outcome })
   return outcome
 }

@@ -1,19 +1,19 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { AgentNode } from "../../plan/plan-shape.ts"
+import type { AgentNode, RemotePlan } from "../../plan/plan-shape.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
 import { evaluate } from "../evaluate.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import { traits } from "../../plan/expression-traits.ts"
-import type { HostedTool, HostSession, ImportedTool, ToolServer } from "../../ports/tools.ts"
+import type { ApiServer, HostedTool, HostSession, ImportedTool, ToolServer } from "../../ports/tools.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { inTurns } from "../../event-loop/in-turns.ts"
 import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../run-context.ts"
 import { callOut, outerScope } from "../run-context.ts"
 import { hideAddress } from "../secrets/hide-address.ts"
-import { namedServer, serverOf } from "./server-of.ts"
+import { apiOf, namedServer, originOf, serverOf } from "./server-of.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
 /**
@@ -21,24 +21,36 @@ import { remoteOf } from "./workflow-effects.ts"
  * mistyped binding is found here, before any model is called.
  */
 export function openServers(running: RunContext): Promise<void> | null {
-  const names = Object.keys(running.plan.servers)
-  return names.length === 0 ? null : open(running, names)
+  const { servers, apis = {} } = running.plan
+  const names = Object.keys(servers)
+  const apiNames = Object.keys(apis)
+  return names.length + apiNames.length === 0 ? null : open(running, names, apiNames)
 }
 
-async function open(running: RunContext, names: readonly string[]): Promise<void> {
+async function open(running: RunContext, names: readonly string[], apiNames: readonly string[]): Promise<void> {
   const { plan, ports, log, past, signal } = running
   const places = placesOf(running)
   const secretive = new Set<string | undefined>()
   await inTurns(places, (part) => {
-    for (const place of part) if (sendsSecrets(running, place)) secretive.add(serverName(running, place))
+    for (const place of part) if (sendsSecrets(running, place)) secretive.add(originName(running, place))
   })
   const servers: (ToolServer & { readonly secret_bodies: boolean })[] = []
   await inTurns(names, (part) =>
     running.work.together(() => {
       for (const name of part) {
         const server = serverOf(running, name, running.secrets)
-        servers.push({ ...server, secret_bodies: secretive.has(name) })
+        servers.push({ ...server, secret_bodies: secretive.has(`mcp.${name}`) })
         hideAddress(running.redactor, running.secrets, server.endpoint)
+      }
+    }),
+  )
+  const apis: ApiServer[] = []
+  await inTurns(apiNames, (part) =>
+    running.work.together(() => {
+      for (const name of part) {
+        const api = apiOf(running, name, running.secrets)
+        apis.push(api)
+        hideAddress(running.redactor, running.secrets, api.endpoint)
       }
     }),
   )
@@ -47,8 +59,9 @@ async function open(running: RunContext, names: readonly string[]): Promise<void
     for (const name of part) {
       const tool = plan.tools[name]
       if (tool === undefined) continue
-      const { server, remote, input, output, pin } = tool
-      tools.push({ name, server, remote, input, output, pin })
+      const { server, remote, input, output, pin, http, description, idempotent } = tool
+      const request = http === undefined ? {} : { http: { ...http, description, idempotent } }
+      tools.push({ name, server, remote, input, output, pin, ...request })
     }
   })
   const imports = (remotes: typeof plan.resources) =>
@@ -58,7 +71,9 @@ async function open(running: RunContext, names: readonly string[]): Promise<void
       ports.tools.open(
         {
           run_id: running.runId,
+          owner: [running.caller, running.workflow],
           servers,
+          apis,
           types: plan.types,
           tools,
           resources: imports(plan.resources),
@@ -67,6 +82,7 @@ async function open(running: RunContext, names: readonly string[]): Promise<void
         {
           signal,
           gate: running.gate,
+          hide: (token) => running.redactor.alsoHide("access_token", token),
           connected: (server, protocol, tools, duration_ms) => {
             // A resumed run connects again; the log has said so once.
             if (past.servers.has(server)) return
@@ -88,11 +104,12 @@ async function open(running: RunContext, names: readonly string[]): Promise<void
 
 /** What a cache key has to know of the servers behind an agent's tools: secrets by name. */
 export function serverFacts(running: RunContext, node: AgentNode): JsonValue[] {
-  const names = new Set(node.uses.map((use) => remoteOf(running, use.kind, use.name)?.server))
-  return [...names].flatMap((name) => {
-    if (name === undefined) return []
-    return [namedServer(running, name)]
-  })
+  const remotes = new Map<string, RemotePlan>()
+  for (const { kind, name } of node.uses) {
+    const remote = remoteOf(running, kind, name)
+    if (remote !== undefined && !remotes.has(originOf(remote))) remotes.set(originOf(remote), remote)
+  }
+  return [...remotes.values()].map((remote) => namedServer(running, remote))
 }
 
 /** Whether a place sends secrets among the arguments of a tool, resource or prompt. */
@@ -102,8 +119,9 @@ function sendsSecrets(running: RunContext, { kind, name, bindings, given }: Plac
   return own.some(sends) || bindings.some(sends) || (given ?? []).some(sends)
 }
 
-function serverName(running: RunContext, { kind, name }: Place): string | undefined {
-  return remoteOf(running, kind, name)?.server
+function originName(running: RunContext, { kind, name }: Place): string | undefined {
+  const remote = remoteOf(running, kind, name)
+  return remote && originOf(remote)
 }
 
 /** A place that names an import: what it binds, and what else it gives (null: others give the rest). */

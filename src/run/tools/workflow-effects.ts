@@ -1,38 +1,56 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
-import type { ApprovalPlan, CallExpression, ReadExpression, RenderExpression } from "../../plan/expression.ts"
+import type {
+  ApprovalPlan,
+  CallExpression,
+  ReadExpression,
+  RenderExpression,
+  RepeatPlan,
+  WorkflowCallExpression,
+} from "../../plan/expression.ts"
+import { callScope } from "../../plan/call-scope.ts"
 import type { RemotePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"
 import { bind } from "./bind.ts"
 import { withoutAbsent, withoutFields } from "./bound-schema.ts"
 import { countedCall } from "../budget/counted-call.ts"
+import { callWorkflow } from "../called/call-workflow.ts"
+import { decide } from "../condition.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEffects, evaluateEntries } from "../evaluate-effects.ts"
-import { toBoundedText, type Scope } from "../evaluate.ts"
-import { failureAt } from "../failure.ts"
+import { toBoundedText } from "../value-builders.ts"
+import type { Scope } from "../scope.ts"
+import { failureAt, maySkip } from "../failure.ts"
 import type { PromptMessage } from "../../log/messages.ts"
 import type { ResourceAnswer } from "../../ports/tools.ts"
-import { RunFailure, wireError } from "../../ports/run-failure.ts"
+import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
 import { placeKey, type EffectPast } from "../../log/past.ts"
-import { factsOfEffect, reusedEffect } from "./reuse-effect.ts"
+import { eventPlace, factsOfEffect, reusedEffect } from "./reuse-effect.ts"
+import type { EffectPlace } from "../../log/earlier-run.ts"
 import { resourceValue } from "./resource-value.ts"
 import type { Place } from "../permits.ts"
 import type { Approval } from "../questions/approval.ts"
+import type { Effect } from "../../plan/prepare.ts"
 import type { RunContext } from "../run-context.ts"
+import { runEach } from "../scheduler.ts"
 import { callStored, finishBeforeEnd } from "../run-context.ts"
 import { sizeOf } from "../value-size.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
 export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
   const iteration = about.iteration ?? null
-  const made: Effects = {
+  const placeOf = ({ site }: { readonly site: string }, { positions }: Scope): EffectPlace => {
+    return { site, iteration, items: positions }
+  }
+  const made: Omit<Effects, "each"> = {
     async call(expression, scope) {
       const { plan, hosted } = toolOf(running, expression.tool)
-      const past = pastEffect(running, expression.site, iteration)
+      const place = placeOf(expression, scope)
+      const past = pastEffect(running, place)
       const input = await evaluateEntries(expression.input, scope, effects)
       const bound = await bind(running, layers(running, expression), scope, effects)
       const values = hosted.fit({ ...input, ...bound.values })
@@ -51,7 +69,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const shownValues = { ...input, ...bound.shown }
       const facts = factsOfEffect(running, plan, shownValues)
       if (past === undefined) {
-        const at = { step: `tool.${expression.tool}`, path, site: expression.site, iteration, facts }
+        const at = { step: `tool.${expression.tool}`, path, ...place, facts }
         const reused = reusedEffect(running, at)
         if (reused?.kind === "call") return reused.value
         // The counts of a resumed run hold what the log holds already.
@@ -64,7 +82,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       }
       const outcome = await callTool(running, {
         path,
-        about,
+        about: place.items.length === 0 ? about : { ...about, items: place.items },
         tool: expression.tool,
         values,
         shownValues,
@@ -78,13 +96,36 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       return outcome.result
     },
 
+    async callWorkflow(expression, scope) {
+      const { workflow, site, repeat } = expression
+      const input = await evaluateEntries(expression.input, scope, effects)
+      const approval = await approvalAt(expression.approval, scope, effects)
+      const positions = iteration === null ? scope.positions : [iteration, ...scope.positions]
+      const call = (given: JsonObject, round: readonly number[]): Promise<JsonValue> => {
+        const inside = callScope(running.scope, { workflow, site, positions: [...positions, ...round] })
+        return callWorkflow(running, {
+          workflow,
+          scope: inside,
+          path,
+          about: scope.positions.length === 0 ? about : { ...about, items: scope.positions },
+          site,
+          input: given,
+          text: expression.text,
+          past: running.past.workflowCalls.get(inside) ?? null,
+          approval,
+        })
+      }
+      return repeat === undefined ? call(input, []) : repeated(expression, repeat, input, scope, effects, call)
+    },
+
     async read(expression, scope) {
-      const past = pastEffect(running, expression.site, iteration)
+      const place = placeOf(expression, scope)
+      const past = pastEffect(running, place)
       if (past?.kind === "read") return past.value
       const { values, shown: shownValues } = await bind(running, layers(running, expression), scope, effects)
       const remote = running.plan.resources[expression.resource]
       const facts = factsOfEffect(running, remote, shownValues)
-      const at = { step: `resource.${expression.resource}`, path, site: expression.site, iteration, facts }
+      const at = { step: `resource.${expression.resource}`, path, ...place, facts }
       const reused = reusedEffect(running, at)
       if (reused?.kind === "read") return reused.value
       const startedAt = running.ports.clock.now()
@@ -95,12 +136,12 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         {
           name: expression.resource,
           server: remote?.server ?? "",
-          ...placeOf(expression.site, iteration),
+          ...eventPlace(place),
           value: shown(value),
           duration_ms: running.ports.clock.now() - startedAt,
         },
         {
-          site: placeKey(expression.site, iteration),
+          site: keyOf(place),
           value,
           facts,
           ...(about.agent === undefined ? {} : { agent: about.agent }),
@@ -113,7 +154,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const messages = await renderPrompt(
         running,
         expression.prompt,
-        { site: expression.site, iteration },
+        placeOf(expression, scope),
         layers(running, expression),
         scope,
         path,
@@ -122,25 +163,88 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       return messages.map((message) => message.text).join("\n\n")
     },
   }
-  // Where an expression fails, others of the same value may be under way.
+  const make = (
+    expression: Effect | WorkflowCallExpression,
+    scope: Scope,
+    effect: () => Promise<JsonValue>,
+  ): Promise<JsonValue> => {
+    const place = placeOf(expression, scope)
+    if (running.past.skippedEffects.has(keyOf(place))) return Promise.resolve(null)
+    const value = counted(running, effect)
+    // Where an expression fails, others of the same value may be under way.
+    return finishBeforeEnd(running, expression.skips === true ? orSkipped(running, path, place, value) : value)
+  }
   const effects: Effects = {
-    call: (expression, scope) =>
-      finishBeforeEnd(
-        running,
-        counted(running, () => made.call(expression, scope)),
-      ),
-    read: (expression, scope) =>
-      finishBeforeEnd(
-        running,
-        counted(running, () => made.read(expression, scope)),
-      ),
-    render: (expression, scope) =>
-      finishBeforeEnd(
-        running,
-        counted(running, () => made.render(expression, scope)),
-      ),
+    call: (expression, scope) => make(expression, scope, () => made.call(expression, scope)),
+    callWorkflow: (expression, scope) => make(expression, scope, () => made.callWorkflow(expression, scope)),
+    read: (expression, scope) => make(expression, scope, () => made.read(expression, scope)),
+    render: (expression, scope) => make(expression, scope, () => made.render(expression, scope)),
+    each: (count, scope, work) => eachItem(running, count, scope.path, work),
   }
   return effects
+}
+
+/** Calls a workflow again and again, each time with what the last round made of its input. */
+async function repeated(
+  { text }: WorkflowCallExpression,
+  { until, next, at_most }: RepeatPlan,
+  first: JsonObject,
+  scope: Scope,
+  effects: Effects,
+  call: (input: JsonObject, round: readonly number[]) => Promise<JsonValue>,
+): Promise<JsonObject> {
+  let input = first
+  for (let round = 1; ; round++) {
+    const result = await call(input, [round - 1])
+    const here = { ...scope, judged: { result, captured: [], round } }
+    const done = await decide({ condition: until, text }, here, effects)
+    if (done || round >= at_most) return { result, rounds: round, done }
+    input = { ...input, ...(await evaluateEntries(next, here, effects)) }
+  }
+}
+
+/** Null for an effect that has failed for good, and may. */
+async function orSkipped(
+  running: RunContext,
+  path: string,
+  place: EffectPlace,
+  value: Promise<JsonValue>,
+): Promise<JsonValue> {
+  try {
+    return await value
+  } catch (error) {
+    if (!maySkip(error, running)) throw error
+    running.log.add("step_skipped", { step: stepAt(path), ...eventPlace(place), error: error.error })
+    return null
+  }
+}
+
+/** The step that a path leads into: `agent.review` of `agent.review.when`. */
+function stepAt(path: string): string {
+  return /^(?:output|\w+\.\w+)/.exec(path)?.[0] ?? path
+}
+
+/** As many at a time as the run may call. A failure is not kept back by others that wait, maybe for a person. */
+function eachItem(
+  running: RunContext,
+  count: number,
+  path: string,
+  work: (position: number) => Promise<void>,
+): Promise<void> {
+  const { limits, maxConcurrency, signal, log } = running
+  if (count > limits.max_iterations) {
+    const message = `${path} would make calls for ${count} items; at most ${limits.max_iterations} are allowed`
+    return Promise.reject(failure("limit_exceeded", path, message))
+  }
+  const one = async (position: number): Promise<void> => {
+    signal.throwIfAborted()
+    await work(position)
+    const room = log.room()
+    if (room !== null) await room
+  }
+  return new Promise((resolve, reject) => {
+    runEach(count, maxConcurrency, one, reject).then(resolve, reject)
+  })
 }
 
 /** The run's expressions may work more for each call, and with what it brings. */
@@ -163,13 +267,13 @@ export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effect
 export async function renderPrompt(
   running: RunContext,
   prompt: string,
-  at: { readonly site: string; readonly iteration: number | null },
+  at: EffectPlace,
   bindings: Parameters<typeof bind>[1],
   scope: Scope,
   path: string,
   effects: Effects,
 ): Promise<readonly PromptMessage[]> {
-  const past = pastEffect(running, at.site, at.iteration)
+  const past = pastEffect(running, at)
   if (past?.kind === "render") return past.messages
   const { host } = running
   if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
@@ -184,11 +288,11 @@ export async function renderPrompt(
     {
       name: prompt,
       server: running.plan.prompts[prompt]?.server ?? "",
-      ...placeOf(at.site, at.iteration),
+      ...eventPlace(at),
       messages: shownPrompt(messages),
       duration_ms: running.ports.clock.now() - startedAt,
     },
-    { site: placeKey(at.site, at.iteration), messages, facts },
+    { site: keyOf(at), messages, facts },
   )
   return messages
 }
@@ -243,8 +347,8 @@ async function fromServer<T>(
   }
 }
 
-function placeOf(site: string, iteration: number | null): { readonly site: string; readonly iteration?: number } {
-  return iteration === null ? { site } : { site, iteration }
+function keyOf({ site, iteration, items }: EffectPlace): string {
+  return placeKey(site, iteration, items)
 }
 
 /** An import's own bindings, then those of the place that uses it. */
@@ -275,6 +379,6 @@ export function remoteOf(
 }
 
 /** What the log knows of a call site. */
-function pastEffect({ past }: RunContext, site: string, iteration: number | null): EffectPast | undefined {
-  return past.effects.size === 0 ? undefined : past.effects.get(placeKey(site, iteration))
+function pastEffect({ past }: RunContext, place: EffectPlace): EffectPast | undefined {
+  return past.effects.size === 0 ? undefined : past.effects.get(keyOf(place))
 }

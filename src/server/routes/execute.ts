@@ -6,7 +6,7 @@ import { HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
 import { turnOfItsOwn } from "../read-body.ts"
-import { readSource } from "../read-source.ts"
+import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
 import { startRun } from "../start-run.ts"
 
@@ -14,8 +14,8 @@ import { startRun } from "../start-run.ts"
 export function executeRoute(app: FastifyInstance, parts: RouteDependencies): void {
   serve(app, execute, async (request, reply) => {
     const { body } = request
-    const run = { source: readSource(body), ...requestOf(body) }
-    const compiled = await parts.planOf(run.source, shareOf(request))
+    const run = { source: readSource(body), ...readModules(body), ...requestOf(body) }
+    const compiled = await parts.planOf(run, shareOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     // Compiling has taken its time already.
     const turn = turnOfItsOwn(request)
@@ -38,9 +38,10 @@ export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options
       use_cache: options.use_cache ?? true,
       max_concurrency: options.max_concurrency ?? null,
       timeout_ms: options.timeout_ms ?? null,
-      deltas: options.deltas ?? false,
+      deltas: (options.deltas ?? false) || options.partials === true,
       // Absent, not null: the fingerprints of requests without it stay what they were.
       ...(notify === undefined ? {} : { notify }),
+      ...(options.partials === true ? { partials: true } : {}),
       ...(options.limits === undefined || options.limits === null ? {} : { limits: options.limits }),
     },
   }

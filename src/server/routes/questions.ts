@@ -3,15 +3,15 @@ import { usualLimit } from "../../api/page.ts"
 import * as api from "../../api/questions.ts"
 import type { Question } from "../../log/events.ts"
 import type { QuestionPage } from "../../ports/questions.ts"
-import { answerQuestion } from "../../run/questions/answer-question.ts"
+import { answerAs } from "../answer-as.ts"
 import { listNeedsKeys } from "../callers.ts"
-import { HttpError, refuse, refuseAt } from "../http-error.ts"
+import { refuse, refuseAt, type HttpError } from "../http-error.ts"
 import { jsonType } from "../list-page.ts"
 import { ownRun } from "../own-run.ts"
 import { writeQuestions, type WrittenQuestions } from "../question-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { serve } from "../serve-route.ts"
-import { callerOf, shareOf } from "../caller-of.ts"
+import { callerOf } from "../caller-of.ts"
 
 /** More than a run has open, and than fit on a page. */
 const mostOfRun = 1_000
@@ -46,28 +46,21 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
     // A caller who may not see the run gets "not found"; a member of a group sees only its questions.
     const question = found.found === "run" ? await parts.store.questions.one(run_id, id) : null
     if (found.found !== "run") await ownRun(parts, request, run_id)
-    if (found.found !== "run" || question === null || !parts.groups.mayAnswer(caller, question.to, found.run.caller)) {
-      throw refuse("not_found", "There is no such question")
+    if (found.found !== "run" || question === null) throw noSuchQuestion()
+    if (!parts.groups.mayAnswer(caller, question.to, found.run.caller)) {
+      // The run's caller sees the question all the same.
+      throw found.run.caller === caller ? notInGroup(question) : noSuchQuestion()
     }
-    const result = await answerQuestion(
-      {
-        store: parts.store,
-        planOf: (source) => parts.planOf(source, shareOf(request)),
-        serverSecrets: (workflow, names) => parts.serverSecrets.of(workflow, names),
-      },
-      question,
-      { answer, digest, answered_by: { caller: parts.groups.nameOf(caller), by } },
-    )
-    switch (result.outcome) {
-      case "answered":
-        parts.log.info({ run_id, question: id }, "question answered")
-        return result.question
-      case "conflict":
-        throw refuse("conflict", result.message)
-      case "misfit":
-        throw new HttpError(result.error)
-    }
+    return answerAs(parts, request, question, { answer, digest, by })
   })
+}
+
+function noSuchQuestion(): HttpError {
+  return refuse("not_found", "There is no such question")
+}
+
+function notInGroup({ to }: Question): HttpError {
+  return refuse("forbidden", `Only members of the group ${to ?? ""} answer this question (WIRE_GROUPS)`)
 }
 
 function readPosition(after: string | undefined): string | null {

@@ -1,13 +1,15 @@
+import { filesOf } from "../../source/source-files.ts"
 import type { FastifyInstance } from "fastify"
 import { rerun, type RerunBody } from "../../api/execute.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
+import { calledAt, planAt, scopeAround } from "../../plan/call-scope.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
-import { readSource } from "../read-source.ts"
+import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
@@ -19,7 +21,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
     const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
     if (finished_at === null) throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
     const run = rerunOf(run_id, await parts.store.request(run_id), body)
-    const compiled = await parts.planOf(run.source, shareOf(request))
+    const compiled = await parts.planOf(run, shareOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     checkFrom(compiled.plan, run.rerun?.from ?? [])
     const conflict = await whyNotServed(parts, compiled.plan, run, body.same_version === true)
@@ -41,14 +43,23 @@ function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunReque
   if (sendsSource && body.same_version === true) {
     throw refuse("invalid_request", "Send a source or `same_version: true`, not both")
   }
+  const sent = readModules(body)
+  const sendsFiles = sent.file !== undefined || sent.modules !== undefined
+  if (sendsFiles && body.same_version === true) {
+    throw refuse("invalid_request", "Send `modules` or `same_version: true`, not both")
+  }
   const given = requestOf(body)
+  const file = sent.file ?? earlier.file
+  // Files that are left out are as they were.
+  const { [file ?? "main.wire"]: _, ...modules } = { ...earlier.modules, ...sent.modules }
   return {
     source: sendsSource ? readSource(body) : earlier.source,
+    ...filesOf({ file, modules: Object.keys(modules).length === 0 ? undefined : modules }),
     input: body.input === undefined || body.input === null ? earlier.input : given.input,
     secrets: given.secrets,
     options: body.options === undefined || body.options === null ? earlier.options : given.options,
     // The server's secrets go to the workflow that the server has, never to source that a caller sends.
-    ...(sendsSource || earlier.workflow === undefined ? {} : { workflow: earlier.workflow }),
+    ...(sendsSource || sendsFiles || earlier.workflow === undefined ? {} : { workflow: earlier.workflow }),
     rerun: { run_id, from: body.from ?? [] },
   }
 }
@@ -93,10 +104,19 @@ function stepsOf(plan: Plan): string[] {
   ]
 }
 
+/** A call of a workflow by its scope, or a step inside it: `triage@dynamic.first/agent.classify`. */
+function isInside(plan: Plan, step: string): boolean {
+  if (!/^\w+@/.test(step)) return false
+  if (calledAt(plan, step) !== undefined) return true
+  const scope = scopeAround(step)
+  const inner = scope === null ? undefined : planAt(plan, scope)
+  return inner !== undefined && stepsOf(inner).includes(step.slice((scope ?? "").length + 1))
+}
+
 function checkFrom(plan: Plan, from: readonly string[]): void {
   if (from.length === 0) return
   const known = new Set(stepsOf(plan))
-  const at = from.findIndex((step) => !known.has(step))
+  const at = from.findIndex((step) => !known.has(step) && !isInside(plan, step))
   if (at < 0) return
   const near = didYouMean(from[at] ?? "", known)
   const hint = near === undefined ? undefined : `Did you mean ${near}?`

@@ -1,18 +1,34 @@
+import { filesOf } from "../../source/source-files.ts"
 import type { FastifyInstance } from "fastify"
-import { cancelRun, followRun, getRun, notACursor, type CancelAnswer, type RunAnswer } from "../../api/runs.ts"
+import {
+  cancelRun,
+  deleteRun,
+  followRun,
+  getRun,
+  getCallRequest,
+  getRunRequest,
+  notACursor,
+  type CallRequestAnswer,
+  type CancelAnswer,
+  type RunRequestAnswer,
+  type RunAnswer,
+} from "../../api/runs.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+import type { RunOptions } from "../../ports/store.ts"
 import type { Notice } from "../../ports/notices.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"
+import { readCallRequest } from "../../run/call-request.ts"
 import type { RunRecord } from "../../run/run-record.ts"
-import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"
-import { refuseAt } from "../http-error.ts"
+import { refuse, refuseAt, runExpired, type HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { noSuchRun, ownRun } from "../own-run.ts"
+import { callerOf } from "../caller-of.ts"
 import { serve } from "../serve-route.ts"
-import { clientGone } from "../start-run.ts"
+import { clientGone, streamRun } from "../start-run.ts"
 import { wholeNumber } from "../whole-number.ts"
 
-/** A run's record, its events, and its cancellation. */
+/** A run's record, its events, its cancellation and its deletion. */
 export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   serve(app, getRun, async (request, reply) => {
     const seconds = request.query.wait ?? 0
@@ -26,7 +42,36 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
     return parts.answers.make(request, async () => {
       const record = await parts.runs.record(run_id)
       if (record === null) throw noSuchRun()
-      return toAnswer(record, await parts.store.outbox.ofRun(run_id))
+      const notices = await parts.store.outbox.ofRun(run_id)
+      return { ...toAnswer(record, notices), ...(request.isOperator && { caller: record.row.caller }) }
+    })
+  })
+
+  serve(app, getRunRequest, async (request) => {
+    const row = await ownRun(parts, request, request.params.run_id)
+    return parts.answers.make(request, async () => {
+      const { source, input, options, rerun, ...more } = await parts.store.request(row.run_id)
+      return {
+        run_id: row.run_id,
+        source,
+        ...filesOf(more),
+        input,
+        options: givenOptions(options),
+        workflow: row.workflow?.name ?? null,
+        version: row.workflow?.version ?? null,
+        rerun_of: rerun?.run_id ?? null,
+      } satisfies RunRequestAnswer
+    })
+  })
+
+  serve(app, getCallRequest, async (request) => {
+    const { run_id } = await ownRun(parts, request, request.params.run_id)
+    const { call_id } = request.params
+    return parts.answers.make(request, async () => {
+      const found = await readCallRequest(parts.store, run_id, call_id)
+      if (found === null) throw noSuchRequest()
+      const { redacted = false, ...rest } = found
+      return { run_id, ...rest, redacted } satisfies CallRequestAnswer
     })
   })
 
@@ -47,8 +92,7 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
       return reply.headers({ ...streamHeaders, "x-service-run-id": run.run_id }).send()
     }
     reply.hijack()
-    const headers = { ...corsOf(reply), "x-service-run-id": run.run_id }
-    await parts.streams.send(reply.raw, headers, (signal) => parts.store.follow(run.run_id, after, signal))
+    await streamRun(parts, reply, run.run_id, after, { "x-service-run-id": run.run_id })
     return reply
   })
 
@@ -56,13 +100,44 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
     const { run_id } = await ownRun(parts, request, request.params.run_id)
     const cancelling = await parts.runs.cancel(run_id)
     if (cancelling) {
-      parts.log.info({ run_id }, "cancel requested")
+      const caller = callerOf(request)
+      parts.log.info({ run_id, ...(caller !== "" && { caller }) }, "cancel requested")
+      parts.audit({ act: "cancelled", run_id, caller })
       return reply.code(202).send({ run_id, status: "cancelling" } satisfies CancelAnswer)
     }
     const status = await parts.runs.status(run_id)
     if (status === null) throw noSuchRun()
     return { run_id, status } satisfies CancelAnswer
   })
+
+  serve(app, deleteRun, async (request, reply) => {
+    const { run_id } = await ownRun(parts, request, request.params.run_id)
+    const deletion = await parts.store.delete(run_id)
+    if (deletion === "gone") throw runExpired()
+    if (deletion === "open") {
+      throw refuse(
+        "conflict",
+        `The run has not ended: cancel it first (POST /execute/${run_id}/cancel), or wait for its end`,
+      )
+    }
+    const caller = callerOf(request)
+    parts.log.info({ run_id, ...(caller !== "" && { caller }) }, "run deleted")
+    parts.audit({ act: "deleted", run_id, caller })
+    return reply.code(204).send()
+  })
+}
+
+const noSuchRequest = (): HttpError =>
+  refuse(
+    "not_found",
+    "There is no request of such a call: the call does not exist, its turn has not ended, or requests are not kept (WIRE_KEEP_REQUESTS)",
+  )
+
+/** The options that a request has to have to ask for the same: an address that is notified may hold a token. */
+function givenOptions(options: RunOptions): JsonObject {
+  const isGiven = ([name, value]: [string, unknown]): boolean =>
+    name !== "notify" && value !== null && !(name === "use_cache" && value === true)
+  return Object.fromEntries(Object.entries(options).filter(isGiven))
 }
 
 /** The last event that the client has. The header wins over the query. */
@@ -86,6 +161,7 @@ function toAnswer({ row, status, state, rerun_of }: RunRecord, notices: readonly
     last_event_id: state.last_event_id,
     workflow: row.workflow?.name ?? null,
     version: row.workflow?.version ?? null,
+    ...(row.trigger !== null && { trigger: row.trigger }),
     rerun_of,
     notifications: notices.map((notice) => ({
       type: noticeType(notice),

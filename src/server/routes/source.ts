@@ -1,13 +1,16 @@
+import { filesOf } from "../../source/source-files.ts"
 import type { FastifyInstance } from "fastify"
 import type { SourceBody } from "../../api/execute.ts"
 import { format, validate, type FormatAnswer, type ValidateBody } from "../../api/source.ts"
-import type { RunRequest } from "../../ports/store.ts"
+import { isoTime } from "../../base/iso-time.ts"
+import type { EarlierSource } from "../../compiler/source-jobs.ts"
+import type { RunRequest, RunRow } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
 import { prefers } from "../quality-list.ts"
-import { readSource } from "../read-source.ts"
+import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
 
 /** `POST /validate` and `POST /format`: what can be said of a source without running it. */
@@ -16,12 +19,12 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
   serve(app, validate, async (request, reply) => {
     const body: ValidateBody | string = request.body
     const source = readSource(body)
-    const { input, secrets, rerun_of } = typeof body === "string" ? {} : body
-    const earlier =
-      rerun_of === undefined || rerun_of === null
-        ? null
-        : sourceAndInput(await parts.store.request((await ownRun(parts, request, rerun_of)).run_id))
-    const job = { kind: "validate", source, input, secrets, ...(earlier !== null && { earlier }) } as const
+    const { input, secrets, rerun_of, reach } = typeof body === "string" ? {} : body
+    const before = rerun_of === undefined || rerun_of === null ? null : await ownRun(parts, request, rerun_of)
+    const earlier = before === null ? null : earlierSource(before, await parts.store.request(before.run_id))
+    const asked = { ...(earlier !== null && { earlier }), ...(reach === true && { reach }) }
+    const files = typeof body === "string" ? {} : readModules(body)
+    const job = { kind: "validate", source, ...files, input, secrets, ...asked } as const
     const answer = await compiler.validate(job, shareOf(request))
     return reply.type("application/json; charset=utf-8").send(answer)
   })
@@ -37,6 +40,11 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
 }
 
 /** What a compiler may see of an earlier run: not its secrets. */
-function sourceAndInput({ source, input }: RunRequest): Pick<RunRequest, "source" | "input"> {
-  return { source, input }
+function earlierSource({ created_at }: RunRow, request: RunRequest): EarlierSource {
+  const { source, input } = request
+  return { source, ...filesOf(request), input, sameDay: dayOf(created_at) === dayOf(Date.now()) }
+}
+
+function dayOf(time: number): string {
+  return isoTime(time).slice(0, 10)
 }

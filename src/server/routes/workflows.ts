@@ -1,9 +1,10 @@
+import { filesOf } from "../../source/source-files.ts"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
+import { agUi } from "../../api/ag-ui.ts"
 import type { ExecuteBody } from "../../api/execute.ts"
-import type { ValidateIssue } from "../../api/issue.ts"
-import { executeWorkflow, getWorkflow, listWorkflows, type WorkflowIssue } from "../../api/workflows.ts"
-import type { ErrorIssue } from "../../log/events.ts"
-import { wireError } from "../../ports/run-failure.ts"
+import { didYouMean } from "../../base/did-you-mean.ts"
+import { anyObject } from "../../api/schema.ts"
+import { executeWorkflow, getWorkflow, listWorkflows } from "../../api/workflows.ts"
 import { KeptList } from "../../workflows/kept-list.ts"
 import { untilChanged } from "../../workflows/until-changed.ts"
 import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workflow-view.ts"
@@ -13,6 +14,10 @@ import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { jsonType } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../caller-of.ts"
+import { answerAgUi } from "../faces/ag-ui/ag-ui-route.ts"
+import type { AgUiRequest } from "../faces/ag-ui/run-input.ts"
+import { invalidWorkflow } from "../invalid-workflow.ts"
+import { bodyCheck } from "../late-validation.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
@@ -20,6 +25,7 @@ import { requestPageBytes } from "../../base/limits.ts"
 
 /** No name has this segment. */
 const executeEnd = "/execute"
+const agUiEnd = "/ag-ui"
 
 /** The workflows of the server's folder: their list, each of them, and their execution. */
 export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): void {
@@ -42,10 +48,18 @@ export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): 
     return workflowDetail(findWorkflow(parts, path), serverSecrets)
   })
 
-  serve(app, executeWorkflow, async (request, reply) => {
+  // One pattern for both, because a name may have slashes: the end of the path says which.
+  const checkExecute = bodyCheck(executeWorkflow.body ?? {})
+  const checkAgUi = bodyCheck(agUi.body ?? {})
+  serve(app, { ...executeWorkflow, body: anyObject() }, async (request, reply) => {
     await folder?.ready
     const path = request.params["*"]
+    if (path.endsWith(agUiEnd)) {
+      await checkAgUi(request.body)
+      return answerAgUi(parts, request, reply, path.slice(0, -agUiEnd.length), request.body as unknown as AgUiRequest)
+    }
     if (!path.endsWith(executeEnd)) throw wrongMethod(request, "GET, HEAD")
+    await checkExecute(request.body)
     const workflow = findWorkflow(parts, path.slice(0, -executeEnd.length))
     return execute(parts, request, reply, workflow, request.body)
   })
@@ -59,12 +73,12 @@ async function execute(
   body: Pick<ExecuteBody, "input" | "secrets" | "options">,
 ): Promise<FastifyReply> {
   const { name, serving, refused } = workflow
-  if (refused) throw noSuchWorkflow(name)
+  if (refused) throw noSuchWorkflow(parts, name)
   const wrong = obstacles(workflow, parts.serverSecrets)
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
   const { source, version } = serving
-  const run = { source, ...requestOf(body), workflow: { name, version } }
-  const compiled = await parts.planOf(source, shareOf(request))
+  const run = { source, ...filesOf(serving), ...requestOf(body), workflow: { name, version } }
+  const compiled = await parts.planOf(run, shareOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const misfit = parts.runs.validate(compiled.plan, run)
   // The file may have changed since the same request was made: its run is there all the same.
@@ -72,30 +86,25 @@ async function execute(
   return startRun(parts, request, reply, compiled.plan, run)
 }
 
-function findWorkflow({ folder }: RouteDependencies, name: string): NamedWorkflow {
-  const workflow = folder?.get(name)
-  if (workflow === undefined) throw noSuchWorkflow(name)
+function findWorkflow(parts: RouteDependencies, name: string): NamedWorkflow {
+  const workflow = parts.folder?.get(name)
+  if (workflow === undefined) throw noSuchWorkflow(parts, name)
   return workflow
 }
 
-function noSuchWorkflow(name: string): HttpError {
-  return refuse("not_found", `There is no workflow ${name.slice(0, 200)}`)
+function noSuchWorkflow({ folder }: RouteDependencies, name: string): HttpError {
+  const served = (folder?.list() ?? []).filter(({ refused }) => !refused)
+  const near = didYouMean(
+    name,
+    served.map((workflow) => workflow.name),
+  )
+  const hint = near === undefined ? "" : `. Did you mean ${near}?`
+  return refuse("not_found", `There is no workflow ${name.slice(0, 200)}${hint}`)
 }
 
 function wrongMethod(request: FastifyRequest, allow: string): HttpError {
   const path = request.url.split("?", 1)[0] ?? ""
   return refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
-}
-
-function invalidWorkflow(name: string, issues: readonly (ValidateIssue | WorkflowIssue)[]): HttpError {
-  const [first, ...rest] = issues.map((issue): ErrorIssue => {
-    const { path, message, code, hint } = issue
-    const range = "range" in issue ? { range: { start: { ...issue.range.start }, end: { ...issue.range.end } } } : {}
-    return { path, message, code, ...(hint !== undefined && { hint }), ...range }
-  })
-  return new HttpError(
-    wireError("validation_error", [first ?? { path: "", message: `The workflow ${name} is not valid` }, ...rest]),
-  )
 }
 
 function listOf(folder: WorkflowFolder | null, secrets: ServerSecrets): Promise<KeptList> {

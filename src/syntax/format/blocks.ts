@@ -6,6 +6,8 @@ export interface BlockItems<Item> {
   readonly block: Block<Item>
   /** Whether the block may be on one line. */
   readonly canBeFlat: boolean
+  /** It is on one line where it fits, also where the author broke it. */
+  readonly joins?: true
   readonly layOut: (item: Item) => void
   /** Whether the item would run into the next one if only a line break lay between them. */
   readonly needsComma?: (item: Item, next: Item) => boolean
@@ -13,8 +15,8 @@ export interface BlockItems<Item> {
 
 /** `{ … }`: items with commas on one line, or each on a line of its own without. */
 export function layOutBlock<Item>(builder: LayoutBuilder, items: BlockItems<Item>): void {
-  const { block, canBeFlat, layOut, needsComma } = items
-  const group = builder.open(canBeFlat)
+  const { block, canBeFlat, joins = false, layOut, needsComma } = items
+  const group = builder.open(canBeFlat, joins)
   for (const [index, item] of block.items.entries()) {
     builder.soft(gap.softSpace, group.id, flag.item)
     builder.item(() => layOut(item))

@@ -3,6 +3,7 @@ import type {
   BatchItem,
   Block,
   Declaration,
+  FileImportItem,
   Loop,
   Property,
   RemotePath,
@@ -17,6 +18,7 @@ import { layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
 import {
   layOutChain,
   layOutExpression,
+  layOutPattern,
   layOutProperties,
   layOutProperty,
   layOutValueFields,
@@ -37,6 +39,27 @@ export function layOutTree(tree: Tree): Layout {
 
 function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): void {
   switch (declaration.kind) {
+    case "file-import":
+      builder.space()
+      layOutBlock(builder, {
+        block: declaration.names,
+        canBeFlat: true,
+        joins: true,
+        layOut: (item) => layOutFileImportItem(builder, item),
+      })
+      takeWord(builder)
+      builder.space()
+      layOutExpression(builder, declaration.file)
+      layOutBody(builder, declaration.body)
+      return
+    case "workflow":
+      builder.space()
+      builder.name(declaration.name)
+      takeWord(builder)
+      builder.space()
+      layOutExpression(builder, declaration.file)
+      layOutBody(builder, declaration.body)
+      return
     case "input":
     case "secrets":
       beginBody(builder)
@@ -48,6 +71,7 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       layOutValueFields(builder, declaration.body, false)
       return
     case "limits":
+    case "chat":
       layOutBody(builder, declaration.body)
       return
     case "schema":
@@ -70,6 +94,9 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       return
     }
     case "mcp":
+    case "api":
+    case "schedule":
+    case "webhook":
       builder.space()
       builder.name(declaration.name)
       layOutBody(builder, declaration.body)
@@ -111,6 +138,17 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       layOutTest(builder, declaration)
       return
   }
+}
+
+/** `tool.search as find` */
+function layOutFileImportItem(builder: LayoutBuilder, { source, name }: FileImportItem): void {
+  builder.take()
+  builder.take()
+  builder.name(source)
+  if (name === source) return
+  takeWord(builder)
+  builder.space()
+  builder.name(name)
 }
 
 /** A keyword inside a declaration's head: `from`, `as`, `for`, `in`, `when`. */
@@ -165,20 +203,7 @@ function layOutBatchItem(builder: LayoutBuilder, item: BatchItem): void {
 function layOutLoop(builder: LayoutBuilder, { pattern, items }: Loop): void {
   takeWord(builder)
   builder.space()
-  if (pattern.kind === "item") builder.name(pattern.name)
-  else {
-    layOutBlock(builder, {
-      block: pattern.body,
-      canBeFlat: true,
-      layOut: (field) => {
-        builder.name(field.field)
-        if (builder.token.kind !== ":") return
-        builder.take()
-        builder.space()
-        builder.name(field.variable)
-      },
-    })
-  }
+  layOutPattern(builder, pattern)
   takeWord(builder)
   builder.space()
   layOutExpression(builder, items)

@@ -136,6 +136,11 @@ export class LayoutBuilder {
     this.#gap = gap.space
   }
 
+  /** Before what cannot be broken, at the end of a line. */
+  tail(): void {
+    this.#gap = gap.tail
+  }
+
   line(): void {
     this.#gap = gap.line
   }
@@ -215,8 +220,11 @@ export class LayoutBuilder {
 
   // ----------------------------------------------------------------------------------------------------- groups
 
-  /** Takes an opening bracket whose contents break together; `canBeFlat` unless they always break. */
-  open(canBeFlat: boolean): OpenGroup {
+  /**
+   * Takes an opening bracket whose contents break together; `canBeFlat` unless they always break. They do where the author broke
+   * them, unless the group `joins`.
+   */
+  open(canBeFlat: boolean, joins = false): OpenGroup {
     const index = this.#at
     const close = this.closerOf(index)
     const isEmpty = close === index + 1
@@ -225,7 +233,8 @@ export class LayoutBuilder {
     if (this.flat) initial = state.flat
     else if (moves) initial = state.broken
     else if (isEmpty) initial = this.tokenAt(close).comments.length > 0 ? state.broken : state.flat
-    else if (!canBeFlat || this.breaksBetween(index, close)) initial = state.broken
+    else if (!canBeFlat || (this.breaksBetween(index, close) && !(joins && this.#isBare(index, close))))
+      initial = state.broken
     const id = this.#push({ start: index, end: close, state: initial, indented: undefined })
     if (moves) {
       this.#nextFlags = flag.opener | flag.commentsAfter
@@ -236,6 +245,11 @@ export class LayoutBuilder {
       this.#flags[index] = (this.#flags[index] ?? 0) | flag.opener
     }
     return { id, close }
+  }
+
+  /** Whether no comments stand between two tokens. */
+  #isBare(from: number, to: number): boolean {
+    return this.#tokens.slice(from + 1, to + 1).every(({ comments }) => comments.length === 0)
   }
 
   /** Takes the closing bracket. */

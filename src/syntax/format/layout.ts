@@ -10,6 +10,8 @@ export const gap = {
   softSpace: 3,
   /** A line of its own where the token's group is broken, else nothing. */
   softNone: 4,
+  /** A space. What stands before it is not broken for what follows, which cannot be. */
+  tail: 5,
 } as const
 
 export type Gap = (typeof gap)[keyof typeof gap]

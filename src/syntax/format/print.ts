@@ -207,7 +207,7 @@ class Printer {
     for (let at = index; at < this.#tokens.length; at++) {
       const token = this.#tokens[at]
       if (token === undefined) break
-      if (at > end && (token.comments.length > 0 || this.#isBroken(at))) break
+      if (at > end && (token.comments.length > 0 || gaps[at] === gap.tail || this.#isBroken(at))) break
       if (((flags[at] ?? 0) & flag.drop) !== 0) continue
       if (at > index) column += gapWidth(gaps[at] ?? 0)
       const text = ((flags[at] ?? 0) & flag.replaced) === 0 ? undefined : texts.get(at)
@@ -222,5 +222,5 @@ class Printer {
 }
 
 function gapWidth(kind: number): number {
-  return kind === gap.space || kind === gap.softSpace ? 1 : 0
+  return kind === gap.space || kind === gap.softSpace || kind === gap.tail ? 1 : 0
 }

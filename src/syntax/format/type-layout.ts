@@ -27,7 +27,7 @@ export function layOutSchemaBody(builder: LayoutBuilder, block: Block<TypeField 
 /** `maybe` as a type of its own, before what could be the type that it applies to. */
 function runsIntoType(builder: LayoutBuilder, next: TypeField | VariantType): boolean {
   const mayFollow = next.kind === "variant" || next.name.quoted
-  return mayFollow && endsWithBareWord(builder, ["maybe"])
+  return mayFollow && endsWithBareWord(builder, ["maybe", "untrusted", "private"])
 }
 
 /** Whether the token before the builder is one of these words, and no field's name. */
@@ -105,6 +105,7 @@ export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
       layOutTypeFields(builder, type.body, true)
       return
     case "maybe":
+    case "marked":
       builder.take()
       builder.space()
       layOutType(builder, type.type)
@@ -161,6 +162,7 @@ function canTakeLines(type: TypeNode): boolean {
     case "tuple-type":
       return true
     case "maybe":
+    case "marked":
     case "group-type":
       return canTakeLines(type.type)
     default:

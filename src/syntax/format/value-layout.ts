@@ -4,11 +4,14 @@ import type {
   Chain,
   ContextValue,
   Expression,
+  ListNode,
   MatchBranch,
   MatchNode,
   ModelEntry,
+  Pattern,
   Property,
   PropertyValue,
+  SendField,
   StringNode,
   UseEntry,
   ValueField,
@@ -16,7 +19,7 @@ import type {
 import { branchChain, isShortBranch } from "../match-branch.ts"
 import { indentBlockString } from "./block-string.ts"
 import { layOutBlock, layOutList } from "./blocks.ts"
-import { comma } from "./layout.ts"
+import { comma, flag, gap } from "./layout.ts"
 import type { LayoutBuilder } from "./layout-builder.ts"
 import { endsWithBareWord, layOutTypeAfterColon, layOutTypeFields } from "./type-layout.ts"
 
@@ -37,6 +40,22 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       builder.take()
       return
     case "array":
+      layOutList(builder, {
+        items: expression.items,
+        layOut: (item) => layOutExpression(builder, item),
+        hugs: canTakeLines,
+        lastComma: comma.broken,
+      })
+      return
+    case "list":
+      layOutListNode(builder, expression)
+      return
+    case "function":
+      if (expression.receiver !== undefined) {
+        layOutExpression(builder, expression.receiver)
+        builder.take()
+      }
+      builder.name(expression.name)
       layOutList(builder, {
         items: expression.items,
         layOut: (item) => layOutExpression(builder, item),
@@ -72,6 +91,7 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
     case "call":
     case "read":
     case "render":
+    case "repeat":
       builder.take()
       builder.space()
       layOutChain(builder, expression.target)
@@ -82,6 +102,15 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       builder.space()
       layOutExpression(builder, expression.value)
       layOutInlineBlock(builder, expression.block)
+      return
+    case "exception":
+      builder.take()
+      builder.space()
+      layOutExpression(builder, expression.value)
+      builder.space()
+      builder.take()
+      builder.space()
+      if (expression.reason !== undefined) layOutExpression(builder, expression.reason)
       return
     case "observed":
       builder.take()
@@ -100,17 +129,72 @@ function canTakeLines(expression: Expression): boolean {
     case "match":
       return expression.body.items.length > 0
     case "array":
+    case "function":
       return expression.items.length > 0
+    case "list":
+      return true
     case "string":
       return expression.block
     case "call":
     case "read":
     case "render":
+    case "repeat":
     case "asset":
       return expression.block !== undefined && expression.block.items.length > 0
     default:
       return false
   }
+}
+
+/** `[value for item in list when condition by key]`: on one line, or each part on its own. */
+function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListNode): void {
+  const group = builder.open(true)
+  const part = (layOut: () => void): void => {
+    builder.soft(gap.softSpace, group.id)
+    builder.item(() => {
+      builder.take()
+      builder.space()
+      layOut()
+    })
+  }
+  builder.soft(gap.softNone, group.id, flag.item)
+  builder.item(() => layOutExpression(builder, value))
+  part(() => {
+    layOutPattern(builder, loop.pattern)
+    builder.space()
+    builder.take()
+    builder.space()
+    layOutExpression(builder, loop.items)
+  })
+  if (when !== undefined) part(() => layOutExpression(builder, when.condition))
+  if (by !== undefined) {
+    part(() => {
+      layOutExpression(builder, by.key)
+      if (by.descending === undefined) return
+      builder.space()
+      builder.take()
+    })
+  }
+  builder.close(group, gap.softNone)
+}
+
+/** `item`, or `{ a, b: c }`. */
+export function layOutPattern(builder: LayoutBuilder, pattern: Pattern): void {
+  if (pattern.kind === "item") {
+    builder.name(pattern.name)
+    return
+  }
+  layOutBlock(builder, {
+    block: pattern.body,
+    canBeFlat: true,
+    layOut: (field) => {
+      builder.name(field.field)
+      if (builder.token.kind !== ":") return
+      builder.take()
+      builder.space()
+      builder.name(field.variable)
+    },
+  })
 }
 
 /** A base and its steps, with nothing between. */
@@ -281,7 +365,7 @@ export function layOutProperties(builder: LayoutBuilder, block: Block<Property>)
 }
 
 /** Words that begin an expression before another name, and are names themselves before anything else. */
-const contextualWords = ["match", "call", "read", "render", "asset"]
+const contextualWords = ["match", "call", "read", "render", "repeat", "asset", "trust", "release"]
 
 export function runsInto(builder: LayoutBuilder, next: { readonly kind: "batch-item" } | Property): boolean {
   const keepsColon = next.kind === "property" && !isBlockValue(next.value)
@@ -291,7 +375,7 @@ export function runsInto(builder: LayoutBuilder, next: { readonly kind: "batch-i
 }
 
 function isBlockValue(value: PropertyValue): boolean {
-  return value.kind === "types" || value.kind === "values" || value.kind === "properties"
+  return value.kind === "types" || value.kind === "values" || value.kind === "send" || value.kind === "properties"
 }
 
 export function layOutProperty(builder: LayoutBuilder, property: Property): void {
@@ -331,6 +415,9 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
     case "values":
       layOutValueFields(builder, value.block, builder.inline)
       return
+    case "send":
+      layOutSend(builder, value.block)
+      return
     case "properties":
       layOutProperties(builder, value.block)
       return
@@ -358,9 +445,33 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
     case "context":
       layOutContext(builder, value)
       return
+    case "requirement":
+      layOutExpression(builder, value.condition)
+      if (value.otherwise === undefined) return
+      builder.tail()
+      builder.take()
+      builder.space()
+      layOutExpression(builder, value.otherwise)
+      return
     case "missing":
       throw new Error("Only a tree without syntax errors can be formatted")
   }
+}
+
+function layOutSend(builder: LayoutBuilder, block: Block<SendField>): void {
+  layOutBlock(builder, {
+    block,
+    canBeFlat: builder.inline,
+    layOut: ({ name, to, header }) => {
+      builder.name(name)
+      builder.take()
+      builder.space()
+      if (to !== undefined) builder.name(to)
+      if (header === undefined) return
+      builder.space()
+      builder.name(header)
+    },
+  })
 }
 
 function layOutContext(builder: LayoutBuilder, { compact, reference, block }: ContextValue): void {

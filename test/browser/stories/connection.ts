@@ -4,6 +4,7 @@ import { eventually, nodeSays, run, status, tab, write, written } from "../actio
 import { startHeldModel } from "../held-model.ts"
 import { networkErrors, throughProxy } from "../through-proxy.ts"
 import type { Playground } from "../open-playground.ts"
+import { soakTest } from "../../support/strength.ts"
 
 export function connection(playground: Playground): void {
   test("a connection that drops in the middle is made again, and the timeline is complete", async () => {
@@ -37,7 +38,7 @@ export function connection(playground: Playground): void {
     await close()
   })
 
-  test("a reload in the middle finds the run again, with the text and input that it runs with", async () => {
+  soakTest("a reload in the middle finds the run again, with the text and input that it runs with", async () => {
     const model = await startHeldModel()
     const { page, requests, close } = await playground.visit()
     await write(page, model.chain(2))

@@ -15,6 +15,7 @@ import {
 } from "../actions.ts"
 import { greeter } from "../greeter.ts"
 import type { Playground } from "../open-playground.ts"
+import { soakTest } from "../../support/strength.ts"
 
 export function editing(playground: Playground): void {
   test("the editor reports what is wrong while one types, where, and with a hint", async () => {
@@ -58,7 +59,7 @@ export function editing(playground: Playground): void {
     await close()
   })
 
-  test("a value of the input that does not fit is reported at its field, and nothing is sent", async () => {
+  soakTest("a value of the input that does not fit is reported at its field, and nothing is sent", async () => {
     const { page, requests, close } = await playground.visit()
     await write(page, "input {\n    count: integer\n}\n\noutput {\n    count: input.count\n}\n")
     const field = page.getByRole("textbox", { name: "count integer" })

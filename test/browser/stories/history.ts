@@ -1,5 +1,6 @@
 import { test } from "node:test"
 import {
+  hasAttribute,
   hasCount,
   hasFocus,
   hasValue,
@@ -78,18 +79,18 @@ export function history(playground: Playground): void {
     await close()
   })
 
-  test("Run changes runs what changed, and marks it before; a step runs again from its menu", async () => {
+  test("the changed steps alone run again, counted and marked before; a step runs again from its menu", async () => {
     const { page, close } = await playground.visit()
     await write(page, twoSteps("Praise"))
-    await hasCount(page.getByRole("button", { name: "Run changes" }), 0)
+    await hasCount(page.getByRole("button", { name: /^Run .* changed step/ }), 0)
     await runToEnd(page)
-    await page.getByRole("button", { name: "Run changes" }).waitFor()
+    await hasAttribute(page.getByRole("button", { name: "Run 0 changed steps" }), "aria-disabled", "true")
     await hasCount(page.locator(".node.would-run"), 0)
     await write(page, twoSteps("Scold"))
     await page.locator('.node.would-run[data-node="agent.second"]').waitFor()
     await hasCount(page.locator('.node.would-run[data-node="agent.first"]'), 0)
     const before = await page.evaluate(() => location.hash)
-    await page.getByRole("button", { name: "Run changes" }).click()
+    await page.getByRole("button", { name: "Run 1 changed step", exact: true }).click()
     await page.waitForFunction((hash) => location.hash !== hash, before)
     await status(page, /completed in/)
     await nodeSays(page, "agent.first", /reused/)

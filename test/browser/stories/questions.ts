@@ -8,6 +8,7 @@ import { eventually, hasCount, node, nodeSays, run, status, tab, write } from ".
 import { approval, ask, output, review } from "../ask.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
+import { soakTest } from "../../support/strength.ts"
 
 /** What would make an approval look like another one. */
 const misleading = {
@@ -37,7 +38,7 @@ export function questions(playground: Playground): void {
     await nodeSays(page, "ask.review", /asking/)
     await page.locator(".status", { hasText: "2 questions" }).waitFor()
     await status(page, /waiting for people/)
-    await page.waitForURL(/#run=[\w-]+$/)
+    await page.waitForURL(/#run=[\w-]+/)
 
     // Amber, as its word and icon are.
     const word = page.locator(".status .is-asking").first()
@@ -65,6 +66,8 @@ export function questions(playground: Playground): void {
     await question.getByText("answered").waitFor()
     await nodeSays(page, "ask.review", /done/)
     await page.locator(".status", { hasText: "1 question" }).waitFor()
+    await status(page, /needs approval since \d+:\d+:\d+/)
+    await nodeSays(page, "dynamic.reserved", /needs approval since \d+:\d+/)
     await node(page, "ask.review").click()
     const details = page.getByRole("region", { name: "Details" })
     await details.getByRole("list", { name: "Answer" }).getByText("Shorter, please.").waitFor()
@@ -90,7 +93,7 @@ export function questions(playground: Playground): void {
     await close()
   })
 
-  test("an approval shows what is approved as what it is", async () => {
+  soakTest("an approval shows what is approved as what it is", async () => {
     const server = await tinyMcp({ pay: () => ({ content: [{ type: "text", text: "paid" }] }) })
     const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     await write(

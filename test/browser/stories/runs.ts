@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import {
   editor,
@@ -21,7 +22,9 @@ import {
   written,
 } from "../actions.ts"
 import { startHeldModel } from "../held-model.ts"
+import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
+import { soakTest } from "../../support/strength.ts"
 
 export function runs(playground: Playground): void {
   test("a first visit runs with one press of Run: the graph, the timeline and the output come to life", async () => {
@@ -104,16 +107,72 @@ export function runs(playground: Playground): void {
     await close()
   })
 
-  test("a run is cancelled", async () => {
+  soakTest("a double click on Run starts one run and cancels none; Cancel has its own place, and cancels", async () => {
     const model = await startHeldModel()
-    const { page, close } = await playground.visit()
+    const { page, close, requests } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     await write(page, model.chain(3))
-    await run(page)
+    const runButton = page.getByRole("button", { name: "Run", exact: true })
+    const place = await placeOf(runButton)
+    await runButton.dblclick()
     await nodeSays(page, "agent.step1", /running/)
-    await page.getByRole("button", { name: "Cancel" }).click()
-    await status(page, /cancelled after/)
+    await hasAttribute(runButton, "aria-disabled", "true")
+    assert.deepEqual(await placeOf(runButton), place)
+    const sent = (path: string): number => requests.filter((request) => request.url().endsWith(path)).length
+    assert.equal(sent("/execute"), 1)
+    assert.equal(sent("/cancel"), 0)
+    const cancel = page.getByRole("button", { name: "Cancel" })
+    const away = await placeOf(cancel)
+    assert.ok(away.x + away.width <= place.x, "Cancel is beside Run")
+    await cancel.click()
+    // The call that was cut off stays, with what it had written; nobody knows what it used.
+    await status(page, /cancelled after .* usage unknown/)
     await nodeSays(page, "agent.step1", /cancelled/)
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByText("agent.step1, cut off").first().waitFor()
+    const call = page.getByRole("treeitem", { name: /^model call cancelled/ })
+    await says(call, /cut off, usage unknown/)
+    await call.click()
+    await details.getByText("Written before it was cut off").waitFor()
+    await says(details, /Usage\s+unknown/)
+    const complaints: string[] = []
+    await lookAt(page, complaints)("cancelled")
+    assert.deepEqual(complaints, [])
     await page.getByRole("button", { name: "Run", exact: true }).waitFor()
+    await close()
+  })
+
+  test("on a small screen, a link to a run opens its results", async () => {
+    const body = JSON.stringify({ workflow_source: 'output { answer: "forty-two" }' })
+    const headers = { "content-type": "application/json" }
+    const ran = await fetch(`${playground.address}/execute`, { method: "POST", headers, body })
+    const path = `/playground#run=${ran.headers.get("x-service-run-id")}`
+    const { page, close } = await playground.visit({ viewport: { width: 390, height: 780 } })
+    await page.goto("about:blank")
+    await page.goto(`${playground.address}${path}`)
+    await page.getByRole("tab", { name: "Results", selected: true }).waitFor()
+    await says(page.locator(".status"), /completed/)
+    await page.getByText("forty-two").first().waitFor()
+    await close()
+  })
+
+  test("a deleted run that is opened by its address says so, and shows nothing that is not of it", async () => {
+    const body = JSON.stringify({ workflow_source: "output { x: 1 }" })
+    const headers = { "content-type": "application/json" }
+    const ran = await fetch(`${playground.address}/execute`, { method: "POST", headers, body })
+    const id = ran.headers.get("x-service-run-id") ?? ""
+    assert.equal((await fetch(`${playground.address}/execute/${id}`, { method: "DELETE" })).status, 204)
+    const { page, close } = await playground.visit({
+      path: `/playground#run=${id}`,
+      expected: /410/,
+      colorScheme: "light",
+      reducedMotion: "reduce",
+    })
+    await says(page.locator(".status"), /^deleted$/)
+    await page.getByText("The run was deleted.").waitFor()
+    await says(page.getByRole("region", { name: "Details" }), /^Deleted[^]*Nothing of it is left/)
+    const complaints: string[] = []
+    await lookAt(page, complaints)("deleted-run")
+    assert.deepEqual(complaints, [])
     await close()
   })
 
@@ -166,6 +225,15 @@ output {
       const drawn = await icon.evaluate((element) => getComputedStyle(element).color)
       assert.equal(drawn, await colour("failed"))
     })
+    // One click makes a test of it, which fails until the workflow is changed.
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      fault.getByRole("button", { name: "Download as test" }).click(),
+    ])
+    assert.match(download.suggestedFilename(), /\.test\.wire$/)
+    const file = readFileSync(await download.path(), "utf8")
+    assert.match(file, /^test "run [\w-]{8} does not fail" \{\n/)
+    assert.match(file, /agent\.each/)
     await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
     await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
     await details.getByRole("button", { name: "Close details" }).click()

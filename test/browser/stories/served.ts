@@ -1,5 +1,20 @@
+import assert from "node:assert/strict"
 import { test } from "node:test"
-import { editor, hasCount, nodeSays, runToEnd, write, written } from "../actions.ts"
+import {
+  editor,
+  hasAttribute,
+  hasCount,
+  hasValue,
+  nodeSays,
+  runToEnd,
+  says,
+  status,
+  tab,
+  write,
+  written,
+} from "../actions.ts"
+import { greeter } from "../greeter.ts"
+import { lookAt } from "../look-at.ts"
 import { openServed } from "../served.ts"
 import type { Playground } from "../open-playground.ts"
 
@@ -18,6 +33,49 @@ export function served(playground: Playground): void {
     await write(page, "output { a: 1 }")
     await written(page, "output { a: 1 }")
     await hasCount(page.getByText("The server's workflow"), 0)
+    await close()
+  })
+
+  test("a run is found in the list, opens with its own source and input, and back and forward go between what was seen", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    // Somebody else's, with the command line.
+    const mark = `Zoë of ${Date.now()}`
+    const started = await fetch(`${playground.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ workflow_source: greeter, input: { name: mark } }),
+    })
+    const run_id = started.headers.get("x-service-run-id") ?? ""
+    await runToEnd(page)
+    await page.waitForURL(/#run=/)
+    const own = page.url()
+    await tab(page, "Runs")
+    const list = page.getByRole("region", { name: "Runs of this server" })
+    await list.getByRole("heading", { name: /^Today \d+ runs? · / }).waitFor()
+    await page.getByRole("searchbox", { name: "Search the runs" }).fill(mark)
+    await hasCount(list.getByRole("listitem"), 1)
+    const row = list.getByRole("listitem")
+    await says(row, new RegExp(`^greeter[^]*name: ${mark}[^]*→[^]*greeting: [^]*done[^]*tok[^]*deleted in 24 h`))
+    const complaints: string[] = []
+    await lookAt(page, complaints)("runs-list")
+    assert.deepEqual(complaints, [])
+    await row.getByRole("button", { name: /^Open the run of greeter/ }).click()
+    await page.waitForURL(new RegExp(`#run=${run_id}`))
+    await status(page, /^completed in [^]*tokens$/)
+    await written(page, /^agent greeter \{$/m)
+    await hasValue(page.getByRole("textbox", { name: "name" }), mark)
+    await hasAttribute(page.getByRole("button", { name: "Run 0 changed steps" }), "aria-disabled", "true")
+    // To the list, then to the run that was shown before.
+    await page.goBack()
+    await page.getByRole("tab", { name: "Runs", selected: true }).waitFor()
+    await page.goBack()
+    await page.waitForURL(own)
+    await written(page, /one agent, one answer/)
+    await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor()
+    await page.goForward()
+    await page.goForward()
+    await page.waitForURL(new RegExp(`#run=${run_id}`))
+    await written(page, /^agent greeter \{$/m)
     await close()
   })
 }

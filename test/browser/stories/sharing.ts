@@ -38,7 +38,7 @@ export function sharing(playground: Playground): void {
     const look = atStrength(async () => {}, lookAt(page, complaints))
     const banner = page.getByText("This workflow came by a link.")
     await banner.waitFor()
-    await page.waitForURL(`${playground.address}/playground`)
+    await page.waitForURL(/\/playground(#file=[^&]+)?$/)
     await written(page, /^input \{\n {4}name: string/)
     await hasValue(page.getByRole("textbox", { name: "name string" }), "Grace")
     await refused(page, () => run(page), /secrets\.api_key/)

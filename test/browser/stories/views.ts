@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { eventually, node, runToEnd } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
+import { soakTest } from "../../support/strength.ts"
 
 export function views(playground: Playground): void {
   test("axe has no complaint of the page, before a run and after it, in both themes", async () => {
@@ -17,7 +18,7 @@ export function views(playground: Playground): void {
     assert.deepEqual(complaints, [])
   })
 
-  test("by keyboard alone: from the first tab stop to a selected step, announced on the way", async () => {
+  soakTest("by keyboard alone: from the first tab stop to a selected step, announced on the way", async () => {
     const { page, close } = await playground.visit()
     const focused = (): Promise<string> =>
       page.evaluate(() => {
@@ -31,12 +32,12 @@ export function views(playground: Playground): void {
       }
       assert.fail(`Tab never came to ${name.source}`)
     }
-    await tabTo(/^Examples/)
+    await tabTo(/^Open$/)
     await page.keyboard.press("Enter")
     await page.keyboard.press("ArrowDown")
     await page.keyboard.press("ArrowUp")
     await page.keyboard.press("Escape")
-    await eventually(async () => assert.match(await focused(), /^Examples/))
+    await eventually(async () => assert.match(await focused(), /^Open$/))
     await tabTo(/^Run/)
     await page.keyboard.press("Enter")
     await page.locator("[aria-live]", { hasText: /Run completed in/ }).waitFor({ state: "attached" })

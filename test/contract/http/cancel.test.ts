@@ -9,6 +9,7 @@ import type { FakeReply } from "../../support/fake-backend.ts"
 import { apiError, calls, fakeBackend, says, sse, streamOf } from "../../support/fake-backend.ts"
 import { tinyMcp } from "../../support/tiny-mcp.ts"
 import { within } from "../../support/within.ts"
+import type { EventData } from "../../../src/log/events.ts"
 import type { SeenEvent } from "./read-stream.ts"
 import { eventsOf, isEnd } from "./read-stream.ts"
 import { ada, oneAgent, startService } from "./start-service.ts"
@@ -73,7 +74,7 @@ for (const [name, variables] of Object.entries(stores)) {
     }
 
     /** Cancels, and checks all that a cancel promises: the answer, the calls, the events, the record. */
-    async function cancel(run: Started, open: OpenCalls): Promise<void> {
+    async function cancel(run: Started, open: OpenCalls): Promise<SeenEvent> {
       const before = open.count
       const response = await service.post(`/execute/${run.run_id}/cancel`, "")
       assert.deepEqual([response.status, await response.json()], [202, { run_id: run.run_id, status: "cancelling" }])
@@ -87,6 +88,7 @@ for (const [name, variables] of Object.entries(stores)) {
       const record = (await (await service.get(`/execute/${run.run_id}`)).json()) as Record<string, unknown>
       assert.deepEqual([record["status"], record["output"], record["error"]], ["cancelled", null, null])
       assert.notEqual(record["finished_at"], null)
+      return end
     }
 
     async function backendThat(t: TestContext, open: OpenCalls, reply: FakeReply): Promise<string> {
@@ -138,7 +140,13 @@ for (const [name, variables] of Object.entries(stores)) {
       const events = streamOf('{"message":"half of it"}').slice(0, 4)
       const run = await start(oneAgent(await backendThat(t, open, sse(events, { open: true }))), { deltas: true })
       await run.until(({ type }) => type === "agent_delta")
-      await cancel(run, open)
+      const { interrupted } = (await cancel(run, open)).data as unknown as Interrupting
+      const [step] = interrupted ?? []
+      assert.equal(step?.agent, "reply")
+      assert.deepEqual(
+        step?.calls.map(({ turn, attempt, cut_off, usage }) => ({ turn, attempt, cut_off, usage })),
+        [{ turn: 1, attempt: 1, cut_off: true, usage: undefined }],
+      )
     })
 
     it("while it waits to try again", async (t) => {
@@ -147,7 +155,11 @@ for (const [name, variables] of Object.entries(stores)) {
       const run = await start(source)
       const retried = await run.until(({ type }) => type === "agent_retried")
       assert.ok(Number(retried.data["delay_ms"]) >= 20_000)
-      await cancel(run, new OpenCalls())
+      const { interrupted } = (await cancel(run, new OpenCalls())).data as unknown as Interrupting
+      assert.deepEqual(
+        interrupted?.flatMap((step) => step.calls).map(({ attempt, cut_off }) => [attempt, cut_off]),
+        [[1, undefined]],
+      )
       assert.equal(asked.length, 1)
     })
 
@@ -183,7 +195,12 @@ for (const [name, variables] of Object.entries(stores)) {
             : one.replace(/output \{ message: agent[^}]*\}/, "output { message: call tool.wait }")
         const run = await start(`${declarations(server.url)}\n${source}`)
         await open.until(1)
-        await cancel(run, open)
+        const end = (await cancel(run, open)).data as unknown as Interrupting
+        if (kind === "workflow") continue
+        // The turn that called is paid for: the end says so, and the call said so before.
+        assert.ok((end.usage?.input_tokens ?? 0) > 0)
+        const started = run.events.find(({ type }) => type === "tool_call_started")
+        assert.deepEqual(started?.data["calls"], end.interrupted?.[0]?.calls)
       }
     })
 
@@ -216,6 +233,8 @@ for (const [name, variables] of Object.entries(stores)) {
     })
   })
 }
+
+type Interrupting = EventData["workflow_cancelled"]
 
 /** A stream that is read as far as a test asks. */
 class Started {

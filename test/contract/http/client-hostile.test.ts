@@ -5,6 +5,7 @@ import { describe, it } from "node:test"
 import { WireworksClient, WireworksError } from "../../../src/client/client.ts"
 import { startServer } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
+import { soakTest } from "../../support/strength.ts"
 
 // The typed client, against servers that are not this service: what they send is an error that says so, in bounded memory and time.
 
@@ -102,7 +103,7 @@ describe("the typed client on a hostile server", () => {
     }
   })
 
-  it("reads no more of an answer, an event or a list than can be one", async (t) => {
+  soakTest("reads no more of an answer, an event or a list than can be one", async (t) => {
     const piece = "x".repeat(1 << 20)
     const answer = await against(t, endless('{"a":"', piece))
     assert.ok((await rejection(answer.client.run("x"))) instanceof WireworksError)

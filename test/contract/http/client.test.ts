@@ -193,7 +193,9 @@ output { done: ask.review.publish }
 
   it("gives up after so many reconnects that bring nothing, whether they break or just end", async () => {
     const dead = new WireworksClient({ baseUrl: "http://127.0.0.1:9", maxReconnects: 0 })
-    await assert.rejects(collect(dead.stream(body)), TypeError)
+    const sentence = /^The service at http:\/\/127\.0\.0\.1:9 cannot be reached: /
+    await assert.rejects(collect(dead.stream(body)), { name: "TypeError", message: sentence })
+    await assert.rejects(dead.execute(body), { name: "TypeError", message: sentence })
     const server = await startServer((_request, response) => {
       response.writeHead(200, { "content-type": "text/event-stream", "x-service-run-id": "r" })
       response.end("retry: 1\n\n")
@@ -209,7 +211,7 @@ output { done: ask.review.publish }
     const near = new WireworksClient({ baseUrl: small.url })
     const held = await heldAgent()
     const first = collect(near.stream({ workflow_source: held.source, input: ada }))
-    await untilMetric(small, "wireworks_runs_active", 1)
+    await untilMetric(small, "wire_runs_active", 1)
     let reconnects = 0
     const onReconnect = (): void => {
       reconnects++
@@ -246,7 +248,7 @@ output { done: ask.review.publish }
     for await (const { type } of client.stream({ workflow_source: source, input: ada })) {
       if (type === "agent_started") break
     }
-    await untilMetric(service, "wireworks_streams_open", 0)
+    await untilMetric(service, "wire_streams_open", 0)
   })
 
   it("executes once for one key, however often it is asked", async (t) => {

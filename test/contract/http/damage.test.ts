@@ -10,6 +10,7 @@ import { startServer } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
 import { allEvents } from "./read-stream.ts"
 import { ada, errorOf, hello, oneAgent, startService, type TestService } from "./start-service.ts"
+import { soakTest } from "../../support/strength.ts"
 
 // Rows of one run in the database are damaged, each kind of them in turn, while the service is stopped.
 
@@ -136,7 +137,7 @@ describe("a run that was given to another caller in the database", () => {
 })
 
 describe("a run that retention deletes while it is read", () => {
-  it("its stream ends with an error that is not the run's end, for the typed client too", async () => {
+  soakTest("its stream ends with an error that is not the run's end, for the typed client too", async () => {
     const folder = newFolder()
     const service = await startService({ STORE: "sqlite", DATA_DIR: folder, RETENTION: "300ms" })
     const items = JSON.stringify(Array.from({ length: 1000 }, (_, n) => `${n} ${"x".repeat(500)}`))

@@ -278,14 +278,14 @@ describe("POST /execute", async () => {
         signal: gone.signal,
       })
       sent.catch(() => {})
-      await untilMetric(service, "wireworks_runs_active", 1)
+      await untilMetric(service, "wire_runs_active", 1)
       gone.abort()
       await assert.rejects(sent)
       // The second one goes on after its client has gone.
       if ("idempotency-key" in headers) held.release()
-      await untilMetric(service, "wireworks_runs_active", 0)
+      await untilMetric(service, "wire_runs_active", 0)
       const text = await (await service.get("/metrics")).text()
-      statuses.push(/wireworks_runs_total\{status="cancelled"\} (\d+)/.exec(text)?.[1] ?? "0")
+      statuses.push(/wire_runs_total\{status="cancelled"\} (\d+)/.exec(text)?.[1] ?? "0")
     }
     assert.deepEqual(statuses, ["1", "1"])
     const replay = await service.post(

@@ -75,7 +75,8 @@ test("a client of generated types runs workflows, and the examples of the docume
   })
   assert.ok(given.length >= 6)
   for (const { path, example } of given) {
-    if (path.includes("/questions/") || path === "/mcp") continue
+    // Chats need a workflow of the example's name: openai.test.ts has one.
+    if (path.includes("/questions/") || path === "/mcp" || path.startsWith("/v1/")) continue
     const response = await service.post(path, example, headers)
     // A step to run again that this workflow does not have is refused, and the shape of the request is not.
     assert.ok(response.status === 200 || path.endsWith("/rerun"), `${path}: ${await response.text()}`)

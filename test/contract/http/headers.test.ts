@@ -3,6 +3,7 @@ import { describe, it } from "node:test"
 import { cpuTime } from "../../support/cpu-time.ts"
 import { sendRaw } from "../../support/raw-http.ts"
 import { startService } from "./start-service.ts"
+import { atStrength } from "../../support/strength.ts"
 
 // Reading a header takes time in proportion to its length, whatever it holds. Node refuses more than 16 KB of them.
 
@@ -57,7 +58,7 @@ const requests = [
   "OPTIONS /execute",
 ] as const
 
-for (const keys of ["", "ann:key"]) {
+for (const keys of atStrength(["ann:key"], ["", "ann:key"])) {
   describe(`hostile headers, ${keys === "" ? "without keys" : "with keys"}`, async () => {
     const service = await startService({ ALLOWED_ORIGINS: "https://app.example", API_KEYS: keys })
     const cost = async (request: string, header: string, value: string): Promise<number> => {
@@ -75,7 +76,8 @@ for (const keys of ["", "ann:key"]) {
       return cpuTime() - before
     }
 
-    for (const request of requests) {
+    // Each route reads its headers by the same code before its own: two of them in `npm test`.
+    for (const request of requests.slice(0, atStrength(2, requests.length))) {
       it(request, async () => {
         await cost(request, "x-warm-up", fill("a"))
         for (const header of headers) {

@@ -14,6 +14,8 @@ export interface Route {
   readonly strictQuery: boolean
   /** Unknown fields of the body are refused. */
   readonly strictBody: boolean
+  /** Another method that the path takes. */
+  readonly alsoTakes?: string
 }
 
 export interface Malformed {
@@ -81,6 +83,7 @@ function protocol(route: Route): Malformed[] {
   const body = route.body === null ? any : bad
   body("no version", { line: `${method} ${path}`, bare: [], body: "" })
   for (const word of [method.toLowerCase(), "FOO", "G", "", "PRI", "CONNECT", "TRACE", "PUT", "DELETE", "PATCH"]) {
+    if (word === route.alsoTakes) continue
     bad(`method ${word}`, { line: `${word} ${path} HTTP/1.1` })
   }
   bad("no path", { line: `${method}  HTTP/1.1` })

@@ -7,6 +7,7 @@ import { sendRaw } from "../../support/raw-http.ts"
 import type { Route } from "./malformed-requests.ts"
 import { malformedRequests } from "./malformed-requests.ts"
 import { ada, hello, startService } from "./start-service.ts"
+import { atStrength } from "../../support/strength.ts"
 
 const source = { workflow_source: hello }
 const get = (path: string, strictQuery = false): Route => ({
@@ -60,7 +61,7 @@ const routes: Route[] = [
     strictQuery: false,
     strictBody: false,
   },
-  get("/execute/RUN", true),
+  { ...get("/execute/RUN", true), alsoTakes: "DELETE" },
   get("/execute/RUN/events", true),
   get("/healthz"),
   get("/readyz"),
@@ -69,7 +70,9 @@ const routes: Route[] = [
   get("/playground"),
 ]
 
-describe("200 malformed requests of each route", async () => {
+const count = atStrength(60, 200)
+
+describe("malformed requests of each route", async () => {
   const service = await startService()
   const done = await service.post("/execute", { ...source, input: ada })
   await done.json()
@@ -78,8 +81,8 @@ describe("200 malformed requests of each route", async () => {
   for (const [index, route] of routes.entries()) {
     it(`${route.method} ${route.path}: a documented refusal, never a 5xx, never silence`, async () => {
       const path = route.path.replace("RUN", run_id)
-      const requests = malformedRequests({ ...route, path }, 200, 20261115 + index)
-      assert.ok(requests.length >= 200)
+      const requests = malformedRequests({ ...route, path }, count, 20261115 + index)
+      assert.ok(requests.length >= count)
       const wrong: string[] = []
       for (const { name, bytes, end, expect } of requests) {
         const what = `${name} (${JSON.stringify(bytes.subarray(0, 80).toString("latin1"))})`

@@ -72,7 +72,7 @@ describe("readers", { skip }, () => {
     const bytes = residentBytes(service.child.pid)
     t.diagnostic(`${mb(bytes)} MB resident`)
     assert.ok(bytes < 600_000_000, `${mb(bytes)} MB`)
-    const streams = /^wireworks_streams_open (\d+)$/m.exec(await (await fetch(`${service.address}/metrics`)).text())
+    const streams = /^wire_streams_open (\d+)$/m.exec(await (await fetch(`${service.address}/metrics`)).text())
     assert.equal(streams?.[1], "50")
 
     for (const socket of readers.slice(2)) socket.destroy()

@@ -75,6 +75,55 @@ describe("providers of every kind", async () => {
     })
   }
 
+  test("a refused key is named with its provider, its host and its secret; a missing one says what to write", async (t) => {
+    const server = await startServer((_request, response) => response.writeHead(401).end("{}"))
+    t.after(() => server.close())
+    const { host } = new URL(server.origin)
+    const run = async (kind: string, more: string) => {
+      const text = source(kind, more).replaceAll('"demo"', `"${server.origin}/v1"`)
+      const workflow_source = `secrets { api_key: string  org: string }\n${text}`
+      const secrets = { api_key: "sk-hidden-1234", org: "org-hidden-1234" }
+      const error = await errorOf(await service.post("/execute", { workflow_source, input: { name: "Ada" }, secrets }))
+      assert.deepEqual([error.kind, error.issues[0]?.path], ["provider_error", "agent.first"])
+      const said = `${error.message} ${error.issues[0]?.hint ?? ""}`
+      assert.ok(said.includes(`provider.p at ${host}`), said)
+      assert.doesNotMatch(said, /hidden/)
+      return said
+    }
+    for (const kind of ["openai", "openai_chat", "anthropic", "google"]) {
+      assert.match(
+        await run(kind, "api_key: secrets.api_key"),
+        /does not accept secrets\.api_key Check that secrets\.api_key /,
+      )
+      const both = await run(kind, 'api_key: "{{ secrets.api_key }}"  headers { org: secrets.org }')
+      assert.match(both, /does not accept secrets\.api_key, secrets\.org/)
+      assert.match(await run(kind, 'headers { x: "1" }'), /does not accept what its workflow sends/)
+      assert.match(await run(kind, ""), /the workflow sends none Write `api_key: secrets\.name` in provider\.p/)
+    }
+  })
+
+  test("an endpoint without a path that answers 404 gets the usual one", async (t) => {
+    const server = await startServer((_request, response) => response.writeHead(404).end("{}"))
+    t.after(() => server.close())
+    for (const [kind, version] of [
+      ["openai", "v1"],
+      ["openai_chat", "v1"],
+      ["anthropic", "v1"],
+      ["google", "v1beta"],
+    ] as const) {
+      const run = async (endpoint: string) => {
+        const workflow_source = source(kind).replaceAll('"demo"', `"${endpoint}"`)
+        return errorOf(await service.post("/execute", { workflow_source, input: { name: "Ada" } }))
+      }
+      const bare = await run(server.origin)
+      assert.ok(bare.message.includes(`endpoint: "${server.origin}/${version}"`), bare.message)
+      assert.doesNotMatch((await run(`${server.origin}/${version}`)).message, /has no path/)
+      if (kind.startsWith("openai")) {
+        assert.match((await run(`${server.origin}/v1`)).message, /its provider is of the kind/)
+      }
+    }
+  })
+
   test("wire_api wins over the kind", async () => {
     for (const [kind, api] of [
       ["ollama", "responses"],

@@ -138,7 +138,7 @@ for (const store of ["memory", "sqlite"]) {
       for (const [given, path] of [
         [{ publish: true, note: 5 }, "answer.note"],
         [{ publish: "yes", note: null }, "answer.publish"],
-        [{ publish: true }, "answer.note"],
+        [{ note: null }, "answer.publish"],
         [{ ...fits, more: 1 }, "answer.more"],
         [null, "answer"],
         ["yes", "answer"],
@@ -160,6 +160,16 @@ for (const store of ["memory", "sqlite"]) {
         assert.deepEqual([error.status, error.kind], [400, "invalid_request"])
       }
       assert.equal((await answer(waiting.run_id, id, { answer: fits, by: "x".repeat(200) })).status, 200)
+    })
+
+    it("takes an answer without the fields that may be null, and the same one with them", async () => {
+      const waiting = await started(service, asking())
+      const { id } = onlyQuestion(waiting)
+      const response = await answer(waiting.run_id, id, { answer: { publish: true } })
+      assert.equal(response.status, 200)
+      assert.deepEqual(((await response.json()) as Question).answer, fits)
+      assert.equal((await answer(waiting.run_id, id, { answer: fits })).status, 200)
+      assert.deepEqual(await ended(service, waiting.run_id), fits)
     })
 
     it("knows no question of another run, and none that never was", async () => {
@@ -293,7 +303,9 @@ describe("groups", async () => {
     // The run's caller sees it, and is not a member.
     assert.equal((await service.get(`/execute/${run_id}/questions`, as("ann"))).status, 200)
     assert.deepEqual(await inbox("ann"), [])
-    assert.equal((await answer("ann", run_id, id)).status, 404)
+    const refused = await errorOf(await answer("ann", run_id, id))
+    assert.deepEqual([refused.status, refused.kind], [403, "forbidden"])
+    assert.match(refused.message, /members of the group editors/)
     // Members see the question and not the run.
     assert.deepEqual(await inbox("bob"), [id])
     assert.deepEqual(await inbox("carol", "?to=editors"), [id])

@@ -66,6 +66,44 @@ for (const store of ["memory", "sqlite"]) {
       assert.deepEqual([runs[0]?.workflow, runs[1]?.workflow], [null, "hello"])
     })
 
+    it("shows with `include=preview` what each run was given and gave, and when it is deleted", async () => {
+      const { runs } = await listOf(service, "?include=preview&limit=1")
+      const { preview, finished_at } = runs[0] ?? {}
+      const day = 24 * 3_600_000
+      assert.deepEqual(preview, {
+        steps: ["reply"],
+        input: "name: Ada",
+        result: preview?.result,
+        started_by: "request",
+        expires_at: new Date(Date.parse(finished_at ?? "") + day).toISOString(),
+      })
+      assert.match(preview?.result ?? "", /^message: Hello, Ada/)
+      assert.equal((await service.get("/runs?include=all")).status, 400)
+    })
+
+    it("leads to the request of each run, without secrets", async () => {
+      const source = `secrets { token: string }\n${hello}`
+      const options = { timeout_ms: 60_000 }
+      const secrets = { token: "s3cret-0123456789" }
+      const sent = await run("/execute", { workflow_source: source, input: ada, secrets, options })
+      const response = await service.get(`/execute/${sent}/request`)
+      const text = await response.text()
+      assert.ok(!text.includes(secrets.token))
+      assert.deepEqual(JSON.parse(text), {
+        run_id: sent,
+        source,
+        input: ada,
+        options: { timeout_ms: 60_000, deltas: false },
+        workflow: null,
+        version: null,
+        rerun_of: null,
+      })
+      const named = await run("/workflows/hello/execute", { input: ada })
+      const request = (await (await service.get(`/execute/${named}/request`)).json()) as Record<string, unknown>
+      assert.deepEqual([request["workflow"], request["source"]], ["hello", hello])
+      assert.equal((await errorOf(await service.get("/execute/nothing/request"))).kind, "not_found")
+    })
+
     it("has pages", async () => {
       for (let n = 0; n < 5; n++) await run("/workflows/hello/execute", { input: ada })
       const whole = await listOf(service)

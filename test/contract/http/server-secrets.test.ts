@@ -220,16 +220,39 @@ ${batch ? "from mcp.s { tool probe bindings { token: secrets.token } }" : `tool 
 output { a: call tool.probe ${use === "" && !batch ? "{ bindings { token: secrets.token } }" : ""} }
 `
   const plain = bound("{ bindings { token: secrets.token } }").replace("input.url", `"${mcp.url}"`)
+  const api = await startServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end('{"access_token":"t","token_type":"Bearer"}')
+  })
+  after(() => api.close())
+  const overHttp = (endpoint: string, more: string, use = ""): string => `
+input { url: string }
+secrets { token: string }
+api a { endpoint: ${endpoint} ${more} }
+tool probe from api.a."POST /probe" { input { token: maybe string } ${use} }
+output { a: call tool.probe }
+`
+  const signIn = (tokens: string): string => `auth { ${tokens} client_id: "me" client_secret: secrets.token }`
+  const header = 'headers { Authorization: "Bearer {{ secrets.token }}" }'
+  const here = `"${api.origin}"`
   const folder = folderOf({
     "endpoint.wire": steered,
     "headers.wire": headers,
     "binding.wire": bound("{ bindings { token: secrets.token } }"),
     "batch.wire": bound("", true),
     "call.wire": bound(""),
+    "api-header.wire": overHttp("input.url", header),
+    "api-path.wire": overHttp(`"${api.origin}/{{ input.url }}"`, header),
+    "api-other-header.wire": overHttp(here, `${header.slice(0, -1)} "X-Tenant": input.url }`),
+    "api-sign-in.wire": overHttp("input.url", signIn(`token_endpoint: ${here}`)),
+    "api-token-endpoint.wire": overHttp(here, signIn("token_endpoint: input.url")),
+    "api-issuer.wire": overHttp(here, signIn("issuer: input.url")),
+    "api-scope.wire": overHttp(here, signIn(`token_endpoint: ${here} audience: input.url`)),
+    "api-binding.wire": overHttp("input.url", "", "bindings { token: secrets.token }"),
+    "fine-api.wire": overHttp(here, signIn(`token_endpoint: ${here}`), "bindings { token: secrets.token }"),
     "fine.wire": withKey(`"${backend.endpoint}"`),
     "fine-tool.wire": plain,
   })
-  const names = ["endpoint", "headers", "binding", "batch", "call"]
+  const names = readdirSync(folder).flatMap((file) => (file.startsWith("fine") ? [] : [file.replace(".wire", "")]))
   const withSecrets = await startService({
     WORKFLOWS: folder,
     SECRET_API_KEY: "server-key",
@@ -244,17 +267,31 @@ output { a: call tool.probe ${use === "" && !batch ? "{ bindings { token: secret
       assert.deepEqual([name, detail.valid, issue?.code], [name, false, "secret-exposed"])
       assert.ok(issue !== undefined && "range" in issue, `${name} has a place`)
       const body = {
-        input: { name: backend.endpoint, url: mcp.url },
+        input: { name: backend.endpoint, url: name.startsWith("api") ? api.origin : mcp.url },
         secrets: { api_key: "own", token: "own" },
       }
       const error = await errorOf(await withSecrets.post(`/workflows/${name}/execute`, body))
       assert.deepEqual([name, error.status, error.kind], [name, 422, "validation_error"])
     }
-    for (const name of ["fine", "fine-tool"]) {
+    for (const name of ["fine", "fine-tool", "fine-api"]) {
       const detail = (await (await withSecrets.get(`/workflows/${name}`)).json()) as WorkflowDetail
       assert.equal(detail.valid, true, name)
     }
     assert.deepEqual(backend.keys, [])
+    assert.equal(api.received.length, 0)
+    const fine = await withSecrets.post("/workflows/fine-api/execute", { input: { url: "" } })
+    assert.equal(fine.status, 200, await fine.text())
+    assert.equal(api.received.at(-1)?.body, '{"token":"server-token"}')
+  })
+
+  it("which is an api's, gets those of a request, where the server has none of that name", async () => {
+    for (const name of ["api-header", "api-sign-in", "api-token-endpoint", "api-binding"]) {
+      const sent = { input: { url: api.origin }, secrets: { token: "own-token" } }
+      const answer = await without.post(`/workflows/${name}/execute`, sent)
+      assert.equal(answer.status, 200, `${name} ${await answer.text()}`)
+      const received = JSON.stringify(api.received.splice(0))
+      assert.ok(received.includes("own-token") || received.includes(btoa("me:own-token")), `${name} ${received}`)
+    }
   })
 
   it("gets those of a request, where the server has none of that name", async () => {
@@ -292,7 +329,11 @@ mcp s { endpoint: secrets.url headers { Authorization: "Bearer {{ secrets.token 
 tool probe from mcp.s.tool.probe { bindings { bound: secrets.bound } }
 output { a: call tool.probe }
 `
-  const folder = folderOf({ "flow.wire": steered, "routed.wire": byHeader, "tools.wire": tools })
+  const apis = tools
+    .replace("mcp s", "api s")
+    .replace("mcp.s.tool.probe {", 's."POST /x" { input { bound: string }')
+    .replace("from s", "from api.s")
+  const folder = folderOf({ "flow.wire": steered, "routed.wire": byHeader, "tools.wire": tools, "apis.wire": apis })
   const server = { base_url: backend.endpoint, api_key: "server-key", route: "r1" }
   const file = secretsFile({ all: { ...server, url: mcp.url, token: "server-token", bound: "server-bound" } })
   const service = await startService({ WORKFLOWS: folder, SECRETS_FILE: file })
@@ -316,15 +357,17 @@ output { a: call tool.probe }
     assert.deepEqual(backend.keys, [])
   })
 
-  it("nor does an MCP server, in its headers and in the arguments that are bound", async () => {
+  it("nor does an MCP server or an api, in its headers and in the arguments that are bound", async () => {
     for (const secrets of [
       { url: strangersMcp.origin },
       { url: strangersMcp.origin, token: "own" },
       { token: "own" },
       { url: strangersMcp.origin, bound: "own" },
     ]) {
-      const error = await errorOf(await service.post("/workflows/tools/execute", { input: {}, secrets }))
-      assert.deepEqual([error.status, error.kind], [422, "input_error"], JSON.stringify(secrets))
+      for (const name of ["tools", "apis"]) {
+        const error = await errorOf(await service.post(`/workflows/${name}/execute`, { input: {}, secrets }))
+        assert.deepEqual([error.status, error.kind], [422, "input_error"], `${name} ${JSON.stringify(secrets)}`)
+      }
     }
     assert.deepEqual(received, [])
     assert.equal((await service.post("/workflows/tools/execute", { input: {} })).status, 200)
@@ -359,6 +402,7 @@ output { a: call tool.probe }
     assert.deepEqual(
       workflows.map(({ name, valid, fixed_secrets }) => [name, valid, fixed_secrets]),
       [
+        ["apis", true, ["url", "token"]],
         ["flow", true, ["base_url"]],
         ["routed", true, ["route"]],
         ["tools", true, ["url", "token"]],

@@ -18,20 +18,24 @@ interface Route {
   readonly path: string
 }
 
-/** Collects the routes of the service that is started meanwhile, from the router itself. */
+/**
+ * Collects the routes of the service that is started meanwhile, from the router itself. Services of other files that share the process
+ * may start at the same time: each route is there once.
+ */
 async function routesOf<T>(
   start: () => Promise<T>,
 ): Promise<{ readonly started: T; readonly routes: readonly Route[] }> {
-  const routes: Route[] = []
+  const routes = new Map<string, Route>()
   const watch = (message: unknown): void => {
     const { fastify } = message as { readonly fastify: FastifyInstance }
     fastify.addHook("onRoute", ({ method, url }) => {
-      for (const one of [method].flat()) routes.push({ method: one, path: url })
+      for (const one of [method].flat()) routes.set(`${one} ${url}`, { method: one, path: url })
     })
   }
   subscribe("fastify.initialization", watch)
   try {
-    return { started: await start(), routes }
+    const started = await start()
+    return { started, routes: [...routes.values()] }
   } finally {
     unsubscribe("fastify.initialization", watch)
   }
@@ -135,8 +139,8 @@ describe("slow clients", async () => {
     await isFine()
     for (const socket of sockets) socket.resetAndDestroy()
     const asAnn = { get: (path: string) => service.get(path, { authorization: "Bearer ann-key" }) }
-    await untilMetric(asAnn, "wireworks_runs_active", 0)
-    await untilMetric(asAnn, "wireworks_streams_open", 0)
+    await untilMetric(asAnn, "wire_runs_active", 0)
+    await untilMetric(asAnn, "wire_streams_open", 0)
     await isFine()
   })
 })

@@ -95,12 +95,12 @@ describe("connections", async () => {
       socket.write(text.slice(0, length))
       socket.resetAndDestroy()
     }
-    await untilMetric(service, "wireworks_runs_active", 0)
+    await untilMetric(service, "wire_runs_active", 0)
     const metrics = await (await service.get("/metrics")).text()
-    const before = /^wireworks_runs_total\{status="completed"\} (\d+)$/m.exec(metrics)?.[1]
+    const before = /^wire_runs_total\{status="completed"\} (\d+)$/m.exec(metrics)?.[1]
     assert.equal((await service.post("/execute", body)).status, 200)
     const after = await (await service.get("/metrics")).text()
-    assert.match(after, new RegExp(`^wireworks_runs_total\\{status="completed"\\} ${Number(before) + 1}$`, "m"))
+    assert.match(after, new RegExp(`^wire_runs_total\\{status="completed"\\} ${Number(before) + 1}$`, "m"))
   })
 
   it("that close their half are gone: the run of a JSON client is cancelled", async (t) => {
@@ -116,7 +116,7 @@ describe("connections", async () => {
     await within(30_000, "the call", called.promise)
     socket.end()
     await within(30_000, "the call's end", closed.promise)
-    await untilMetric(service, "wireworks_runs_active", 0)
+    await untilMetric(service, "wire_runs_active", 0)
   })
 
   it("may send requests before the answers to those before are there", async () => {
@@ -215,14 +215,14 @@ describe("connections to a service with a disk", async () => {
       await new Promise((resolve) => setTimeout(resolve, n / 10))
       socket.resetAndDestroy()
     }
-    await untilMetric(service, "wireworks_runs_active", 0)
+    await untilMetric(service, "wire_runs_active", 0)
     assert.ok((await total(service, "cancelled")) > 0)
   })
 })
 
 async function total(service: { get(path: string): Promise<Response> }, status: string): Promise<number> {
   const text = await (await service.get("/metrics")).text()
-  return Number(new RegExp(`^wireworks_runs_total\\{status="${status}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0)
+  return Number(new RegExp(`^wire_runs_total\\{status="${status}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0)
 }
 
 describe("connections, as many as there may be", async () => {

@@ -22,6 +22,14 @@ describe("POST /validate", async () => {
     return (await response.json()) as Validation
   }
 
+  it("says what a workflow can reach when asked", async () => {
+    assert.equal("reach" in (await validate({ workflow_source: hello })), false)
+    const answer = (await validate({ workflow_source: hello, reach: true })) as unknown as {
+      reach: { agents: unknown }
+    }
+    assert.deepEqual(answer.reach.agents, [{ agent: "agent.reply", pattern: "plain", reads: [] }])
+  })
+
   it("gives the plan and the schemas of a valid workflow", async () => {
     const { valid, issues, plan, schemas } = await validate({ workflow_source: hello })
     assert.deepEqual([valid, issues], [true, []])
@@ -166,7 +174,7 @@ describe("the other routes", async () => {
   it("answer probes, metrics and the contract", async () => {
     assert.deepEqual(await (await service.get("/healthz")).json(), { status: "ok" })
     assert.deepEqual(await (await service.get("/readyz")).json(), { status: "ready" })
-    assert.match(await (await service.get("/metrics")).text(), /^wireworks_runs_active 0$/m)
+    assert.match(await (await service.get("/metrics")).text(), /^wire_runs_active 0$/m)
     const contract = (await (await service.get("/openapi.json")).json()) as {
       openapi: string
       paths: Record<string, object>
@@ -175,6 +183,8 @@ describe("the other routes", async () => {
     assert.deepEqual(Object.keys(contract.paths), [
       "/execute",
       "/execute/{run_id}",
+      "/execute/{run_id}/request",
+      "/execute/{run_id}/calls/{call_id}",
       "/execute/{run_id}/events",
       "/execute/{run_id}/questions",
       "/execute/{run_id}/questions/{id}",
@@ -186,7 +196,19 @@ describe("the other routes", async () => {
       "/workflows",
       "/workflows/{name}",
       "/workflows/{name}/execute",
+      "/workflows/{name}/ag-ui",
+      "/triggers",
+      "/triggers/{workflow}/{name}/run",
+      "/triggers/{workflow}/{name}/pause",
+      "/triggers/{workflow}/{name}/resume",
+      "/hooks/{workflow}/{name}",
       "/runs",
+      "/v1/models",
+      "/v1/models/{id}",
+      "/v1/chat/completions",
+      "/v1/responses",
+      "/v1/responses/{id}",
+      "/v1/responses/{id}/cancel",
       "/mcp",
       "/cache/invalidate",
       "/playground",
@@ -194,6 +216,7 @@ describe("the other routes", async () => {
       "/readyz",
       "/metrics",
       "/openapi.json",
+      "/llms.txt",
       "/demo/v1/responses",
       "/demo/v1/chat/completions",
       "/demo/v1/messages",
@@ -218,7 +241,7 @@ describe("the other routes", async () => {
   it("say which methods a path takes", async () => {
     const rows = [
       ["GET", "/execute", "POST"],
-      ["DELETE", "/execute/abc", "GET, HEAD"],
+      ["PUT", "/execute/abc", "GET, HEAD, DELETE"],
       ["POST", "/execute/abc/events", "GET, HEAD"],
       ["GET", "/execute/abc/cancel", "POST"],
       ["PUT", "/validate", "POST"],
@@ -231,6 +254,11 @@ describe("the other routes", async () => {
       assert.equal(response.headers.get("allow"), allow)
     }
     assert.equal((await errorOf(await service.get("/nowhere"))).kind, "not_found")
+    // The type of a body says nothing about a path that is not there.
+    for (const type of ["text/plain", "application/xml", ""]) {
+      const error = await errorOf(await service.post("/executes", "x".repeat(100_000), { "content-type": type }))
+      assert.deepEqual([error.status, error.kind], [404, "not_found"])
+    }
   })
 
   it("speaks of errors in OpenAI's shape where it is the demo model", async () => {

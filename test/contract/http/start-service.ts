@@ -35,7 +35,7 @@ export async function startService(
   const service = await compose(settings, undefined, { log, ...onlyInTests })
   const url = await service.listen()
   let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopped ??= service.stop(0))
+  const stop = (): Promise<void> => (stopped ??= service.stop(0, "the test has ended"))
   after(async (context) => {
     await stop()
     printIfFailed(context)
@@ -64,6 +64,7 @@ export interface ErrorBody {
       readonly message: string
       readonly hint?: string
       readonly code?: string
+      readonly upstream_status?: number
     }[]
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
@@ -294,7 +294,7 @@ describe("metrics", async () => {
   const read = async (): Promise<Map<string, number>> => {
     const text = await (await service.get("/metrics")).text()
     return new Map(
-      [...text.matchAll(/^(wireworks_[^ ]+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)] as const),
+      [...text.matchAll(/^(wire_[^ ]+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)] as const),
     )
   }
   const grown = (before: Map<string, number>, now: Map<string, number>, name: string): number =>
@@ -316,13 +316,13 @@ describe("metrics", async () => {
       assert.match(text, new RegExp(`^# HELP ${name} \\S`, "m"))
     }
     for (const status of ["completed", "failed", "cancelled"]) {
-      assert.match(text, new RegExp(`^wireworks_runs_total\\{status="${status}"\\} 0$`, "m"))
-      assert.match(text, new RegExp(`^wireworks_run_duration_seconds_count\\{status="${status}"\\} 0$`, "m"))
+      assert.match(text, new RegExp(`^wire_runs_total\\{status="${status}"\\} 0$`, "m"))
+      assert.match(text, new RegExp(`^wire_run_duration_seconds_count\\{status="${status}"\\} 0$`, "m"))
     }
     for (const reason of ["unauthorized", "rate_limited", "overloaded", "invalid_request"]) {
-      assert.match(text, new RegExp(`^wireworks_http_refusals_total\\{reason="${reason}"\\} 0$`, "m"))
+      assert.match(text, new RegExp(`^wire_http_refusals_total\\{reason="${reason}"\\} 0$`, "m"))
     }
-    assert.match(text, /^wireworks_store_failures_total\{operation="append"\} 0$/m)
+    assert.match(text, /^wire_store_failures_total\{operation="append"\} 0$/m)
   })
 
   it("count refusals by their kind, and paths that do not exist under one name", async () => {
@@ -332,13 +332,46 @@ describe("metrics", async () => {
     await service.post("/execute", { workflow_source: "agent", input: {} })
     const now = await read()
     const counts: [string, number][] = [
-      ['wireworks_http_refusals_total{reason="not_found"}', 1],
-      ['wireworks_http_refusals_total{reason="invalid_request"}', 1],
-      ['wireworks_http_refusals_total{reason="validation_error"}', 1],
-      ['wireworks_http_requests_total{method="GET",route="none",status="404"}', 1],
-      ['wireworks_http_requests_total{method="POST",route="/execute",status="400"}', 1],
+      ['wire_http_refusals_total{reason="not_found"}', 1],
+      ['wire_http_refusals_total{reason="invalid_request"}', 1],
+      ['wire_http_refusals_total{reason="validation_error"}', 1],
+      ['wire_http_requests_total{method="GET",route="none",status="404"}', 1],
+      ['wire_http_requests_total{method="POST",route="/execute",status="400"}', 1],
     ]
     for (const [name, count] of counts) assert.deepEqual([name, grown(before, now, name)], [name, count])
+  })
+
+  it("have the name of the workflow, where it is one of the folder", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-metrics-"))
+    mkdirSync(join(folder, "tickets"))
+    writeFileSync(
+      join(folder, "tickets", "triage.wire"),
+      hello.replace("from backend {", "from backend { price { input: 1 output: 2 }"),
+    )
+    const named = await startService({ WORKFLOWS: folder })
+    assert.equal((await named.post("/workflows/tickets/triage/execute", { input: ada })).status, 200)
+    await named.get("/workflows/tickets/triage")
+    await named.get("/workflows/none/such")
+    await named.post("/execute", { workflow_source: hello, input: ada })
+    const text = await (await named.get("/metrics")).text()
+    rmSync(folder, { recursive: true })
+    const expected = [
+      'wire_runs_total{status="completed",workflow="tickets/triage"} 1',
+      'wire_runs_total{status="failed",workflow="tickets/triage"} 0',
+      'wire_runs_total{status="completed"} 1',
+      'wire_run_duration_seconds_count{status="completed",workflow="tickets/triage"} 1',
+      'wire_http_requests_total{method="POST",route="/workflows/*",status="200",workflow="tickets/triage"} 1',
+      'wire_http_requests_total{method="GET",route="/workflows/*",status="200",workflow="tickets/triage"} 1',
+      'wire_http_requests_total{method="GET",route="/workflows/*",status="404"} 1',
+      'wire_http_request_duration_seconds_count{route="/workflows/*",workflow="tickets/triage"} 2',
+    ]
+    for (const line of expected) assert.ok(text.includes(`${line}\n`), line)
+    assert.match(
+      text,
+      /^wire_tokens_total\{provider="openai",model="demo",kind="input",workflow="tickets\/triage"\} [1-9]/m,
+    )
+    assert.match(text, /^wire_cost_total\{provider="openai",model="demo",workflow="tickets\/triage"\} [\d.e-]+$/m)
+    for (const [, name = ""] of text.matchAll(/^# TYPE (\S+)/gm)) assert.match(name, /^(?:wire|nodejs|process)_/)
   })
 
   it("time the first token of runs with deltas", async () => {
@@ -346,7 +379,7 @@ describe("metrics", async () => {
     const body = { workflow_source: hello, input: ada, options: { deltas: true } }
     const response = await service.post("/execute", body, { accept: "text/event-stream" })
     assert.match(await response.text(), /event: agent_delta/)
-    const name = 'wireworks_model_first_token_seconds_count{api="responses"}'
+    const name = 'wire_model_first_token_seconds_count{api="responses"}'
     assert.equal(grown(before, await read(), name), 1)
   })
 
@@ -385,34 +418,34 @@ describe("metrics", async () => {
     const { source: endless } = await heldAgent()
     const sse = { accept: "text/event-stream" }
     const stopped = await service.post("/execute", { workflow_source: endless, input: ada }, sse)
-    await untilMetric(service, "wireworks_runs_active", 1)
-    await untilMetric(service, "wireworks_streams_open", 1)
+    await untilMetric(service, "wire_runs_active", 1)
+    await untilMetric(service, "wire_streams_open", 1)
     await service.post(`/execute/${stopped.headers.get("x-service-run-id")}/cancel`, "")
     await stopped.text()
-    await untilMetric(service, "wireworks_runs_active", 0)
-    await untilMetric(service, "wireworks_streams_open", 0)
+    await untilMetric(service, "wire_runs_active", 0)
+    await untilMetric(service, "wire_streams_open", 0)
     const now = await read()
     const counts: [string, number][] = [
-      ['wireworks_runs_total{status="completed"}', 2],
-      ['wireworks_runs_total{status="failed"}', 1],
-      ['wireworks_runs_total{status="cancelled"}', 1],
-      ['wireworks_run_duration_seconds_count{status="completed"}', 2],
-      ['wireworks_agents_total{outcome="completed"}', 1],
-      ['wireworks_agents_total{outcome="cached"}', 1],
-      ['wireworks_agents_total{outcome="failed"}', 1],
-      ["wireworks_agent_retries_total", 1],
-      ['wireworks_tokens_total{kind="input"}', 20],
-      ['wireworks_tokens_total{kind="output"}', 10],
-      ['wireworks_tokens_total{kind="cached"}', 8],
-      ['wireworks_tokens_total{kind="reasoning"}', 4],
-      ["wireworks_model_call_duration_seconds_count", 4],
-      ['wireworks_tool_calls_total{server="s",tool="look",outcome="completed"}', 1],
-      ['wireworks_tool_call_duration_seconds_count{server="s",tool="look"}', 1],
-      ['wireworks_http_requests_total{method="POST",route="/execute",status="200"}', 3],
-      ['wireworks_http_requests_total{method="POST",route="/execute",status="502"}', 1],
-      ['wireworks_http_requests_total{method="POST",route="/execute/:run_id/cancel",status="202"}', 1],
-      ["wireworks_run_queue_seconds_count", 4],
-      ['wireworks_store_duration_seconds_count{operation="create"}', 4],
+      ['wire_runs_total{status="completed"}', 2],
+      ['wire_runs_total{status="failed"}', 1],
+      ['wire_runs_total{status="cancelled"}', 1],
+      ['wire_run_duration_seconds_count{status="completed"}', 2],
+      ['wire_agents_total{outcome="completed"}', 1],
+      ['wire_agents_total{outcome="cached"}', 1],
+      ['wire_agents_total{outcome="failed"}', 1],
+      ["wire_agent_retries_total", 1],
+      ['wire_tokens_total{provider="openai",model="test-model",kind="input"}', 20],
+      ['wire_tokens_total{provider="openai",model="test-model",kind="output"}', 10],
+      ['wire_tokens_total{provider="openai",model="test-model",kind="cached"}', 8],
+      ['wire_tokens_total{provider="openai",model="test-model",kind="reasoning"}', 4],
+      ["wire_model_call_duration_seconds_count", 4],
+      ['wire_tool_calls_total{server="s",tool="look",outcome="completed"}', 1],
+      ['wire_tool_call_duration_seconds_count{server="s",tool="look"}', 1],
+      ['wire_http_requests_total{method="POST",route="/execute",status="200"}', 3],
+      ['wire_http_requests_total{method="POST",route="/execute",status="502"}', 1],
+      ['wire_http_requests_total{method="POST",route="/execute/:run_id/cancel",status="202"}', 1],
+      ["wire_run_queue_seconds_count", 4],
+      ['wire_store_duration_seconds_count{operation="create"}', 4],
     ]
     for (const [name, count] of counts) assert.deepEqual([name, grown(before, now, name)], [name, count])
   })
@@ -530,17 +563,17 @@ describe("metrics of people and notifications", async () => {
     const waiting = await service.post("/execute", { workflow_source: source, options })
     assert.equal(waiting.status, 202)
     const { run_id, questions } = (await waiting.json()) as { run_id: string; questions: { id: string }[] }
-    await untilMetric(service, "wireworks_runs_waiting", 1)
-    await untilMetric(service, "wireworks_questions_open", 1)
-    await untilMetric(service, "wireworks_questions_asked_total", 1)
+    await untilMetric(service, "wire_runs_waiting", 1)
+    await untilMetric(service, "wire_questions_open", 1)
+    await untilMetric(service, "wire_questions_asked_total", 1)
     const before = await (await service.get("/metrics")).text()
-    assert.match(before, /^wireworks_question_oldest_age_seconds 0?\.?\d+/m)
+    assert.match(before, /^wire_question_oldest_age_seconds 0?\.?\d+/m)
     await service.post(`/execute/${run_id}/questions/${questions[0]?.id}`, { answer: { publish: true } })
     await service.get(`/execute/${run_id}?wait=30`)
-    await untilMetric(service, "wireworks_runs_waiting", 0)
-    await untilMetric(service, "wireworks_questions_open", 0)
-    await untilMetric(service, "wireworks_question_oldest_age_seconds", 0)
-    await untilMetric(service, 'wireworks_questions_settled_total{outcome="answered"}', 1)
-    await untilMetric(service, 'wireworks_notification_attempts_total{outcome="delivered"}', 1)
+    await untilMetric(service, "wire_runs_waiting", 0)
+    await untilMetric(service, "wire_questions_open", 0)
+    await untilMetric(service, "wire_question_oldest_age_seconds", 0)
+    await untilMetric(service, 'wire_questions_settled_total{outcome="answered"}', 1)
+    await untilMetric(service, 'wire_notification_attempts_total{outcome="delivered"}', 1)
   })
 })

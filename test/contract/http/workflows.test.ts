@@ -1,24 +1,13 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
-import { after, describe, it } from "node:test"
+import { chmodSync, readFileSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import { describe, it } from "node:test"
 import type { WorkflowDetail, WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import { createClient } from "../../../src/client/client.ts"
+import { folderOf } from "../../support/workflow-folder.ts"
 import { allEvents } from "./read-stream.ts"
 import { ada, errorOf, hello, startService } from "./start-service.ts"
-
-type Files = Readonly<Record<string, string | Uint8Array>>
-
-export function folderOf(files: Files): string {
-  const folder = mkdtempSync(join(tmpdir(), "wireworks-named-"))
-  after(() => rmSync(folder, { recursive: true, force: true }))
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), content)
-  }
-  return folder
-}
 
 const versionOf = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex").slice(0, 12)
 const described = `// Greets somebody.\n// Twice, if need be.\n${hello}`
@@ -106,7 +95,14 @@ describe("workflows with names", async () => {
         ["agent.reply", "output"],
       )
     }
-    assert.equal((await errorOf(await service.get("/workflows/nothing"))).status, 404)
+    assert.equal((await errorOf(await service.get("/workflows/nothing"))).message, "There is no workflow nothing")
+    for (const wrong of ["ticket/triage", "tickets-triage"]) {
+      const error = await errorOf(await service.post(`/workflows/${wrong}/execute`, { input: ada }))
+      assert.deepEqual([error.status, error.kind], [404, "not_found"])
+      assert.match(error.message, /^There is no workflow \S+\. Did you mean tickets\/triage\?$/)
+    }
+    // Nobody can call a workflow that is refused.
+    assert.equal((await errorOf(await service.get("/workflows/leavess"))).message, "There is no workflow leavess")
     assert.equal((await errorOf(await service.get("/workflows/_draft"))).status, 404)
     assert.equal((await errorOf(await service.get("/workflows/types"))).status, 404)
   })
@@ -156,6 +152,20 @@ describe("workflows with names", async () => {
       ["/execute", { workflow_source: described, input: ada }],
     ] as const
     for (const [path, body] of conflicts) assert.equal((await service.post(path, body, key)).status, 409, path)
+  })
+
+  it("stream to a typed client, up to the output in its own type", async () => {
+    interface Flows {
+      readonly hello: { readonly input: { name: string }; readonly output: { message: string } }
+    }
+    const stream = createClient<Flows>({ baseUrl: service.url }).workflow("hello").stream(ada)
+    let message: string | undefined
+    for await (const event of stream) {
+      if (event.type === "workflow_completed") ({ message } = event.data.output.result)
+      // @ts-expect-error: the output has no such field
+      if (event.type === "workflow_completed") assert.equal(event.data.output.result.massage, undefined)
+    }
+    assert.equal(message, "Hello, Ada.")
   })
 
   it("that are refused or absent are 404, broken ones 422 with their issues", async () => {

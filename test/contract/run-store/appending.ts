@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { LeaseLost, StoreFailure } from "../../../src/ports/store.ts"
+import { atStrength } from "../../support/strength.ts"
 import { created, ended, from, happened, ids, lapse, leaseMs, Reader, row, several, type OnBench } from "./material.ts"
 
 export function appending(onBench: OnBench): void {
@@ -199,11 +200,12 @@ export function appending(onBench: OnBench): void {
     assert.deepEqual(found[1], big)
   })
 
-  onBench("ten thousand events", async ({ store, other }) => {
+  onBench("thousands of events", async ({ store, other }) => {
+    const count = atStrength(2_000, 10_000)
     const lease = await created(store)
     const appends = []
-    for (let first = 1; first <= 10_000; first += 8)
-      appends.push(store.append(lease, several(first, Math.min(first + 7, 10_000))))
+    for (let first = 1; first <= count; first += 8)
+      appends.push(store.append(lease, several(first, Math.min(first + 7, count))))
     await Promise.all(appends)
     const found: number[] = []
     for (;;) {
@@ -211,8 +213,8 @@ export function appending(onBench: OnBench): void {
       if (page.length === 0) break
       found.push(...page)
     }
-    assert.deepEqual(found, from(1, 10_000))
-    assert.equal((await row(other, lease.run_id)).last_event_id, 10_000)
-    assert.deepEqual(await ids(other, lease.run_id, 9_998), [9_999, 10_000])
+    assert.deepEqual(found, from(1, count))
+    assert.equal((await row(other, lease.run_id)).last_event_id, count)
+    assert.deepEqual(await ids(other, lease.run_id, count - 2), [count - 1, count])
   })
 }

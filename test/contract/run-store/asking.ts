@@ -94,6 +94,24 @@ export function asking(onBench: OnBench): void {
     assert.equal(await other.questions.one(lease.run_id, "q9"), null)
   })
 
+  onBench(
+    "what the requirements of a question refer to is kept with it, and shown to nobody",
+    async ({ store, other, clock }) => {
+      const lease = await created(store)
+      const question = aQuestion(lease.run_id, "q1", clock)
+      const captured = [[{ value: { words: ["é", "\u{1F600}", null, 1.5] } }, { error: "Cannot evaluate a / b" }], []]
+      const kept = { place: "q1", requirements: { facts: "hash", captured } }
+      await store.append(lease, [{ ...asked(1, question), kept }, waits(2, ["q1"], clock)])
+      const [event] = await other.read(lease.run_id, 0, 10, "kept")
+      assert.deepEqual(event?.kept, kept)
+      const [plain] = await other.read(lease.run_id, 0, 10)
+      assert.doesNotMatch(
+        JSON.stringify([plain?.data, await allQuestions(other, lease.run_id)]),
+        /captured|requirements/,
+      )
+    },
+  )
+
   onBench("the first answer wins, and is stored with who gave it", async ({ store, other, clock }) => {
     const lease = await created(store)
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])

@@ -23,6 +23,7 @@ export function creating(onBench: OnBench): void {
       cancel_requested: false,
       resumable: false,
       workflow: { name: "tickets/triage", version: "0123456789ab" },
+      trigger: null,
       waiting: false,
     })
     assert.deepEqual(await other.request(run.run_id), request)

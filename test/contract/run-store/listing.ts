@@ -3,6 +3,7 @@ import type { ListedRun, RunQuery } from "../../../src/ports/run-list.ts"
 import type { Lease, NewRun, RunStore } from "../../../src/ports/store.ts"
 import type { LogEvent, Usage } from "../../../src/log/events.ts"
 import { within } from "../../support/within.ts"
+import { aQuestion, asked, waits } from "./asking.ts"
 import { aRequest, aRun, leaseMs, owner, type OnBench } from "./material.ts"
 
 const usage = (tokens: number): Usage => ({
@@ -15,7 +16,15 @@ const usage = (tokens: number): Usage => ({
 const nothingUsed: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
 const at = "2026-11-15T00:00:01.000Z"
 const workflow = (name: string) => ({ name, version: "0123456789ab" })
-const all: RunQuery = { caller: "", workflow: null, status: null, limit: 50, after: null }
+const all: RunQuery = {
+  caller: "",
+  workflow: null,
+  status: null,
+  since: null,
+  error_kind: null,
+  limit: 50,
+  after: null,
+}
 
 async function make(store: RunStore, changes: Partial<NewRun> = {}): Promise<Lease> {
   const outcome = await store.create(aRun(changes), owner, leaseMs)
@@ -55,6 +64,13 @@ const cancelled = (id: number, used?: Usage): LogEvent => ({
   data: { duration_ms: 1, ...(used !== undefined && { usage: used }) },
 })
 
+const failed = (id: number, kind: "timeout" | "tool_error"): LogEvent => ({
+  id,
+  type: "workflow_failed",
+  at,
+  data: { error: { kind, message: "x", issues: [] }, duration_ms: 1 },
+})
+
 /** The list of runs. */
 export function listing(onBench: OnBench): void {
   onBench("runs are listed newest first, each caller's own", async ({ store, other }) => {
@@ -72,8 +88,11 @@ export function listing(onBench: OnBench): void {
     )
     assert.deepEqual(runs[0], {
       run_id: made[0],
+      caller: "ann",
       workflow: workflow("tickets/triage"),
       status: "queued",
+      error_kind: null,
+      trigger: null,
       created_at: 30,
       finished_at: null,
       usage: nothingUsed,
@@ -160,6 +179,79 @@ export function listing(onBench: OnBench): void {
     assert.deepEqual(await found({ status: "ended", workflow: "a" }), [done.run_id])
     assert.deepEqual(await found({ status: "open", limit: 1 }), [elsewhere.run_id])
     assert.deepEqual(await found({ status: "open", after: { created_at: 3, run_id: elsewhere.run_id } }), [open.run_id])
+  })
+
+  onBench("the list is filtered by one status, by time and by the kind of error", async ({ store, other, clock }) => {
+    const ends: LogEvent[] = [
+      { id: 2, at, type: "workflow_completed", data: { output: { result: {} }, usage: usage(7), duration_ms: 1 } },
+      failed(2, "timeout"),
+      failed(2, "tool_error"),
+      cancelled(2),
+    ]
+    const made: string[] = []
+    for (const [index, end] of ends.entries()) {
+      const lease = await make(store, { created_at: index + 1 })
+      await store.append(lease, [started, end])
+      made.push(lease.run_id)
+    }
+    const [completed = "", timeout = "", tool = "", stopped = ""] = made
+    const running = await make(store, { created_at: 5 })
+    await store.append(running, [started])
+    const queued = await make(store, { created_at: 6 })
+    const cancelling = await make(store, { created_at: 7 })
+    await store.requestCancel(cancelling.run_id)
+    const waiting = await make(store, { created_at: 8 })
+    await store.append(waiting, [asked(1, aQuestion(waiting.run_id, "q1", clock)), waits(2, ["q1"], clock)])
+    await until(other, { ...all, status: "waiting" }, ({ length }) => length === 1)
+    const found = async (more: Partial<RunQuery>) => (await other.list({ ...all, ...more })).map(({ run_id }) => run_id)
+    assert.deepEqual(await found({ status: "completed" }), [completed])
+    assert.deepEqual(await found({ status: "failed" }), [tool, timeout])
+    assert.deepEqual(await found({ status: "cancelled" }), [stopped])
+    assert.deepEqual(await found({ status: "running" }), [running.run_id])
+    assert.deepEqual(await found({ status: "queued" }), [queued.run_id])
+    assert.deepEqual(await found({ status: "cancelling" }), [cancelling.run_id])
+    assert.deepEqual(await found({ status: "waiting" }), [waiting.run_id])
+    assert.deepEqual(await found({ error_kind: "timeout" }), [timeout])
+    assert.deepEqual(await found({ error_kind: "tool_error", status: "ended" }), [tool])
+    assert.deepEqual(await found({ error_kind: "timeout", status: "cancelled" }), [])
+    assert.deepEqual(await found({ error_kind: "timeout", status: "running" }), [])
+    assert.deepEqual(await found({ error_kind: "timeout", workflow: "a" }), [])
+    // A time is the first that counts.
+    assert.deepEqual(await found({ since: 3, status: "failed" }), [tool])
+    assert.deepEqual(await found({ since: 8 }), [waiting.run_id])
+    assert.deepEqual(await found({ since: 9 }), [])
+    const [listed] = await other.list({ ...all, error_kind: "timeout" })
+    assert.deepEqual([listed?.status, listed?.error_kind], ["failed", "timeout"])
+  })
+
+  onBench("the runs of all callers are one list, in pages", async ({ store, other }) => {
+    const made: string[] = []
+    for (const [index, caller] of ["ann", "bob", "", "ann"].entries()) {
+      const request = aRequest(caller === "ann" ? { workflow: workflow("a") } : {})
+      made.unshift((await make(store, { caller, created_at: index + 1, request })).run_id)
+    }
+    const everyone = { ...all, caller: null }
+    const runs = await until(other, everyone, ({ length }) => length === 4)
+    assert.deepEqual(
+      runs.map(({ run_id, caller }) => [run_id, caller]),
+      [
+        [made[0], "ann"],
+        [made[1], ""],
+        [made[2], "bob"],
+        [made[3], "ann"],
+      ],
+    )
+    const [second = null] = (await other.list({ ...everyone, limit: 2 })).slice(1)
+    const rest = await other.list({ ...everyone, limit: 2, after: second })
+    assert.deepEqual(
+      rest.map(({ run_id }) => run_id),
+      made.slice(2),
+    )
+    const named = await other.list({ ...everyone, workflow: "a" })
+    assert.deepEqual(
+      named.map(({ run_id }) => run_id),
+      [made[0], made[3]],
+    )
   })
 
   onBench("retention takes runs out of the list; a condemned one has failed", async ({ store, other }) => {

@@ -5,6 +5,12 @@ const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ l
 const trivial = 'output { m: "x" }'
 
 export const bodies: readonly Hostile[] = [
+  sends("JSON 100,000 levels deep", ["invalid_request"], (service) =>
+    Promise.all([
+      service.post("/execute", `${"[".repeat(100_000)}${"]".repeat(100_000)}`),
+      service.post("/validate", `{"input":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`),
+    ]),
+  ),
   sends("a header of 15,000 spaces", [null], (service) =>
     Promise.all(
       times(40, () => service.send("/playground", { headers: { "accept-encoding": `a${" ".repeat(15_000)}b` } })),
@@ -17,12 +23,6 @@ export const bodies: readonly Hostile[] = [
         return service.post("/execute", { workflow_source: trivial }, { accept: list, "accept-encoding": list })
       }),
     ),
-  ),
-  sends("JSON 100,000 levels deep", ["invalid_request"], (service) =>
-    Promise.all([
-      service.post("/execute", `${"[".repeat(100_000)}${"]".repeat(100_000)}`),
-      service.post("/validate", `{"input":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`),
-    ]),
   ),
   sends("8 MB of escapes and of numbers as a body", ["invalid_request", "payload_too_large"], (service) =>
     Promise.all([

@@ -56,19 +56,6 @@ function folderOfWorkflows(): string {
 
 export const lists: readonly Hostile[] = [
   {
-    name: "600 questions that show 200 KB each, listed by 20 clients",
-    kinds: [null],
-    prepare: async (service) => {
-      const run_id = await ask(service, 600)
-      const paths = ["/questions?limit=500", `/execute/${run_id}/questions`]
-      return async (): Promise<readonly Answer[]> => {
-        const answers = await Promise.all(times(20, (at) => service.send(paths[at % paths.length] ?? "")))
-        for (const { text } of answers) if (text.length > 1_100_000) throw new Error(`${text.length} characters`)
-        return answers
-      }
-    },
-  },
-  {
     name: "300 clients that ask for large lists and read nothing",
     kinds: [null, "rate_limited"],
     prepare: async (service, during) => {
@@ -79,6 +66,19 @@ export const lists: readonly Hostile[] = [
         open.push(...neverRead(service, 300, "/questions?limit=500"))
         const answers: Answer[] = []
         for (let n = 0; n < 20; n++) answers.push(await service.send("/questions?limit=500"))
+        return answers
+      }
+    },
+  },
+  {
+    name: "600 questions that show 200 KB each, listed by 20 clients",
+    kinds: [null],
+    prepare: async (service) => {
+      const run_id = await ask(service, 600)
+      const paths = ["/questions?limit=500", `/execute/${run_id}/questions`]
+      return async (): Promise<readonly Answer[]> => {
+        const answers = await Promise.all(times(20, (at) => service.send(paths[at % paths.length] ?? "")))
+        for (const { text } of answers) if (text.length > 1_100_000) throw new Error(`${text.length} characters`)
         return answers
       }
     },

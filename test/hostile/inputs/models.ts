@@ -12,6 +12,16 @@ const result = "output { m: agent.a.message }"
 
 export const models: readonly Hostile[] = [
   {
+    name: "an answer 100,000 levels deep",
+    kinds: ["output_error", "provider_error"],
+    prepare: async (service, during) => {
+      const text = `{"message":${"[".repeat(100_000)}${"]".repeat(100_000)}}`
+      const backend = await replied(() => response([messageItem(text)]))
+      during(() => backend.close())
+      return async () => [await service.execute(`${provider(backend)}\n${agent()}\n${result}`)]
+    },
+  },
+  {
     name: "an answer of 50 MB",
     kinds: ["provider_error"],
     prepare: async (service, during) => {
@@ -70,16 +80,6 @@ export const models: readonly Hostile[] = [
         }
         return answers
       }
-    },
-  },
-  {
-    name: "an answer 100,000 levels deep",
-    kinds: ["output_error", "provider_error"],
-    prepare: async (service, during) => {
-      const text = `{"message":${"[".repeat(100_000)}${"]".repeat(100_000)}}`
-      const backend = await replied(() => response([messageItem(text)]))
-      during(() => backend.close())
-      return async () => [await service.execute(`${provider(backend)}\n${agent()}\n${result}`)]
     },
   },
   {

@@ -12,17 +12,6 @@ const agents = (count: number): string =>
 
 export const runs: readonly Hostile[] = [
   {
-    name: "20 runs at once, each of 30 agents that are sent 400 KB",
-    kinds: [null, "limit_exceeded", "rate_limited"],
-    prepare: async (service, during) => {
-      const backend = await answered(() => ({ message: "x" }))
-      during(() => backend.close())
-      const source = `input { t: string }\n${provider(backend)}\n${agents(30)}\noutput { m: agent.a0.message }`
-      const input = { t: "x".repeat(400_000) }
-      return () => Promise.all(times(20, () => service.execute(source, { input })))
-    },
-  },
-  {
     name: "a run of 40 agents that are sent 800 KB, its record, and a re-run",
     kinds: [null],
     prepare: async (service, during) => {
@@ -37,6 +26,17 @@ export const runs: readonly Hostile[] = [
         while (record.text.includes('"status":"running"')) record = await service.send(`/execute/${run_id}?wait=30`)
         return [first, record, await service.post(`/execute/${run_id}/rerun`, {})]
       }
+    },
+  },
+  {
+    name: "20 runs at once, each of 30 agents that are sent 400 KB",
+    kinds: [null, "limit_exceeded", "rate_limited"],
+    prepare: async (service, during) => {
+      const backend = await answered(() => ({ message: "x" }))
+      during(() => backend.close())
+      const source = `input { t: string }\n${provider(backend)}\n${agents(30)}\noutput { m: agent.a0.message }`
+      const input = { t: "x".repeat(400_000) }
+      return () => Promise.all(times(20, () => service.execute(source, { input })))
     },
   },
 ]

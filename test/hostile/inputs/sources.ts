@@ -10,10 +10,33 @@ const shared = times(12, (at) => `f${at}: [${at === 0 ? ten : times(10, () => `d
 
 const demo = 'provider p from openai { endpoint: "demo" }\nmodel m from p { id: "demo" }'
 
+const schemas = (count: number): string => times(count, (at) => `schema s${at} { a: string, b: [integer] }\n`).join("")
+
 export const sources: readonly Hostile[] = [
   sends("1.5 KB of source that make a value of 10^12 numbers", ["limit_exceeded"], async (service) => [
     await service.execute(`dynamic { ${shared.join("\n")} }\noutput { x: dynamic.f11 }`),
   ]),
+  sends(
+    "a hundred files of the largest size together",
+    ["validation_error", "limit_exceeded", null],
+    async (service) => {
+      const modules = Object.fromEntries(times(100, (at) => [`m${at}.wire`, schemas(900)]))
+      const imports = times(100, (at) => `import { schema.s0 as x${at} } from "./m${at}.wire"\n`).join("")
+      return [await service.post("/execute", { workflow_source: `${imports}output { a: 1 }`, modules })]
+    },
+  ),
+  sends("a hundred files that each import the two before them", [null], async (service) => {
+    const below = (at: number): string => `import { schema.s as s${at} } from "./m${at}.wire"\n`
+    const modules = Object.fromEntries(
+      times(100, (at) => {
+        const two = at < 2 ? "" : `${below(at - 1)}${below(at - 2)}`
+        const fields = at < 2 ? "a: string" : `a: schema.s${at - 1}, b: schema.s${at - 2}`
+        return [`m${at}.wire`, `${two}schema s { ${fields} }\n`]
+      }),
+    )
+    const source = 'import { schema.s } from "./m99.wire"\ndynamic { d: [1] }\noutput { a: [s for s in dynamic.d] }'
+    return [await service.post("/execute", { workflow_source: source, modules })]
+  }),
   sends("a demo model that is asked for 10^12 values", ["provider_error", "validation_error"], async (service) => [
     await service.execute(`${demo}
 agent a { model: model.m instruction: "Go." output { x: [[[boolean; 10000]; 10000]; 10000] } }
@@ -37,6 +60,31 @@ model m from p { id: "x" }
 agent a { model: model.m instruction: "Go." output { x: string } }
 output { x: agent.a.x }`),
   ]),
+  sends(
+    "ten thousand agents that read each other's words, and their reach",
+    [null, "limit_exceeded"],
+    async (service) => {
+      const agents = times(10_000, (at) => {
+        const read = at === 0 ? "input.m" : `agent.a${at - 1}.t`
+        return `agent a${at} { model: model.m instruction: "{{ ${read} }}" output { t: string } }`
+      })
+      const source = `input { m: untrusted string }\n${demo}\n${agents.join("\n")}\noutput { t: agent.a9999.t }`
+      return [await service.post("/validate", { workflow_source: source, reach: true })]
+    },
+  ),
+  sends(
+    "thousands of values that thousands of steps may decide by, and their reach",
+    [null, "limit_exceeded"],
+    async (service) => {
+      const fields = times(6_000, (at) => `f${at}: boolean`)
+      const steps = times(6_000, (at) => `d${at}: agent.a`)
+      const source = `input { m: untrusted string }\n${demo}
+agent a { model: model.m instruction: "{{ input.m }}" output { ${fields.join(" ")} } }
+dynamic { ${steps.join("\n")} }
+output { t: agent.a.f0 }`
+      return [await service.post("/validate", { workflow_source: source, reach: true })]
+    },
+  ),
   sends(
     "sources of a megabyte",
     [null, "validation_error", "tool_error", "limit_exceeded", "overloaded"],

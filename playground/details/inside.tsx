@@ -1,0 +1,75 @@
+import { useState } from "preact/hooks"
+import type { RunState, Span } from "../../src/log/run-state.ts"
+import { Fault } from "../output/fault.tsx"
+import type { RunView } from "../state/run-view.ts"
+import { runClock } from "../state/runs.ts"
+import { spanLabel } from "../state/spans.ts"
+import { spanState } from "../state/step-state.ts"
+import { Icon } from "../ui/icon.tsx"
+import { showDuration, showTokens } from "../ui/show.ts"
+import { StateMark } from "../ui/state-mark.tsx"
+import { Part, Value } from "./part.tsx"
+
+/** More steps of a called workflow than this are in the events. */
+const mostShown = 200
+
+/** The steps of a called workflow, each with what it was asked and what it gave; calls inside open in the same way. */
+export function Inside({ run, scope }: { readonly run: RunView; readonly scope: string }) {
+  const state = run.state.inside?.[scope]
+  if (state === undefined || state.spans.length === 0) return null
+  return (
+    <Part title="Inside">
+      <Steps run={run} state={state} parent={null} />
+    </Part>
+  )
+}
+
+interface StepsProps {
+  readonly run: RunView
+  readonly state: RunState
+  /** The position of the span whose parts are shown; null for the steps themselves. */
+  readonly parent: number | null
+}
+
+function Steps({ run, state, parent }: StepsProps) {
+  const all = state.spans.flatMap((span, at) => (span.parent === parent ? [{ span, at }] : []))
+  return (
+    <ul class="inside">
+      {all.slice(0, mostShown).map(({ span, at }) => (
+        <Step key={at} run={run} state={state} span={span} at={at} />
+      ))}
+      {all.length > mostShown ? <li class="note">{all.length - mostShown} more, in the events</li> : null}
+    </ul>
+  )
+}
+
+function Step({ run, state, span, at }: Omit<StepsProps, "parent"> & { readonly span: Span; readonly at: number }) {
+  const [isOpen, setOpen] = useState(false)
+  const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
+  const tokens =
+    span.usage === undefined ? "" : showTokens(span.usage.input_tokens + span.usage.output_tokens, 0, "tok")
+  return (
+    <li>
+      <button type="button" class="button inside-step" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon name={isOpen ? "down" : "right"} />
+        <StateMark state={spanState(span, run.known)} text={spanLabel(span)} />
+        <span class="note">{[showDuration(time), tokens].filter((part) => part !== "").join(" · ")}</span>
+      </button>
+      {isOpen ? (
+        <div class="inside-body">
+          {span.error === undefined ? null : <Fault error={span.error} />}
+          {span.instruction === undefined ? null : (
+            <Part title="Instruction, as rendered" copy={span.instruction}>
+              <pre class="prose">{span.instruction}</pre>
+            </Part>
+          )}
+          {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
+          {span.result === undefined ? null : <Value title="Result" value={span.result} />}
+          {span.output === undefined ? null : <Value title="Output" value={span.output} />}
+          <Steps run={run} state={state} parent={at} />
+          {span.scope === undefined ? null : <Inside run={run} scope={span.scope} />}
+        </div>
+      ) : null}
+    </li>
+  )
+}

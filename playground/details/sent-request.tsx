@@ -1,0 +1,103 @@
+import { signal } from "@preact/signals"
+import type { ComponentChildren } from "preact"
+import { useEffect } from "preact/hooks"
+import type { CallRequestAnswer } from "../../src/client/client.ts"
+import { copyText } from "../state/copy.ts"
+import { asksForKey, client } from "../state/service.ts"
+import { Icon } from "../ui/icon.tsx"
+import { JsonTree } from "../ui/json-tree.tsx"
+import { showBytes } from "../ui/show.ts"
+import { requestCurl } from "./request-curl.ts"
+
+/** Requests by run and call; null for those that the service does not have. */
+const requests = signal<ReadonlyMap<string, CallRequestAnswer | null>>(new Map())
+const mostKept = 50
+
+function take(key: string, request: CallRequestAnswer | null): void {
+  requests.value = new Map([...requests.value, [key, request] as const].slice(-mostKept))
+}
+
+async function load(key: string, run_id: string, call_id: string): Promise<void> {
+  try {
+    take(key, await client().callRequest(run_id, call_id))
+  } catch (error) {
+    if (!asksForKey(error, () => void load(key, run_id, call_id))) take(key, null)
+  }
+}
+
+interface SentRequestProps {
+  readonly run_id: string | undefined
+  readonly call_id: string | undefined
+  /** The id of the last event: a request is there once its turn has ended. */
+  readonly lastEvent: number
+  /** Shown where the service does not have the request. */
+  readonly children: ComponentChildren
+}
+
+/** The request of a model call as it went over the wire. */
+export function SentRequest({ run_id, call_id, lastEvent, children }: SentRequestProps) {
+  const key = `${run_id ?? ""} ${call_id ?? ""}`
+  const request = run_id === undefined || call_id === undefined ? null : requests.value.get(key)
+  useEffect(() => {
+    if (run_id !== undefined && call_id !== undefined && !requests.peek().get(key)) void load(key, run_id, call_id)
+  }, [key, request === null ? lastEvent : 0])
+  if (request === undefined) return <p class="note">The request is on its way …</p>
+  return request === null ? children : <Shown request={request} />
+}
+
+function Shown({ request }: { readonly request: CallRequestAnswer }) {
+  const { method, url, headers, body, text, bytes, sha256, redacted } = request
+  return (
+    <section class="part sent-request">
+      <header>
+        <h3>Request, as sent</h3>
+        <button type="button" class="button" onClick={() => void copyText(requestCurl(request), "Request as curl")}>
+          Copy as curl
+        </button>
+        {text === null ? null : (
+          <button
+            type="button"
+            class="button square"
+            aria-label="Copy body"
+            title="Copy body"
+            onClick={() => void copyText(text, "Body")}
+          >
+            <Icon name="copy" />
+          </button>
+        )}
+      </header>
+      <p class="wraps">
+        <code>
+          {method} {url}
+        </code>
+      </p>
+      <ul class="sent-headers">
+        {Object.entries(headers).map(([name, value]) => (
+          <li key={name}>
+            <code class="wraps">
+              {name}: {value}
+            </code>
+          </li>
+        ))}
+      </ul>
+      {text === null ? (
+        <p class="hint-text">The body of {showBytes(bytes)} was too large to be kept.</p>
+      ) : (
+        <>
+          <JsonTree value={body} label="Body" open={6} />
+          <p class="hint-text">
+            {redacted
+              ? "Secrets were replaced by their names: what was sent differs in these places."
+              : "To the byte what was sent."}{" "}
+            {showBytes(bytes)}
+            {sha256 === null ? null : (
+              <>
+                , SHA-256 <code class="wraps">{sha256}</code>
+              </>
+            )}
+          </p>
+        </>
+      )}
+    </section>
+  )
+}

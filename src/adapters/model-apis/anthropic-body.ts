@@ -1,0 +1,135 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { TokenUsage } from "../../log/events.ts"
+import { tokenCount } from "../model-turn/token-count.ts"
+import type { Attachment, Reasoning, SaidText, SentCall, Turn } from "./conversation.ts"
+import { ownText } from "./conversation.ts"
+import type { Talk } from "./dialect.ts"
+import type { Part, Result } from "./result.ts"
+import { callPart } from "./result.ts"
+import { UnsentFile } from "./unsent-file.ts"
+
+// The bodies of `/messages`: requests and whole answers.
+
+export function writeAnthropic({ model, system, turns, tools, forced }: Talk): JsonObject {
+  const messages: { role: string; content: JsonObject[] }[] = []
+  for (const turn of turns) {
+    const role = turn.role === "assistant" ? "assistant" : "user"
+    const last = messages.at(-1)
+    // Two messages of one side in a row are refused.
+    if (last?.role === role) last.content.push(...blocksOf(turn))
+    else messages.push({ role, content: blocksOf(turn) })
+  }
+  const ending = messages.at(-1)
+  const text = ending?.role === "assistant" ? ending.content.at(-1) : undefined
+  // An answer that was begun for the model may not end with a blank.
+  if (typeof text?.["text"] === "string") text["text"] = text["text"].trim()
+  return {
+    model,
+    ...(system !== null && { system: [{ type: "text", text: system }] }),
+    messages,
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+    }),
+    ...(forced !== null && { tool_choice: { type: "tool", name: forced } }),
+  }
+}
+
+function blocksOf(turn: Turn): JsonObject[] {
+  switch (turn.role) {
+    case "user":
+      return turn.parts.map(userBlock)
+    case "tool":
+      return turn.results.map(({ id, output }) => ({ type: "tool_result", tool_use_id: id, content: output }))
+    case "assistant":
+      return turn.parts.flatMap(assistantBlock)
+  }
+}
+
+function assistantBlock(part: SaidText | Reasoning | SentCall): JsonObject[] {
+  switch (part.type) {
+    case "text":
+      return [{ type: "text", text: part.text }]
+    case "call":
+      return [{ type: "tool_use", id: part.id, name: part.name, input: part.arguments }]
+    case "reasoning": {
+      // Without either it is not taken back.
+      const signature = ownText(part, "anthropic", "signature")
+      if (signature !== null) return [{ type: "thinking", thinking: part.text, signature }]
+      const data = ownText(part, "anthropic", "redactedData")
+      return data === null ? [] : [{ type: "redacted_thinking", data }]
+    }
+  }
+}
+
+function userBlock(part: SaidText | Attachment): JsonObject {
+  if (part.type === "text") return { type: "text", text: part.text }
+  const { media_type, content, name, context, citations } = part
+  const source: JsonObject =
+    "url" in content
+      ? { type: "url", url: content.url }
+      : "text" in content
+        ? { type: "text", media_type: "text/plain", data: content.text }
+        : { type: "base64", media_type, data: content.base64 }
+  if (media_type.startsWith("image/")) return { type: "image", source }
+  if (media_type !== "application/pdf" && media_type !== "text/plain")
+    throw new UnsentFile(media_type, "url" in content)
+  return {
+    type: "document",
+    source,
+    ...(name !== null && { title: name }),
+    ...(context !== undefined && { context }),
+    ...(citations === true && { citations: { enabled: true } }),
+  }
+}
+
+export function readAnthropic(body: JsonObject): Result | null {
+  const { content, stop_reason } = body
+  if (!Array.isArray(content)) return null
+  const parts = content.flatMap((block, at): Part[] => (isJsonObject(block) ? partsOf(block, at) : []))
+  const reason = typeof stop_reason === "string" ? stop_reason : ""
+  const end =
+    reason === "refusal"
+      ? "blocked"
+      : reason === "max_tokens" || reason === "model_context_window_exceeded"
+        ? "length"
+        : null
+  return { parts, end, reason, usage: readUsage(body["usage"]) }
+}
+
+function partsOf(block: JsonObject, at: number): Part[] {
+  const { type, text, thinking, signature, data, id, name, input } = block
+  switch (type) {
+    case "text":
+      return typeof text === "string" ? [{ type: "text", text, own: null }] : []
+    case "thinking":
+      return [
+        {
+          type: "reasoning",
+          text: typeof thinking === "string" ? thinking : "",
+          own: typeof signature === "string" ? { anthropic: { signature } } : null,
+        },
+      ]
+    case "redacted_thinking":
+      return typeof data === "string"
+        ? [{ type: "reasoning", text: "", own: { anthropic: { redactedData: data } } }]
+        : []
+    case "tool_use":
+      return [callPart({ id, name, input }, at, null)]
+    default:
+      return []
+  }
+}
+
+function readUsage(usage: JsonValue | undefined): TokenUsage | null {
+  if (!isJsonObject(usage)) return null
+  const { output_tokens_details: details } = usage
+  const cached = tokenCount(usage["cache_read_input_tokens"])
+  return {
+    // What came from the cache, or went into it, is not counted as input by this API.
+    input_tokens: tokenCount(usage["input_tokens"]) + cached + tokenCount(usage["cache_creation_input_tokens"]),
+    output_tokens: tokenCount(usage["output_tokens"]),
+    cached_tokens: cached,
+    reasoning_tokens: tokenCount(isJsonObject(details) ? details["thinking_tokens"] : 0),
+  }
+}

@@ -1,0 +1,60 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { mergeOptions } from "../model-turn/wire-options.ts"
+import { modelApi } from "./api.ts"
+import { apiUrl } from "./api-url.ts"
+import { readAnthropic, writeAnthropic } from "./anthropic-body.ts"
+import { AnthropicFold } from "./fold-anthropic.ts"
+
+/** Required by the API; sent where the workflow sets none. */
+const defaultMaxTokens = 8192
+
+/** Anthropic's `/messages`. */
+export const anthropicApi = modelApi({
+  name: "anthropic",
+  other_kind: "If it has no `/messages`, but `/chat/completions`, its provider is of the kind `openai_chat`",
+  // `strict` is the API's own output format, `json_schema` a forced tool call with the schema.
+  ladder: ["strict", "json_schema", "instruction_only"],
+  excludes_citations: ["strict"],
+  excludes_tools: ["json_schema"],
+  demoEndpoint: (endpoint) => endpoint,
+  url: (endpoint) => apiUrl(endpoint, "/messages"),
+  headers: ({ api_key }) => ({
+    "anthropic-version": "2023-06-01",
+    ...(api_key === null || api_key === "" ? {} : { "x-api-key": api_key }),
+  }),
+  options: ({ inference }) => {
+    const { temperature, top_p, top_k, max_tokens = defaultMaxTokens, reasoning_effort, stop } = inference
+    const options: JsonObject = { max_tokens }
+    if (temperature !== undefined) options["temperature"] = temperature
+    if (top_p !== undefined) options["top_p"] = top_p
+    if (top_k !== undefined) options["top_k"] = top_k
+    if (stop !== undefined) options["stop_sequences"] = typeof stop === "string" ? [stop] : [...stop]
+    if (reasoning_effort !== undefined) options["output_config"] = { effort: reasoning_effort }
+    return options
+  },
+  maxTokens: (most) => ({ max_tokens: most }),
+  reserved: ["model", "messages", "tools", "stream"],
+  write: writeAnthropic,
+  read: readAnthropic,
+  fold: () => new AnthropicFold(),
+  finish: (body, { options, format, stream }) => {
+    const finished = mergeOptions(body, options)
+    if (stream) finished["stream"] = true
+    if (stream && Array.isArray(body["tools"])) finished["tools"] = body["tools"].map(eager)
+    if (format?.rung !== "strict") return finished
+    const schema = JSON.parse(format.form.strict_schema ?? format.form.schema) as JsonObject
+    return mergeOptions(finished, { output_config: { format: { type: "json_schema", schema } } })
+  },
+  problem: (body) =>
+    Array.isArray(body["choices"])
+      ? "The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`"
+      : null,
+  takesId: (id) => /^[A-Za-z0-9_-]{1,64}$/.test(id),
+  id_length: () => 40,
+})
+
+/** The pieces of a tool's input come as the model writes them, and not when the input is whole. */
+function eager(tool: JsonValue): JsonValue {
+  return isJsonObject(tool) ? { ...tool, eager_input_streaming: true } : tool
+}

@@ -1,0 +1,93 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+import type { Backend } from "../../ports/model.ts"
+import { wholeLadder } from "../model-turn/output-format.ts"
+import { mergeOptions } from "../model-turn/wire-options.ts"
+import { modelApi } from "./api.ts"
+import { apiUrl } from "./api-url.ts"
+import { readChat, writeChat } from "./chat-body.ts"
+import { ChatFold } from "./fold-chat.ts"
+
+/** OpenAI's `/chat/completions`, and everything that is compatible with it. */
+export const chatApi = modelApi({
+  name: "chat",
+  ladder: wholeLadder,
+  other_kind:
+    'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or the model has wire_api: "responses"',
+  excludes_citations: [],
+  excludes_tools: [],
+  demoEndpoint: (endpoint) => endpoint,
+  url: (endpoint) => apiUrl(endpoint, "/chat/completions"),
+  headers: ({ api_key }) => (api_key === null || api_key === "" ? {} : { authorization: `Bearer ${api_key}` }),
+  options: ({ inference, backend }) => {
+    const { temperature, top_p, top_k, max_tokens, reasoning_effort, verbosity, seed, stop } = inference
+    const { frequency_penalty, presence_penalty, repeat_penalty } = inference
+    return given({
+      ...(max_tokens === undefined ? {} : mostTokens(max_tokens, backend)),
+      temperature,
+      top_p,
+      frequency_penalty,
+      presence_penalty,
+      // OpenAI's own endpoint has neither, those of local servers do.
+      ...(isOpenAi(backend.endpoint) ? {} : { top_k, repeat_penalty }),
+      reasoning_effort,
+      verbosity,
+      seed,
+      stop: typeof stop === "object" ? [...stop] : stop,
+      stream_options: { include_usage: true },
+    })
+  },
+  maxTokens: mostTokens,
+  reserved: ["model", "messages", "tools", "stream", "response_format"],
+  write: writeChat,
+  read: readChat,
+  fold: () => new ChatFold(),
+  finish: (body, { options, format, stream }) => {
+    const { stream_options, ...others } = options
+    const finished = mergeOptions(body, others)
+    if (stream) finished["stream"] = true
+    if (stream && stream_options !== undefined) finished["stream_options"] = stream_options
+    if (format === null) return finished
+    const { name, schema, strict_schema } = format.form
+    const strict = format.rung === "strict"
+    finished["response_format"] =
+      format.rung === "json_object"
+        ? { type: "json_object" }
+        : {
+            type: "json_schema",
+            json_schema: {
+              name,
+              strict,
+              schema: JSON.parse(strict ? (strict_schema ?? schema) : schema) as JsonObject,
+            },
+          }
+    return finished
+  },
+  problem: (body) => {
+    if (Array.isArray(body["output"]) && body["choices"] === undefined) {
+      return 'The backend answers as `/responses` does: its provider is of the kind `openai`, or the model has wire_api: "responses"'
+    }
+    return isJsonObject(body["message"]) && body["choices"] === undefined
+      ? "The backend does not answer as `/chat/completions` does"
+      : null
+  },
+  takesId: (id, endpoint) => (isMistral(endpoint) ? /^[A-Za-z0-9]{9}$/.test(id) : id.length > 0 && id.length <= 40),
+  id_length: (endpoint) => (isMistral(endpoint) ? 9 : 40),
+})
+
+/** OpenAI's own endpoint takes `max_completion_tokens`; others know only the older name. */
+function mostTokens(most: number, { endpoint }: Backend): JsonObject {
+  return isOpenAi(endpoint) ? { max_completion_tokens: most } : { max_tokens: most }
+}
+
+function isOpenAi(endpoint: string): boolean {
+  return URL.parse(endpoint)?.hostname === "api.openai.com"
+}
+
+function isMistral(endpoint: string): boolean {
+  return URL.parse(endpoint)?.hostname.endsWith("mistral.ai") === true
+}
+
+function given(options: Readonly<Record<string, unknown>>): JsonObject {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as JsonObject
+}

@@ -1,0 +1,151 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
+import { streamLimits } from "../model-turn/stream-limits.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import { isTooMuchJson } from "../../base/json-work.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Egress, EgressResponse } from "../../ports/egress.ts"
+import { turnForAnswer } from "../model-turn/turn-for.ts"
+import type { Call } from "../model-turn/model-api.ts"
+import { WithoutFields } from "../model-turn/without-fields.ts"
+import { readRest } from "../model-turn/read-rest.ts"
+import { readUpTo } from "../model-turn/read-up-to.ts"
+import { readRetryAfter } from "../model-turn/retry-delay.ts"
+import {
+  brokenAnswer,
+  readInnerError,
+  readUpstreamError,
+  tooManyValues,
+  UpstreamFailure,
+} from "../model-turn/upstream-failure.ts"
+import type { Dialect } from "./dialect.ts"
+import { foldEvents } from "./fold-events.ts"
+import { modelAnswerValues, modelWithProbabilities } from "../../base/limits.ts"
+
+export interface ExchangeParts {
+  readonly dialect: Pick<Dialect, "problem" | "fold">
+  readonly egress: Egress
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly call: Call
+  /** A stream is asked for. */
+  readonly stream: boolean
+}
+
+/** How much of an error's body is read. */
+const largestError = 64 * 1024
+
+/** Fields of choices that nobody reads: log probabilities, which a workflow can ask for with `extra`. */
+const unread = ["logprobs", "logprobsResult"]
+
+/** Bytes of a stream that are read before others have their turn: hundreds of small events. */
+const bytesPerTurn = 16 * 1024
+
+/** One HTTP exchange with a backend, to the end of its answer. A streamed one is put together. Throws an `UpstreamFailure`, or what egress throws. */
+export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
+  const { egress, url, headers, body, call, stream } = parts
+  const { watch, limits, now } = call
+  call.sent?.({ url, headers, body })
+  const response = await egress.request({
+    url,
+    method: "POST",
+    headers,
+    body,
+    signal: watch.signal,
+    gate: watch.gate,
+    limits: stream ? streamLimits(limits) : { ...limits, max_bytes: limits.max_bytes * modelWithProbabilities },
+  })
+  const retryAfterMs = readRetryAfter(response.headers, now())
+  if (response.status < 200 || response.status > 299) {
+    const error = parse(await readUpTo(response, largestError))
+    throw new UpstreamFailure(readUpstreamError(response.status, error, retryAfterMs, watch))
+  }
+  const type = (response.headers["content-type"] ?? "").toLowerCase()
+  // A backend may stream where a whole answer was asked for, and the reverse.
+  if (type.startsWith("text/event-stream")) return streamed(response, parts)
+  const text = await readWhole(response, limits.max_bytes)
+  const turn = turnForAnswer(text, watch)
+  if (turn !== null) await turn
+  // A stream under another name.
+  if (/^\s*(?:event|data|:)/.test(text)) return folded([Buffer.from(text)].values(), parts)
+  return checked(text, type, retryAfterMs, parts)
+}
+
+/** What was not asked for as a stream is not shown as one. */
+function folded(
+  pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>,
+  { dialect, call, stream }: ExchangeParts,
+): Promise<JsonObject> {
+  return foldEvents(pieces, { fold: dialect.fold(), call, show: stream, problem: (event) => dialect.problem(event) })
+}
+
+async function streamed(response: EgressResponse, parts: ExchangeParts): Promise<JsonObject> {
+  const pieces = response.body[Symbol.asyncIterator]()
+  try {
+    const whole = await folded(pieces, parts)
+    void readRest(pieces, response)
+    return whole
+  } catch (error) {
+    response.discard()
+    throw error
+  }
+}
+
+function checked(
+  text: string,
+  type: string,
+  retryAfterMs: number | null,
+  { dialect, call }: ExchangeParts,
+): JsonObject {
+  if (isTooMuchJson(text, modelAnswerValues)) throw tooManyValues()
+  const parsed = parse(text)
+  const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
+  if (!isJsonObject(body)) {
+    const short = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? "something of no known type"
+    throw brokenAnswer(`The model backend answered ${short} where JSON was expected`, false)
+  }
+  if (isJsonObject(body["error"]) || (typeof body["error"] === "string" && body["error"] !== "")) {
+    throw new UpstreamFailure(readInnerError(body, retryAfterMs, call.watch))
+  }
+  const problem = dialect.problem(body)
+  if (problem !== null) throw brokenAnswer(problem, false)
+  return body
+}
+
+/** The text of an answer in one piece, without the fields that nobody reads. */
+async function readWhole(response: EgressResponse, max_bytes: number): Promise<string> {
+  const filter = new WithoutFields(unread)
+  const kept: Uint8Array[] = []
+  let size = 0
+  let sinceTurn = 0
+  let isJson: boolean | null = null
+  for await (const chunk of response.body) {
+    for (let at = 0; at < chunk.length; at += bytesPerTurn) {
+      const piece = chunk.subarray(at, at + bytesPerTurn)
+      if (sinceTurn >= bytesPerTurn) {
+        await nextTurn()
+        sinceTurn = 0
+      }
+      sinceTurn += piece.length
+      // Anything else may have quotes that do not belong to a string.
+      isJson ??= /^\uFEFF?\s*[{[]/.test(Buffer.from(piece).toString("utf8"))
+      const rest = isJson ? filter.take(piece) : piece
+      size += rest.length
+      if (size > max_bytes) {
+        response.discard()
+        throw brokenAnswer(`The model backend answered with more than ${max_bytes} bytes`, false)
+      }
+      kept.push(rest)
+    }
+  }
+  const text = Buffer.concat(kept).toString("utf8")
+  return text.startsWith("\uFEFF") ? text.slice(1) : text
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,129 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { TokenUsage } from "../../log/events.ts"
+import { tokenCount } from "../model-turn/token-count.ts"
+import { objectsIn } from "./chat-body.ts"
+import type { Attachment, Reasoning, SaidText, SentCall, Turn } from "./conversation.ts"
+import { ownText } from "./conversation.ts"
+import type { Talk } from "./dialect.ts"
+import type { Part, Result } from "./result.ts"
+import { callPart } from "./result.ts"
+
+// The bodies of `generateContent`: requests and whole answers.
+
+/** Says to the backend that the signature of a call's thought is not at hand: a model before this one made the call. */
+const noSignature = "skip_thought_signature_validator"
+
+export function writeGoogle({ model, system, turns, tools }: Talk): JsonObject {
+  // Gemma has no place for instructions, and Gemini from 3 on wants a signature with each first call.
+  const isGemma = /(?:^|\/)gemma-/i.test(model)
+  const signs = /gemini-(?:[3-9]|\d\d)/i.test(model)
+  const contents = turns.map((turn) => ({
+    role: turn.role === "assistant" ? "model" : "user",
+    parts: partsOf(turn, signs),
+  }))
+  const [first] = contents
+  if (isGemma && system !== null && first?.role === "user") first.parts.unshift({ text: `${system}\n\n` })
+  return {
+    ...(system !== null && !isGemma && { systemInstruction: { parts: [{ text: system }] } }),
+    contents,
+    ...(tools.length > 0 && {
+      tools: [
+        {
+          functionDeclarations: tools.map(({ name, description, parameters }) => ({
+            name,
+            description,
+            parametersJsonSchema: parameters,
+          })),
+        },
+      ],
+    }),
+  }
+}
+
+function partsOf(turn: Turn, signs: boolean): JsonObject[] {
+  switch (turn.role) {
+    case "user":
+      return turn.parts.map(userPart)
+    case "tool":
+      return turn.results.map(({ id, name, output }) => ({
+        functionResponse: { id, name, response: { name, content: output } },
+      }))
+    case "assistant": {
+      const isSigned = turn.parts.some((part) => part.type === "call" && signatureOf(part) !== null)
+      const firstCall = turn.parts.find(({ type }) => type === "call")
+      return turn.parts.map((part) => {
+        const own = signatureOf(part)
+        const isMissing = part.type === "call" && own === null && signs && !isSigned && part === firstCall
+        const signature = isMissing ? noSignature : own
+        return { ...modelPart(part), ...(signature !== null && { thoughtSignature: signature }) }
+      })
+    }
+  }
+}
+
+function signatureOf(part: SaidText | Reasoning | SentCall): string | null {
+  return ownText(part, "google", "thoughtSignature")
+}
+
+function modelPart(part: SaidText | Reasoning | SentCall): JsonObject {
+  switch (part.type) {
+    case "text":
+      return { text: part.text }
+    case "reasoning":
+      return { text: part.text, thought: true }
+    case "call":
+      return { functionCall: { id: part.id, name: part.name, args: part.arguments } }
+  }
+}
+
+function userPart(part: SaidText | Attachment): JsonObject {
+  if (part.type === "text") return { text: part.text }
+  const { media_type, content } = part
+  if ("url" in content) return { fileData: { mimeType: media_type, fileUri: content.url } }
+  const data = "base64" in content ? content.base64 : Buffer.from(content.text).toString("base64")
+  return { inlineData: { mimeType: media_type, data } }
+}
+
+const ends: Readonly<Record<string, Result["end"]>> = {
+  MAX_TOKENS: "length",
+  CONTINUATION: "length",
+  IMAGE_SAFETY: "blocked",
+  RECITATION: "blocked",
+  SAFETY: "blocked",
+  BLOCKLIST: "blocked",
+  PROHIBITED_CONTENT: "blocked",
+  SPII: "blocked",
+  MALFORMED_FUNCTION_CALL: "malformed",
+}
+
+export function readGoogle(body: JsonObject): Result {
+  const candidate = objectsIn(body["candidates"])[0] ?? {}
+  const { content, finishReason } = candidate
+  const parts: Part[] = []
+  for (const [at, part] of objectsIn(isJsonObject(content) ? content["parts"] : undefined).entries()) {
+    const { text, thought, thoughtSignature: signature, functionCall: call } = part
+    const own = typeof signature === "string" && signature !== "" ? { google: { thoughtSignature: signature } } : null
+    if (isJsonObject(call)) parts.push(callPart({ id: call["id"], name: call["name"], input: call["args"] }, at, own))
+    else if (typeof text === "string" && text !== "") {
+      parts.push({ type: thought === true ? "reasoning" : "text", text, own })
+    } else if (text === "" && own !== null) {
+      // An empty text carries the signature of what stands before it.
+      const last = parts.pop()
+      if (last !== undefined) parts.push({ ...last, own })
+    }
+  }
+  const reason = typeof finishReason === "string" ? finishReason : ""
+  return { parts, end: ends[reason] ?? null, reason, usage: readUsage(body["usageMetadata"]) }
+}
+
+function readUsage(usage: JsonValue | undefined): TokenUsage | null {
+  if (!isJsonObject(usage)) return null
+  const thoughts = tokenCount(usage["thoughtsTokenCount"])
+  return {
+    input_tokens: tokenCount(usage["promptTokenCount"]) + tokenCount(usage["toolUsePromptTokenCount"]),
+    output_tokens: tokenCount(usage["candidatesTokenCount"]) + thoughts,
+    cached_tokens: tokenCount(usage["cachedContentTokenCount"]),
+    reasoning_tokens: thoughts,
+  }
+}

@@ -1,0 +1,72 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+import { mergeOptions } from "../model-turn/wire-options.ts"
+import { modelApi } from "./api.ts"
+import { apiUrl } from "./api-url.ts"
+import { readGoogle, writeGoogle } from "./google-body.ts"
+import { GoogleFold } from "./fold-google.ts"
+import { toOpenApiSchema } from "./open-api-schema.ts"
+
+/** Google's `generateContent`. */
+export const googleApi = modelApi({
+  name: "google",
+  other_kind: "If it has no `generateContent`, but `/chat/completions`, its provider is of the kind `openai_chat`",
+  // `strict` is `responseSchema`, `json_schema` is `responseJsonSchema`, which takes more of JSON Schema.
+  ladder: ["strict", "json_schema", "json_object", "instruction_only"],
+  excludes_citations: [],
+  excludes_tools: [],
+  demoEndpoint: (endpoint) => endpoint.replace(/\/v1$/, "/v1beta"),
+  url: (endpoint, model, stream) => {
+    const id = model.startsWith("models/") || model.startsWith("tunedModels/") ? model : `models/${model}`
+    const path = `/${id.split("/").map(encodeURIComponent).join("/")}`
+    return stream
+      ? apiUrl(endpoint, `${path}:streamGenerateContent`, { alt: "sse" })
+      : apiUrl(endpoint, `${path}:generateContent`)
+  },
+  headers: ({ api_key }) => (api_key === null || api_key === "" ? {} : { "x-goog-api-key": api_key }),
+  options: ({ inference }) => {
+    const { temperature, top_p, top_k, max_tokens, reasoning_effort, seed, stop } = inference
+    const { frequency_penalty, presence_penalty } = inference
+    const config: JsonObject = {}
+    if (temperature !== undefined) config["temperature"] = temperature
+    if (top_p !== undefined) config["topP"] = top_p
+    if (top_k !== undefined) config["topK"] = top_k
+    if (max_tokens !== undefined) config["maxOutputTokens"] = max_tokens
+    if (seed !== undefined) config["seed"] = seed
+    if (stop !== undefined) config["stopSequences"] = typeof stop === "string" ? [stop] : [...stop]
+    if (frequency_penalty !== undefined) config["frequencyPenalty"] = frequency_penalty
+    if (presence_penalty !== undefined) config["presencePenalty"] = presence_penalty
+    if (reasoning_effort !== undefined) config["thinkingConfig"] = { thinkingLevel: reasoning_effort }
+    return Object.keys(config).length === 0 ? {} : { generationConfig: config }
+  },
+  maxTokens: (most) => ({ generationConfig: { maxOutputTokens: most } }),
+  reserved: ["model", "contents", "tools", "stream"],
+  write: writeGoogle,
+  read: readGoogle,
+  fold: () => new GoogleFold(),
+  finish: (body, { options, format }) => {
+    const finished = mergeOptions(body, options)
+    const config = isJsonObject(finished["generationConfig"]) ? { ...finished["generationConfig"] } : {}
+    for (const key of ["responseMimeType", "responseSchema", "responseJsonSchema"]) delete config[key]
+    if (format !== null) {
+      config["responseMimeType"] = "application/json"
+      const schema = JSON.parse(format.form.schema) as JsonObject
+      const simple = format.rung === "strict" ? toOpenApiSchema(schema) : null
+      if (simple !== null) config["responseSchema"] = simple
+      else if (format.rung !== "json_object") config["responseJsonSchema"] = schema
+    }
+    return { ...finished, generationConfig: config }
+  },
+  problem: (body) => {
+    const feedback = body["promptFeedback"]
+    const reason = isJsonObject(feedback) ? feedback["blockReason"] : undefined
+    if (typeof reason === "string") {
+      return `The prompt was blocked (${/^[\w ]{1,60}$/.test(reason) ? reason : "no reason given"})`
+    }
+    return Array.isArray(body["choices"])
+      ? "The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`"
+      : null
+  },
+  takesId: (id) => id.length > 0 && id.length <= 64,
+  id_length: () => 40,
+})

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { createMetrics } from "./metrics.ts"
+
+const at = "2026-11-15T19:00:00.000Z"
+const counts = {
+  active: () => 0,
+  queued: () => 0,
+  streams: () => 0,
+  waiting: async () => ({ runs: 0, questions: 0, oldest_asked_at: null }),
+  broker: null,
+}
+
+test("a thousand workflows have labels of their own, the others share one", async () => {
+  const metrics = createMetrics(counts, [])
+  const { observer, service } = metrics
+  const about = { caller: "", resumed: false, traceparent: null, tracestate: null, baggage: null }
+  for (let n = 0; n < 1_010; n++) {
+    const run_id = `r${n}`
+    observer.taken?.({ ...about, run_id, workflow: { name: `w${n}`, version: "0" } })
+    const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: null }
+    observer.appended(run_id, [
+      { id: 1, type: "workflow_completed", at, data: { output: { result: {} }, usage, duration_ms: 1 } },
+    ])
+    service.answered("GET", "/workflows/*", 200, 1, `w${n}`)
+  }
+  const written = (await metrics.text()).text
+  assert.match(written, /^wire_runs_total\{status="completed",workflow="w999"\} 1$/m)
+  assert.match(written, /^wire_runs_total\{status="completed",workflow="other"\} 10$/m)
+  assert.match(written, /^wire_http_requests_total\{.*workflow="other"\} 10$/m)
+  assert.doesNotMatch(written, /workflow="w1000"/)
+})

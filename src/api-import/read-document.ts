@@ -1,0 +1,61 @@
+import { isJsonObject } from "../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { importBytes } from "../base/limits.ts"
+
+export type ReadDocument = { readonly document: JsonObject } | { readonly problem: string }
+
+/** The document that a text is: JSON, or YAML. */
+export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
+  if (bytes.length > importBytes) {
+    const mib = importBytes / 1024 / 1024
+    return { problem: `The document has more than ${mib} MiB: cut it down to the operations that you need.` }
+  }
+  const text = new TextDecoder().decode(bytes)
+  const value = await parse(text)
+  if (!isJsonObject(value)) return { problem: "The file is neither JSON nor YAML with an object at its top." }
+  const version = value["openapi"]
+  if (typeof value["swagger"] === "string") {
+    return {
+      problem: "The document is Swagger 2.0: convert it to OpenAPI 3 first (for instance with swagger2openapi).",
+    }
+  }
+  if (typeof version !== "string" || !/^3\.[01](?:\.|$)/.test(version)) {
+    return { problem: "The document is not OpenAPI 3.0 or 3.1: `openapi` must say so." }
+  }
+  return { document: value }
+}
+
+async function parse(text: string): Promise<JsonValue | undefined> {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    if (/^\s*[{[]/.test(text)) return undefined
+  }
+  if (isTooDeep(text)) return undefined
+  try {
+    const yaml = await import("yaml")
+    // Aliases can make a gigabyte of a kilobyte: few are followed. Nesting beyond the stack throws.
+    const value: unknown = yaml.parse(text, { maxAliasCount: 100, logLevel: "silent" })
+    return value as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+const deepest = 500
+
+/** Nesting that nobody writes by hand, by brackets or by indentation: a parser would take its time with it. */
+function isTooDeep(text: string): boolean {
+  let open = 0
+  let column = 0
+  for (const character of text) {
+    if (character === "\n") column = 0
+    else if (character === " " && column >= 0) column++
+    else column = -1
+    if (column > 4 * deepest) return true
+    if (character === "[" || character === "{") open++
+    else if (character === "]" || character === "}") open = Math.max(0, open - 1)
+    if (open > deepest) return true
+  }
+  return false
+}

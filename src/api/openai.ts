@@ -1,0 +1,160 @@
+import { json, route, type Answer } from "./route.ts"
+import { anyObject, array, boolean, exactly, integer, maybe, named, object, string, type Schema } from "./schema.ts"
+import { startsRun } from "./execute.ts"
+
+// Workflows with a `chat` block, as the models of OpenAI's APIs. Fields that are not described are taken as well.
+
+const errorsLike = "chat"
+const model = string({ description: "The name of a workflow with a `chat` block." })
+const metadata = maybe(
+  anyObject({ description: "Texts. They also fill the input fields that are not part of the chat." }),
+)
+const stream = maybe(boolean({ description: "Answer with server-sent events." }))
+
+const listedModel = named(
+  "ChatModel",
+  object({ id: string(), object: exactly("model"), created: integer(), owned_by: string() }),
+)
+const models = named("ChatModels", object({ object: exactly("list"), data: array(listedModel) }))
+
+const answerIn = (description: string, events: string): Record<number, Answer> => ({
+  200: {
+    description,
+    headers: ["x-service-run-id", "x-ignored"],
+    content: { "application/json": anyObject(), "text/event-stream": string({ description: events }) },
+  },
+})
+
+const response: Schema<unknown> = anyObject({ description: "A response, as OpenAI's API has it." })
+const errors = [...startsRun.errors, "not_found"] as const
+const headers = { "Idempotency-Key": startsRun.headers["Idempotency-Key"] }
+
+export const listModels = route({
+  id: "listModels",
+  method: "GET",
+  path: "/v1/models",
+  group: "Chat",
+  summary: "The workflows with a `chat` block, as models",
+  description: "For clients of OpenAI's APIs.",
+  query: null,
+  answers: { 200: json("All of them.", models) },
+  errorsLike,
+})
+
+export const getModel = route({
+  id: "getModel",
+  method: "GET",
+  path: "/v1/models/{id*}",
+  group: "Chat",
+  summary: "One of them",
+  description: "As in the list.",
+  parameters: { id: "The name of the workflow; may have slashes." },
+  query: null,
+  answers: { 200: json("The model.", listedModel) },
+  errors: ["not_found"],
+  errorsLike,
+})
+
+export const createChatCompletion = route({
+  id: "createChatCompletion",
+  method: "POST",
+  path: "/v1/chat/completions",
+  group: "Chat",
+  summary: "Talk to a workflow, by OpenAI's chat completions",
+  description:
+    "The last message must be the user's. What the workflow cannot honour is named in `x-ignored`. A client that leaves cancels the run, unless it sent an `Idempotency-Key`.",
+  headers,
+  query: null,
+  body: object({ model, messages: array(anyObject()), stream, metadata }),
+  example: { model: "support", messages: [{ role: "user", content: "Where is my order?" }] },
+  answers: answerIn("A chat completion.", "Chunks, then `[DONE]`."),
+  errors: [...errors],
+  errorsLike,
+})
+
+export const createResponse = route({
+  id: "createResponse",
+  method: "POST",
+  path: "/v1/responses",
+  group: "Chat",
+  summary: "Talk to a workflow, by OpenAI's responses",
+  description:
+    "`previous_response_id` goes on with a conversation, and answers the question that its run waits for. With `background: true` the run goes on without the client.",
+  headers,
+  query: null,
+  body: object({
+    model,
+    input: {
+      anyOf: [string(), array(anyObject())],
+      description: "A message, or messages; the last must be the user's.",
+    },
+    instructions: maybe(string()),
+    previous_response_id: maybe(string()),
+    stream,
+    background: maybe(boolean()),
+    store: maybe(boolean({ description: "Default true; false: the response cannot be fetched or continued." })),
+    metadata,
+  }),
+  example: { model: "support", input: "Where is my order?" },
+  answers: answerIn("The response.", "Events from `response.created` to `response.completed`, then `[DONE]`."),
+  errors: [...errors],
+  errorsLike,
+})
+
+const parameters = { id: "`resp_{run_id}_{n}`" }
+
+export const getResponse = route({
+  id: "getResponse",
+  method: "GET",
+  path: "/v1/responses/{id}",
+  group: "Chat",
+  summary: "A response that was stored",
+  description: "Whole only: `stream=true` is refused.",
+  parameters,
+  query: null,
+  answers: { 200: json("The response.", response) },
+  errors: ["not_found"],
+  errorsLike,
+})
+
+export const deleteResponse = route({
+  id: "deleteResponse",
+  method: "DELETE",
+  path: "/v1/responses/{id}",
+  group: "Chat",
+  summary: "Forget a response",
+  description: "Its run is deleted; one that is under way is cancelled first.",
+  parameters,
+  query: null,
+  answers: {
+    200: json("It is gone.", object({ id: string(), object: exactly("response"), deleted: exactly(true) })),
+  },
+  errors: ["not_found"],
+  errorsLike,
+})
+
+export const cancelResponse = route({
+  id: "cancelResponse",
+  method: "POST",
+  path: "/v1/responses/{id}/cancel",
+  group: "Chat",
+  summary: "Stop a response with `background: true`",
+  description: "Repeats are harmless.",
+  parameters,
+  query: null,
+  bodyIs: "none",
+  body: {},
+  answers: { 200: json("The response.", response) },
+  errors: ["not_found"],
+  errorsLike,
+})
+
+export const chatRoutes = [
+  listModels,
+  getModel,
+  createChatCompletion,
+  createResponse,
+  getResponse,
+  deleteResponse,
+  cancelResponse,
+]

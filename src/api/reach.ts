@@ -1,0 +1,42 @@
+import type { Reach } from "../trust/reach.ts"
+import { array, boolean, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
+
+const names = array(string())
+const bound = object({
+  most: { type: ["number", "string"], description: "A number, or `unbounded`." },
+  by: optional(string({ description: "What bounds it." })),
+  because: optional(string({ description: "Why nothing bounds it." })),
+})
+
+/** What a workflow can do at most. */
+export const reach = named(
+  "Reach",
+  object({
+    hosts: array(object({ host: string(), backend: string(), inputs: names, secrets: names, private: boolean() })),
+    tools: array(
+      object({
+        tool: string(),
+        requires: {
+          type: ["string", "array"],
+          items: string(),
+          description: "`trusted`, `none`, `undeclared`, or arguments.",
+        },
+        callers: names,
+        guards: names,
+      }),
+    ),
+    agents: array(
+      object({
+        agent: string(),
+        pattern: oneOf(["quarantined", "privileged", "guarded", "open", "plain"]),
+        reads: names,
+      }),
+    ),
+    decisions: array(object({ value: string(), type: string(), sources: names, leads_to: names })),
+    ways: array(object({ from: string(), to: string(), untrusted: boolean(), private: boolean() })),
+    most: object({ model_calls: bound, tool_calls: bound, tokens: bound, cost: bound }),
+    exceptions: array(
+      object({ place: string(), word: oneOf(["trust", "release"]), value: string(), because: string() }),
+    ),
+  }),
+) as unknown as Schema<Reach>

@@ -1,0 +1,35 @@
+/** The path from the root that a path as it is written leads to; null where it is not one, or leaves the root. */
+export function resolveModule(from: string, written: string): string | null {
+  if (!/^\.\.?\//.test(written) || !isSpelledWell(written)) return null
+  const parts = from.split("/").slice(0, -1)
+  for (const part of written.split("/")) {
+    if (part === "") return null
+    if (part === "..") {
+      if (parts.pop() === undefined) return null
+    } else if (part !== ".") parts.push(part)
+  }
+  return parts.join("/")
+}
+
+/** Whether a text is the path of a file from the root: no `.`, `..`, backslash or leading `/`. */
+export function isModulePath(path: string): boolean {
+  return isSpelledWell(path) && path.split("/").every((part) => part !== "" && part !== "." && part !== "..")
+}
+
+/** The path as the file `from` writes it. */
+export function writtenPath(from: string, path: string): string {
+  const [here, there] = [from.split("/").slice(0, -1), path.split("/")]
+  while (here.length > 0 && there.length > 1 && here[0] === there[0]) {
+    here.shift()
+    there.shift()
+  }
+  return [...(here.length === 0 ? ["."] : here.map(() => "..")), ...there].join("/")
+}
+
+// Control characters would make one path look like another in a message.
+// oxlint-disable-next-line no-control-regex
+const strange = /[\\\u0000-\u001f\u007f]/
+
+function isSpelledWell(path: string): boolean {
+  return path.endsWith(".wire") && path.length <= 1000 && !strange.test(path)
+}

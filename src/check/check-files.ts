@@ -1,0 +1,353 @@
+import type { Span } from "../source/span.ts"
+import { propertyOf } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { isAssignable, nullable } from "../types/relations.ts"
+import { showType } from "../types/show-type.ts"
+import { fieldNamed } from "../types/field-named.ts"
+import { blockOf } from "./block-of.ts"
+import { boundSecrets, secretNamed } from "./bound-secrets.ts"
+import type { CheckContext } from "./check-context.ts"
+import { isForeign } from "./file-space.ts"
+import type { SharedNode } from "./graft.ts"
+import { eachChainIn, graft, referredTo, sharedNode } from "./graft.ts"
+import { infer } from "./infer.ts"
+import { knownNames } from "./known-list.ts"
+import type { FoundFile, Program } from "./program.ts"
+import { readProperties } from "./properties.ts"
+import { requestScope } from "./scope.ts"
+
+// Declarations of other files. They are entered beside those of this file before anything is checked; what an import says of secrets
+// is checked once the secrets of this file are known.
+
+export type FileUse = Syntax.FileImportDeclaration | Syntax.WorkflowDeclaration
+
+/** An import whose file could be used, and the secrets that its declarations need. */
+export interface ImportedFile {
+  readonly declaration: Syntax.FileImportDeclaration
+  readonly program: Program
+  /** By the other file's names. */
+  readonly needs: ReadonlySet<string>
+}
+
+export type UsableFile = Extract<FoundFile, { kind: "found" }>
+
+const sharedKinds: readonly string[] = ["schema", "provider", "model", "mcp", "api", "tool", "resource", "prompt"]
+
+export function isShared(word: string): word is Syntax.SharedKind {
+  return sharedKinds.includes(word)
+}
+
+export function pathOfFile(declaration: FileUse): string {
+  if (declaration.kind === "workflow") return `workflow.${declaration.name.text}`
+  return `import ${declaration.file.texts[0] ?? ""}`
+}
+
+/** Finds the files of all imports, and adds the declarations that they name, with what these need, to those of the program. */
+export function importFiles(checking: CheckContext): ImportedFile[] {
+  const grafting = new Grafting(checking)
+  const imports: { readonly found: UsableFile; readonly declaration: Syntax.FileImportDeclaration }[] = []
+  for (const declaration of checking.tree.declarations) {
+    if (declaration.kind !== "file-import") continue
+    const found = findFile(checking, declaration)
+    if (found !== undefined) imports.push({ found, declaration })
+    else for (const { word, name } of declaration.names.items) checking.skipped.lost.add(`${word.text}.${name.text}`)
+  }
+  // Names first: what comes along with another declaration has the name that an import gives it.
+  const named = imports.map(({ found, declaration }) => {
+    const source = grafting.source(found, boundSecrets(declaration))
+    const items = declaration.names.items.filter((item) => isThere(checking, found, declaration, item))
+    for (const item of items) source.enter(item)
+    return { source, items, declaration, found }
+  })
+  return named.map(({ source, items, declaration, found: { program } }) => {
+    for (const item of items) source.take(item)
+    const needs = new Set(items.flatMap(({ word, source: { text } }) => [...needsOf(program, `${word.text}.${text}`)]))
+    return { declaration, program, needs }
+  })
+}
+
+/** The file that a declaration names; reports why there is none. */
+export function findFile(checking: CheckContext, declaration: FileUse): UsableFile | undefined {
+  const { file } = declaration
+  const written = file.texts[0] ?? ""
+  const path = pathOfFile(declaration)
+  const found = checking.files.find(written)
+  switch (found.kind) {
+    case "found":
+      return found
+    case "unknown": {
+      const rule = /^\.\.?\/.*\.wire$/.test(written)
+        ? "A path begins at the folder of the file that imports."
+        : "Paths begin with `./` or `../` and end in `.wire`."
+      const hint = found.near === undefined ? rule : `Did you mean \`${found.near}\`?`
+      checking.report("unknown-file", path, file, `There is no file ${checking.quote(file)}`, hint)
+      return undefined
+    }
+    case "cycle": {
+      const message = `The file leads back to itself: ${found.way.join(" → ")}`
+      checking.report("import-cycle", path, file, message, "Remove one of these imports or workflows.")
+      return undefined
+    }
+    case "invalid": {
+      const errors = found.errors === 1 ? "an error" : `${found.errors} errors`
+      const first = found.errors === 1 ? found.first : `The first: ${found.first}`
+      checking.report("invalid-import", path, file, `${found.file} has ${errors}. ${first}`, `Fix ${found.file}.`)
+      return undefined
+    }
+  }
+}
+
+/** Whether the other file declares it, so that it can be imported; reports what cannot. */
+function isThere(
+  checking: CheckContext,
+  { program, file }: UsableFile,
+  declaration: FileUse,
+  item: Syntax.FileImportItem,
+): boolean {
+  const { word, source, name } = item
+  const path = pathOfFile(declaration)
+  const lose = (message: string, hint: string): false => {
+    checking.skipped.lost.add(`${word.text}.${name.text}`)
+    checking.report("unknown-reference", path, item, message, hint)
+    return false
+  }
+  const kind = word.text
+  const id = `${kind}.${source.text}`
+  if (!isShared(kind)) {
+    const isStep = ["agent", "ask", "dynamic"].includes(kind)
+    const hint = isStep
+      ? 'Call the file instead: `workflow name from "./file.wire"`, and `call workflow.name`.'
+      : `Known kinds are ${sharedKinds.map((one) => `\`${one}\``).join(", ")}.`
+    return lose(`${isStep ? "A step" : `\`${kind}\``} cannot be imported`, hint)
+  }
+  const known = namesOf(program, kind)
+  const graftedFrom = program.grafts.get(id)
+  if (graftedFrom !== undefined) {
+    return lose(`${file} imports ${id} itself`, `Import it from ${graftedFrom.file}.`)
+  }
+  if (!known.includes(source.text)) {
+    const near = checking.suggest(source.text, known)
+    const hint = near === undefined ? knownNames(known) : `Did you mean ${kind}.${near}?`
+    return lose(`${file} declares no ${id}`, hint)
+  }
+  const place = reachOf(program, id).input
+  if (place !== null) {
+    const message = `${id} of ${file} refers to the input of its file, at ${place}`
+    checking.skipped.lost.add(`${kind}.${name.text}`)
+    checking.report("input-in-import", path, item, message, "Write the value out there, or declare it in this file.")
+    return false
+  }
+  return true
+}
+
+/** The names that a file declares itself. */
+export function namesOf(program: Program, kind: Syntax.SharedKind): string[] {
+  const { schemas, providers, models, servers, apis, tools, resources, prompts } = program
+  const table = {
+    schema: schemas,
+    provider: providers,
+    model: models,
+    mcp: servers,
+    api: apis,
+    tool: tools,
+    resource: resources,
+    prompt: prompts,
+  }[kind]
+  return [...table.keys()].filter((name) => !program.grafts.has(`${kind}.${name}`))
+}
+
+// ------------------------------------------------------------------------------------------------------- grafting
+
+/** A file with the bindings of one import. */
+interface GraftSource {
+  enter(item: Syntax.FileImportItem): void
+  take(item: Syntax.FileImportItem): void
+}
+
+class Grafting {
+  readonly #checking: CheckContext
+  /** The names here of what was taken over, by kind, file, name and bindings. */
+  readonly #names = new Map<string, string>()
+  readonly #instances = new Map<string, number>()
+
+  constructor(checking: CheckContext) {
+    this.#checking = checking
+  }
+
+  source({ file, program, base }: UsableFile, bound: ReadonlyMap<string, string>): GraftSource {
+    const bind = (secret: string): string | null => bound.get(secret) ?? null
+    const identity = (kind: Syntax.SharedKind, name: string): string => {
+      const id = `${kind}.${name}`
+      const origin = program.grafts.get(id) ?? { file, name }
+      const secrets = [...needsOf(program, id)].sort().map((secret) => [secret, bind(secret)])
+      return JSON.stringify([kind, origin.file, origin.name, secrets])
+    }
+    const take = (
+      kind: Syntax.SharedKind,
+      name: string,
+      own: Syntax.Name,
+      item: Syntax.FileImportItem | undefined,
+    ): void => {
+      const node = sharedNode(program, kind, name)
+      if (node === undefined) return
+      const origin = program.grafts.get(`${kind}.${name}`)
+      const declared = origin?.declared ?? shifted(declaredName(node), base)
+      const symbol = { file: origin?.file ?? file, name: origin?.name ?? name, declared, item }
+      const id = `${kind}.${own.text}`
+      if (!this.#checking.grafts.has(id)) this.#checking.grafts.set(id, symbol)
+      const referred = referredTo(node)
+      // What came along there as it comes along here is taken as it is: files may refer to each other in long chains.
+      const isSame =
+        origin !== undefined &&
+        nameIn(node)?.text === own.text &&
+        needsOf(program, `${kind}.${name}`).size === 0 &&
+        referred.every(([otherKind, other]) => nameOf(otherKind, other) === other)
+      const secrets = program.secrets?.type.fields.map((field) => field.name) ?? []
+      this.#checking.declarations.push(isSame ? node : graft(node, own, base, { of: nameOf, secret: bind, secrets }))
+    }
+    /** The name here of what a declaration refers to, which is taken over with it. */
+    const nameOf = (kind: Syntax.SharedKind, name: string): string => {
+      const key = identity(kind, name)
+      const known = this.#names.get(key)
+      if (known !== undefined) return known
+      const origin = program.grafts.get(`${kind}.${name}`) ?? { file, name }
+      const plain = `${origin.file}#${origin.name}`
+      const count = (this.#instances.get(`${kind} ${plain}`) ?? 0) + 1
+      this.#instances.set(`${kind} ${plain}`, count)
+      const text = count === 1 ? plain : `${plain}(${count})`
+      this.#names.set(key, text)
+      const node = sharedNode(program, kind, name)
+      const span = node === undefined ? { start: base, end: base } : shifted(declaredName(node), base)
+      take(kind, name, { kind: "name", text, quoted: false, ...span }, undefined)
+      return text
+    }
+    return {
+      enter: ({ word, source, name }) => {
+        if (!isShared(word.text)) return
+        const key = identity(word.text, source.text)
+        if (!this.#names.has(key)) this.#names.set(key, name.text)
+      },
+      take: (item) => {
+        const kind = item.word.text
+        if (isShared(kind)) take(kind, item.source.text, item.name, item)
+      },
+    }
+  }
+}
+
+function nameIn(node: SharedNode): Syntax.Name | undefined {
+  return node.kind === "batch" ? node.body.items.find((item) => item.kind === "batch-item")?.name : node.name
+}
+
+function declaredName(node: SharedNode): Span {
+  return nameIn(node) ?? node
+}
+
+function shifted({ start, end }: Span, by: number): Span {
+  return isForeign({ start, end }) ? { start, end } : { start: start + by, end: end + by }
+}
+
+/** What a declaration of a program refers to, with all that comes along. */
+interface Reaches {
+  /** Secrets of its file. */
+  readonly secrets: ReadonlySet<string>
+  /** The place of the first reference to the input; null without one. */
+  readonly input: string | null
+}
+
+const nothing: Reaches = { secrets: new Set(), input: null }
+const reaches = new WeakMap<Program, Map<string, Reaches>>()
+
+/** Found once for each declaration: files may refer to each other in long chains. */
+function reachOf(program: Program, id: string): Reaches {
+  if (program.secrets === undefined && program.input === undefined) return nothing
+  const known = reaches.get(program) ?? new Map<string, Reaches>()
+  reaches.set(program, known)
+  const before = known.get(id)
+  if (before !== undefined) return before
+  const secrets = new Set<string>()
+  let input: string | null = null
+  const all = program.secrets?.type.fields.map(({ name }) => name) ?? []
+  const seen = new Set([id])
+  for (const at of seen) {
+    const [kind = "", name = ""] = at.split(/\.(.*)/s)
+    const node = isShared(kind) ? sharedNode(program, kind, name) : undefined
+    if (node === undefined) continue
+    eachChainIn(node, (chain) => {
+      const root = program.roots.get(chain)?.kind
+      if (root === "input") input ??= at
+      if (root !== "secrets") return
+      const [step] = chain.steps
+      for (const one of step?.kind === "field" ? [step.name.text] : all) secrets.add(one)
+    })
+    for (const [otherKind, other] of referredTo(node)) seen.add(`${otherKind}.${other}`)
+  }
+  const found = { secrets, input }
+  known.set(id, found)
+  return found
+}
+
+function needsOf(program: Program, id: string): ReadonlySet<string> {
+  return reachOf(program, id).secrets
+}
+
+// -------------------------------------------------------------------------------------------------------- secrets
+
+/** What the imports say of secrets. */
+export function checkFileImports(checking: CheckContext, imports: readonly ImportedFile[]): void {
+  for (const declaration of checking.tree.declarations) {
+    if (declaration.kind !== "file-import") continue
+    readProperties(checking, "file-import", declaration.body, pathOfFile(declaration), declaration.file)
+  }
+  for (const { declaration, program, needs: needed } of imports) {
+    checkSecrets(checking, declaration, program, needed, " for a declaration that is imported")
+  }
+}
+
+/** The bindings of a file's secrets: each is one of this file's, and each that is needed is there. */
+export function checkSecrets(
+  checking: CheckContext,
+  declaration: FileUse,
+  program: Program,
+  needed: ReadonlySet<string>,
+  what = "",
+): void {
+  const path = pathOfFile(declaration)
+  const bound = new Set<string>()
+  const block = blockOf(checking, propertyOf(declaration.body, "secrets"), `${path}.secrets`)
+  for (const { name, value } of block?.items ?? []) {
+    const fieldPath = `${path}.secrets.${name.text}`
+    bound.add(name.text)
+    if (!needed.has(name.text)) {
+      const hint = needed.size === 0 ? "Remove it." : `Needed are ${[...needed].join(", ")}.`
+      checking.report("unknown-property", fieldPath, name, `Nothing needs the secret \`${name.text}\``, hint)
+    }
+    const type = infer(checking, value, requestScope(fieldPath, "a binding of a secret"))
+    if (value.kind === "missing-expression") continue
+    const own = secretNamed(value)
+    if (own === undefined) {
+      const hint = `Write \`${name.text}: secrets.name\`.`
+      checking.report("type-mismatch", fieldPath, value, "Expected one of this file's secrets", hint)
+      continue
+    }
+    const wanted = program.secrets && fieldNamed(program.secrets.type, name.text)
+    if (wanted === undefined || isAssignable(type, wanted.type, program.types)) continue
+    const message = `\`${name.text}\` is ${showType(wanted.type)}, and secrets.${own} is ${showType(type)}`
+    checking.report("type-mismatch", fieldPath, value, message, `Bind a secret of type ${showType(wanted.type)}.`)
+  }
+  const span = { start: declaration.keyword.start, end: declaration.file.end }
+  for (const name of needed) {
+    const type = program.secrets && fieldNamed(program.secrets.type, name)?.type
+    if (bound.has(name) || type === undefined || nullable(type, program.types)) continue
+    const message = `${program.files.file} needs the secret \`${name}\`${what}`
+    const own = checking.secrets === undefined ? undefined : fieldNamed(checking.secrets, name)
+    const declare = own === undefined ? `, and declare \`${name}: ${showType(type)}\` in this file's \`secrets\`` : ""
+    checking.report(
+      "missing-secret",
+      path,
+      span,
+      message,
+      `Add \`secrets { ${name}: secrets.${name} }\` after the path${declare}.`,
+    )
+  }
+}

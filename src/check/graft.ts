@@ -1,0 +1,173 @@
+import { remembered } from "../base/remembered.ts"
+import type { Token } from "../syntax/token.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { isForeign } from "./file-space.ts"
+import type { Program } from "./program.ts"
+
+// A declaration of another file becomes one of this file: a copy with the names that things have here, and with spans of the file
+// that it comes from. All that comes after (types, labels, routes of secrets, the plan) sees ordinary declarations.
+
+/** A declaration of one of the shared kinds as the tables have it. */
+export type SharedNode =
+  | Syntax.SchemaDeclaration
+  | Syntax.ProviderDeclaration
+  | Syntax.ModelDeclaration
+  | Syntax.McpDeclaration
+  | Syntax.ApiDeclaration
+  | Syntax.ImportDeclaration
+  | Syntax.BatchDeclaration
+
+/** Names of the copy. */
+export interface GraftNames {
+  /** The name here of what the declaration refers to. */
+  readonly of: (kind: Syntax.SharedKind, name: string) => string
+  /** The secret here; null for one that is left out, whose value is null. */
+  readonly secret: (name: string) => string | null
+  /** All secrets of the other file, for a value that is `secrets` itself. */
+  readonly secrets: readonly string[]
+}
+
+/** The declaration of a program under a name; of an item of a batch, the batch with this item alone. */
+export function sharedNode(program: Program, kind: Syntax.SharedKind, name: string): SharedNode | undefined {
+  switch (kind) {
+    case "schema":
+      return program.schemas.get(name)
+    case "provider":
+      return program.providers.get(name)
+    case "model":
+      return program.models.get(name)
+    case "mcp":
+      return program.servers.get(name)
+    case "api":
+      return program.apis.get(name)
+    case "tool":
+    case "resource":
+    case "prompt": {
+      const table = kind === "tool" ? program.tools : kind === "resource" ? program.resources : program.prompts
+      const symbol = table.get(name)
+      if (symbol === undefined) return undefined
+      const { node, batch } = symbol
+      if (node.kind === "import") return node
+      if (batch === undefined) return undefined
+      const items = batch.body.items.filter((item) => item === node || item.kind === "property")
+      return { ...batch, body: { ...batch.body, items } }
+    }
+  }
+}
+
+/** Calls back with every chain in a part of the tree. */
+export function eachChainIn(part: unknown, visit: (chain: Syntax.Chain) => void): void {
+  eachPart(part, (one) => {
+    if (one["kind"] === "chain") visit(one as unknown as Syntax.Chain)
+  })
+}
+
+const referred = new WeakMap<object, readonly (readonly [Syntax.SharedKind, string])[]>()
+
+/** The declarations that one refers to, by kind and name. */
+export function referredTo(node: SharedNode): readonly (readonly [Syntax.SharedKind, string])[] {
+  return remembered(referred, node, () => {
+    const found: (readonly [Syntax.SharedKind, string])[] = []
+    if (node.kind === "model" && node.provider !== undefined) found.push(["provider", node.provider.text])
+    if ((node.kind === "import" || node.kind === "batch") && node.source.server !== undefined) {
+      found.push([node.source.word, node.source.server.text])
+    }
+    eachPart(node, (part) => {
+      if (part["kind"] !== "type-path") return
+      const [root, name] = (part as unknown as TypePath).segments
+      if (root?.text === "schema" && name !== undefined) found.push(["schema", name.text])
+    })
+    return found
+  })
+}
+
+/** Visits each object of a part of the tree. */
+export function eachPart(part: unknown, visit: (part: Readonly<Record<string, unknown>>) => void): void {
+  if (typeof part !== "object" || part === null) return
+  visit(part as Readonly<Record<string, unknown>>)
+  for (const [key, inner] of Object.entries(part)) if (key !== "comments") eachPart(inner, visit)
+}
+
+/** The copy under a name. `shift` is added to every offset that is not one of another file already. */
+export function graft(node: SharedNode, name: Syntax.Name, shift: number, names: GraftNames): SharedNode {
+  const copy = copied(node, shift, names)
+  switch (copy.kind) {
+    case "batch": {
+      const items = copy.body.items.map((item) => {
+        return item.kind === "batch-item" ? { ...item, name, naming: "as" as const } : item
+      })
+      return { ...copy, body: { ...copy.body, items } }
+    }
+    case "import":
+      return { ...copy, name, naming: "from" }
+    default:
+      return { ...copy, name }
+  }
+}
+
+function copied(node: SharedNode, shift: number, names: GraftNames): SharedNode {
+  const copy = copyOf(node, shift, names) as SharedNode
+  switch (copy.kind) {
+    case "model": {
+      const { provider } = copy
+      return provider === undefined
+        ? copy
+        : { ...copy, provider: { ...provider, text: names.of("provider", provider.text) } }
+    }
+    case "import":
+    case "batch": {
+      const { server, word } = copy.source
+      if (server === undefined) return copy
+      return { ...copy, source: { ...copy.source, server: { ...server, text: names.of(word, server.text) } } }
+    }
+    default:
+      return copy
+  }
+}
+
+function copyOf(part: unknown, shift: number, names: GraftNames): unknown {
+  if (typeof part !== "object" || part === null) return part
+  if (Array.isArray(part)) return part.map((one: unknown) => copyOf(one, shift, names))
+  const copy: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(part)) {
+    const isOffset = (key === "start" || key === "end") && typeof value === "number"
+    if (isOffset) copy[key] = isForeign({ start: value, end: value }) ? value : value + shift
+    else copy[key] = key === "comments" ? [] : copyOf(value, shift, names)
+  }
+  if (copy["kind"] === "type-path") return renamedType(copy as unknown as TypePath, names)
+  return copy["kind"] === "chain" ? renamedSecret(copy as unknown as Syntax.Chain, names) : copy
+}
+
+type TypePath = Syntax.TypeNode & { kind: "type-path" }
+
+function renamedType(node: TypePath, names: GraftNames): TypePath {
+  const [root, name, ...fields] = node.segments
+  if (root?.text !== "schema" || name === undefined) return node
+  return { ...node, segments: [root, { ...name, text: names.of("schema", name.text) }, ...fields] }
+}
+
+/** `secrets.key` under the name that it has here. */
+function renamedSecret(chain: Syntax.Chain, names: GraftNames): Syntax.Expression {
+  const { base, steps, start, end } = chain
+  const [first, ...others] = steps
+  if (base.kind !== "name" || base.text !== "secrets") return chain
+  if (first?.kind !== "field") return allSecrets(chain, base, names)
+  const own = names.secret(first.name.text)
+  if (own === null) return { kind: "word", value: null, start, end }
+  return { ...chain, steps: [{ ...first, name: { ...first.name, text: own } }, ...others] }
+}
+
+/** An object with the secrets of the other file, and no more of those that this file has. */
+function allSecrets(chain: Syntax.Chain, base: Syntax.Name, names: GraftNames): Syntax.Expression {
+  const { start, end } = chain
+  const items = names.secrets.map((text): Syntax.ValueField => {
+    const name: Syntax.Name = { kind: "name", text, quoted: false, start, end }
+    const one: Syntax.Chain = { ...chain, steps: [{ kind: "field", name, optional: false, start, end }] }
+    const value = renamedSecret(one, names)
+    return { kind: "value-field", name, colon: undefined, value, doc: undefined, start, end }
+  })
+  const open: Token = { kind: "{", start, end, afterBreak: false, comments: [], unclosed: false }
+  const whole: Syntax.Expression = { kind: "object", body: { open, close: open, items, start, end }, start, end }
+  if (chain.steps.length === 0) return whole
+  return { kind: "chain", base: { ...whole, start: base.start, end: base.end }, steps: chain.steps, start, end }
+}

@@ -1,0 +1,139 @@
+import type * as Syntax from "../syntax/tree.ts"
+import { membersOf } from "../types/members-of.ts"
+import { errorType, integerType, numberType, stringType } from "../types/primitives.ts"
+import { isAssignable, isLenient, nullable, resolve, withoutLiterals, withoutNull } from "../types/relations.ts"
+import { showType } from "../types/show-type.ts"
+import type { Type } from "../types/types.ts"
+import { inOperand } from "./allowance.ts"
+import type { CheckContext } from "./check-context.ts"
+import { reportUnknownFunction } from "./foreign-functions.ts"
+import type { Fit, FunctionRow, Taken } from "./function-table.ts"
+import { functionRow, isFunction, resultType, takenAt, takesCount } from "./function-table.ts"
+import { isSecret } from "./infer-operators.ts"
+import { isAsset } from "./misplaced-asset.ts"
+import { takeNumbers } from "./rules/inexact-integer.ts"
+import type { Infer, Scope } from "./scope.ts"
+
+/** `name(item, …)` */
+export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode, scope: Scope, infer: Infer): Type {
+  const name = node.name.text
+  if (node.receiver !== undefined || !isFunction(name)) {
+    reportUnknownFunction(checking, node, scope, infer)
+    return errorType
+  }
+  const types = node.items.map((item) => inferItem(checking, item, scope, infer))
+  // The parser reported what it could not read.
+  if (node.items.some(({ kind }) => kind === "missing-expression")) return errorType
+  const row = functionRow(name)
+  if (!takesCount(row, node.items.length)) {
+    if (!checking.skipped.hasError(node)) wrongCount(checking, node, row, scope)
+    return errorType
+  }
+  const [first = errorType] = types
+  let fits = true
+  for (const [at, item] of node.items.entries()) {
+    const taken = takenAt(row, at, first, checking.types)
+    if (!mustTake(checking, item, types[at] ?? errorType, taken, name, scope)) fits = false
+  }
+  const isUnknown = (type: Type): boolean =>
+    type.kind === "error" || (type.kind === "record" && checking.incomplete.has(type))
+  if (!fits || types.some(isUnknown)) return errorType
+  return resultType(row, types, checking.types)
+}
+
+/** The type of an argument. An array that is written out has a known length. */
+function inferItem(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type {
+  // An asset is not allowed either, but the check of its type reports it, once.
+  const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
+  if (isSecret(checking, node)) return errorType
+  if (isAsset(checking, type)) {
+    const hint = "Use something else, such as the text that it is made from."
+    checking.report("type-mismatch", scope.path, node, "A function takes no asset", hint)
+    return errorType
+  }
+  return writtenType(checking, node, type)
+}
+
+function writtenType(checking: CheckContext, node: Syntax.Expression, type: Type): Type {
+  if (node.kind === "group") return writtenType(checking, node.expression, type)
+  if (node.kind !== "array" || isLenient(type)) return type
+  const elements = node.items.map((item) => checking.expressionTypes.get(item) ?? errorType)
+  return { kind: "tuple", elements: elements.length > 1 ? elements.map(withoutLiterals) : elements }
+}
+
+function wrongCount(checking: CheckContext, node: Syntax.FunctionNode, row: FunctionRow, scope: Scope): void {
+  const count = node.items.length
+  const name = node.name.text
+  const message = `\`${name}\` does not take ${count === 1 ? "1 argument" : `${count} arguments`}`
+  const [form = ""] = row.forms
+  const forms = row.forms.map((one) => `\`${one}\``).join(" or ")
+  // `max(a, b)`, as other languages have it.
+  const isListed = row.takes.length === 1 && form.includes("(list") && count > 1
+  const items = node.items.map((item) => checking.quote(item)).join(", ")
+  const hint = isListed ? `Write \`${name}([${items}])\`: the form is ${forms}.` : `The form is ${forms}.`
+  checking.report("wrong-arguments", scope.path, node, message, hint)
+}
+
+/** Reports an argument that the function does not take. True when it is right. */
+function mustTake(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  type: Type,
+  taken: Taken,
+  name: string,
+  scope: Scope,
+): boolean {
+  if (taken.numbers !== undefined) takeNumbers(checking, node, taken.numbers)
+  if (type.kind === "error") return false
+  if (taken.anything === true) return true
+  const { types } = checking
+  const written = checking.quote(node)
+  const fit = fitOf(withoutNull(type, types), taken, checking)
+  if (fit === false) {
+    const hint = conversion(checking, written, withoutNull(type, types), taken, name)
+    checking.report(
+      "type-mismatch",
+      scope.path,
+      node,
+      `\`${name}\` takes ${taken.words}, found ${showType(type)}`,
+      hint,
+    )
+    return false
+  }
+  if (nullable(type, types)) {
+    const hint =
+      taken.fallback === undefined ? "Give a default with `??`." : `Write \`${written} ?? ${taken.fallback}\`.`
+    checking.report("nullable-access", scope.path, node, `\`${written}\` may be null`, hint)
+    return false
+  }
+  if (fit === true) return true
+  const hint = `Leave them out: \`[x for x in ${written} when x != null]\`.`
+  checking.report("nullable-access", scope.path, node, `Elements of \`${written}\` may be null`, hint)
+  return false
+}
+
+/** A union fits if every member does. */
+function fitOf(type: Type, taken: Taken, { types }: CheckContext): Fit {
+  if (isLenient(type)) return true
+  const members = membersOf(type, types)
+  if (taken.single === true && members.length > 1) return false
+  const fits = members.map((member) => taken.fits(resolve(member, types), types))
+  return fits.includes(false) ? false : fits.includes("nulls") ? "nulls" : true
+}
+
+/** The function that makes what is needed, where there is one. */
+function conversion(
+  checking: CheckContext,
+  written: string,
+  type: Type,
+  taken: Taken,
+  name: string,
+): string | undefined {
+  const { types } = checking
+  const isText = isAssignable(type, stringType, types)
+  if (name === "concat" && isText) return 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.'
+  if (taken.numbers === integerType && isAssignable(type, numberType, types)) return `Write \`round(${written})\`.`
+  if (taken.numbers === numberType && isText) return `Write \`number(${written}) ?? 0\`.`
+  if (taken.numbers === stringType && !isText) return `Write \`text(${written})\`.`
+  return undefined
+}

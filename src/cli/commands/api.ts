@@ -1,0 +1,81 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs"
+import type { Command } from "commander"
+import { importBytes } from "../../base/limits.ts"
+import { visibleText } from "../../base/visible-text.ts"
+import { importApi } from "../../api-import/import-api.ts"
+import { readDocument } from "../../api-import/read-document.ts"
+import { complain } from "../terminal/complain.ts"
+import { count } from "../terminal/count.ts"
+import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
+
+interface ImportFlags {
+  readonly as: string
+  readonly only?: string
+  readonly out?: string
+}
+
+export function addApi(program: Command): void {
+  program
+    .command("api")
+    .summary("declare HTTP APIs from their documents")
+    .description("Writes declarations of HTTP APIs.")
+    .command("import")
+    .summary("write an OpenAPI document as declarations")
+    .description(
+      "Writes an `api` and its tools from an OpenAPI 3.0 or 3.1 document. Nothing is fetched, and comments say what is left out.",
+    )
+    .argument("<file>", "the document: JSON or YAML")
+    .requiredOption("--as <name>", "what the api is called")
+    .option("--only <patterns>", "operation ids to import, with commas between them; * stands for any text")
+    .option("--out <file>", "file to write; else standard output")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire api import openapi.json --as crm --out crm.wire
+  wire api import openapi.yaml --as crm --only 'find*,add*'
+
+Exit code: 0 when the declarations are written, 1 when the document cannot be used, 2 for a wrong command line.`,
+    )
+    .action(async (file: string, flags: ImportFlags, command: Command) => {
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(flags.as)) {
+        command.error(`error: --as ${visibleText(flags.as)}: it must be letters, digits and _`)
+      }
+      process.exitCode = await importDocument(file, flags)
+    })
+}
+
+async function importDocument(file: string, { as, only = "", out }: ImportFlags): Promise<number> {
+  let bytes: Uint8Array
+  try {
+    // A file that is too large is not read.
+    bytes = statSync(file).size > importBytes ? new Uint8Array(importBytes + 1) : readFileSync(file)
+  } catch (error) {
+    complain(visibleText(`${file} ${whyUnreadable(error)}`))
+    return 1
+  }
+  const read = await readDocument(bytes)
+  if ("problem" in read) {
+    complain(visibleText(`${file}: ${read.problem}`))
+    return 1
+  }
+  const patterns = only.split(",").map((pattern) => pattern.trim())
+  const outcome = importApi(read.document, { as, only: patterns.filter((pattern) => pattern !== "") })
+  if ("problem" in outcome) {
+    complain(visibleText(`${file}: ${outcome.problem}`))
+    return 1
+  }
+  if (out === undefined) process.stdout.write(outcome.text)
+  else {
+    try {
+      writeFileSync(out, outcome.text)
+    } catch (error) {
+      complain(visibleText(`${out} ${whyUnwritable(error)}`))
+      return 1
+    }
+  }
+  const left =
+    outcome.left === 0 ? "Nothing was left out." : `${count(outcome.left, "thing")} left out: see the comments.`
+  complain(visibleText(`${count(outcome.tools, "tool")}${out === undefined ? "" : ` in ${out}`}. ${left}`))
+  return 0
+}

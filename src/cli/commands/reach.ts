@@ -1,0 +1,95 @@
+import type { Command } from "commander"
+import { compileFile } from "../../compiler/folder-texts.ts"
+import type { Reach } from "../../trust/reach.ts"
+import { reachOf } from "../../trust/reach.ts"
+import { growthOf } from "../../trust/reach-growth.ts"
+import { reachAsMarkdown, showReach } from "../../trust/show-reach.ts"
+import { complain } from "../terminal/complain.ts"
+import { showIssue, showProblem } from "../terminal/show-issue.ts"
+import { paletteFor } from "../terminal/terminal.ts"
+import { visibleJson, visibleLines, visibleText } from "../../base/visible-text.ts"
+import { diagnosisOf } from "./diagnose.ts"
+import { readNamedFile } from "./read-file.ts"
+import { readSource } from "./read-source.ts"
+
+interface ReachFlags {
+  readonly json?: true
+  readonly markdown?: true
+  readonly check?: string
+}
+
+export function addReach(program: Command): void {
+  program
+    .command("reach")
+    .summary("say what a workflow can do at most")
+    .description(
+      "Says what a workflow can do at most: the hosts that it calls and what they get, its tools and what guards them, what strangers\n" +
+        "can decide, the most that it can cost, and every exception. Nothing is run.",
+    )
+    .argument("<file>", "a workflow")
+    .option("--json", "print JSON, to be kept beside the workflow")
+    .option("--markdown", "print tables for a pull request")
+    .option("--check <file>", "exit with 1 and a diff when the reach is more than that of this JSON file")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire reach flow.wire
+  wire reach flow.wire --json > flow.reach.json
+  wire reach flow.wire --check flow.reach.json
+  wire reach flow.wire --markdown >> "$GITHUB_STEP_SUMMARY"
+
+Exit code: 0 when all is well, 1 when the workflow is wrong or its reach grew, 2 for a wrong command line.`,
+    )
+    .action((file: string, flags: ReachFlags) => {
+      process.exitCode = printReach(file, flags)
+    })
+}
+
+function printReach(file: string, { json, markdown, check }: ReachFlags): number {
+  const palette = paletteFor(process.stderr)
+  const source = readSource(file)
+  if (source.text === null) {
+    complain(showProblem(file, source.problem, palette))
+    return 1
+  }
+  const { program, diagnostics, plan } = compileFile(file, source.text)
+  if (plan === undefined) {
+    const { issues, lines } = diagnosisOf(source.text, diagnostics)
+    for (const issue of issues) complain(showIssue(file, source.text, lines, issue, palette))
+    return 1
+  }
+  const reach = reachOf(program)
+  if (check !== undefined) return checkReach(file, reach, check)
+  if (json === true) process.stdout.write(`${visibleJson(reach, 2)}\n`)
+  else process.stdout.write(visibleLines(markdown === true ? reachAsMarkdown(file, reach) : showReach(reach)))
+  return 0
+}
+
+function checkReach(file: string, reach: Reach, kept: string): number {
+  const { text, problem } = readNamedFile(kept)
+  const before = text === null ? null : readReach(text)
+  if (before === null) {
+    const why = problem ?? "does not hold the JSON of a reach"
+    complain(visibleText(`${kept} ${why}. Write it: wire reach ${file} --json > ${kept}`))
+    return 1
+  }
+  const added = growthOf(before, reach)
+  const gone = growthOf(reach, before)
+  const diff = [...gone.map((line) => `- ${line}`), ...added.map((line) => `+ ${line}`)]
+  if (diff.length > 0) process.stdout.write(`${diff.map(visibleText).join("\n")}\n`)
+  if (added.length === 0) return 0
+  complain(visibleText(`The reach of ${file} grew. If that is right: wire reach ${file} --json > ${kept}`))
+  return 1
+}
+
+/** Null for a text that is none. */
+function readReach(text: string): Reach | null {
+  try {
+    const reach = JSON.parse(text) as Reach
+    growthOf(reach, reach)
+    return reach
+  } catch {
+    return null
+  }
+}

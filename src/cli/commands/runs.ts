@@ -1,0 +1,275 @@
+import type { Command } from "commander"
+import type { ListedRunAnswer, RunAnswer, RunsRequest, StreamEvent } from "../../client/client.ts"
+import { runStatuses } from "../../api/execute.ts"
+import { errorKinds } from "../../check/error-kinds.ts"
+import { parseDuration } from "../../base/parse-duration.ts"
+import { parseTime } from "../../base/parse-time.ts"
+import { visibleJson, visibleText } from "../../base/visible-text.ts"
+import { isTerminal } from "../../log/events.ts"
+import { seconds } from "../terminal/run-progress.ts"
+import type { Palette } from "../terminal/terminal.ts"
+import { parseObject, readText, WrongValue } from "./run-values.ts"
+import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
+
+const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+interface ListFlags extends ServiceFlags {
+  readonly status?: string
+  readonly since?: string
+  readonly errorKind?: string
+  readonly workflow?: string
+  readonly limit?: string
+  readonly after?: string
+}
+
+interface RerunFlags extends ServiceFlags {
+  readonly from?: readonly string[]
+  readonly input?: string
+  readonly secretsFile?: string
+  readonly sameVersion?: true
+  readonly follow?: true
+}
+
+export function addRuns(program: Command): void {
+  const runs = program
+    .command("runs")
+    .summary("list the runs of a service; show, follow, cancel, delete and repeat them")
+    .description("Lists the runs of a running service, newest first. With an operator's key: those of all callers.")
+  serviceOptions(runs)
+    .option("--status <status>", `one of ${[...runStatuses, "open", "ended"].join(", ")}`)
+    .option("--since <time>", "only runs that were made since: 2026-11-16T22:15:00Z, or how long ago, such as 1h")
+    .option("--error-kind <kind>", "only runs that failed with an error of this kind, such as provider_error")
+    .option("--workflow <name>", "only runs of the workflow with this name")
+    .option("--limit <n>", "how many, 1 to 500; 50 unless given")
+    .option("--after <cursor>", "goes on where another page ended")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire runs --status failed --since 1h
+  wire runs --url https://wire.example.com --json | jq -r '.runs[].run_id'
+  wire runs events 4f2a… --follow
+  wire runs delete 4f2a…
+
+Exit code: 0 when all is well, 1 when the service refuses or cannot be reached, 2 for a wrong command line.`,
+    )
+    .action((_: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ListFlags>()
+      return callService(flags, (call) => list(call, flags))
+    })
+  addOne(runs, "show", "print the record of a run", async (call, run_id) => {
+    const record = await call.client.run(run_id)
+    call.print(record, (palette) => recordLines(record, palette))
+  })
+  addEvents(runs)
+  addEach(runs, "cancel", "stop runs", async (call, run_id) => {
+    const answer = await call.client.cancel(run_id)
+    call.print(answer, () => [`${answer.run_id}: ${answer.status}`])
+  })
+  addEach(
+    runs,
+    "delete",
+    "delete runs that have ended, with everything that is stored of them",
+    async (call, run_id) => {
+      await call.client.delete(run_id)
+      call.print({ run_id, deleted: true }, () => [visibleText(`${run_id}: deleted`)])
+    },
+  )
+  addRerun(runs)
+}
+
+function addOne(
+  runs: Command,
+  name: string,
+  summary: string,
+  work: (call: ServiceCall, run_id: string) => Promise<void>,
+): void {
+  serviceOptions(
+    runs
+      .command(name)
+      .summary(summary)
+      .description(`${sentence(summary)}.`)
+      .argument("<run>", "its id"),
+  ).action((run_id: string, _: unknown, command: Command) =>
+    callService(command.optsWithGlobals<ServiceFlags>(), (call) => work(call, run_id)),
+  )
+}
+
+function addEach(
+  runs: Command,
+  name: string,
+  summary: string,
+  work: (call: ServiceCall, run_id: string) => Promise<void>,
+): void {
+  const command = runs
+    .command(name)
+    .summary(summary)
+    .description(`${sentence(summary)}. Stops at the first that is refused.`)
+  serviceOptions(command.argument("<run...>", "their ids")).action(
+    (ids: readonly string[], _: unknown, self: Command) =>
+      callService(self.optsWithGlobals<ServiceFlags>(), async (call) => {
+        for (const run_id of ids) await work(call, run_id)
+      }),
+  )
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+async function list(call: ServiceCall, flags: ListFlags): Promise<void> {
+  const { limit, after, workflow } = flags
+  const page = await call.client.runs({
+    ...(flags.status !== undefined && { status: oneOf("--status", flags.status, [...runStatuses, "open", "ended"]) }),
+    ...(flags.errorKind !== undefined && { error_kind: oneOf("--error-kind", flags.errorKind, errorKinds) }),
+    ...(flags.since !== undefined && { since: readSince(flags.since) }),
+    ...(workflow !== undefined && { workflow }),
+    ...(limit !== undefined && { limit: readLimit(limit) }),
+    ...(after !== undefined && { after }),
+  } satisfies RunsRequest)
+  const heads = ["RUN", "STATUS", "CALLER", "WORKFLOW", "MADE", "TOOK", "TOKENS", "COST"]
+  call.table(page, heads, page.runs.map(rowOf), "There are no such runs.")
+  if (page.next !== null) call.note(`There are more: --after ${page.next}`)
+}
+
+function rowOf(run: ListedRunAnswer): (string | null)[] {
+  const { run_id, status, error_kind, caller, workflow, created_at, finished_at, usage } = run
+  const tokens = usage.input_tokens + usage.output_tokens
+  return [
+    run_id,
+    error_kind === undefined ? status : `${status} (${error_kind})`,
+    caller ?? null,
+    workflow,
+    created_at.replace("T", " ").replace(/\.\d+Z$/, "Z"),
+    finished_at === null ? null : seconds(Date.parse(finished_at) - Date.parse(created_at)),
+    tokens === 0 ? null : String(tokens),
+    usage.cost === null || usage.cost === 0 ? null : String(usage.cost),
+  ]
+}
+
+function recordLines(run: RunAnswer, palette: Palette): string[] {
+  const facts: [string, string | null][] = [
+    ["run", run.run_id],
+    ["status", run.status],
+    ["caller", run.caller ?? null],
+    ["workflow", run.workflow === null ? null : `${run.workflow} (version ${run.version})`],
+    ["made", run.created_at],
+    ["ended", run.finished_at],
+    ["took", run.finished_at === null ? null : seconds(Date.parse(run.finished_at) - Date.parse(run.created_at))],
+    ["tokens", `${run.usage.input_tokens} in, ${run.usage.output_tokens} out`],
+    ["cost", run.usage.cost === null ? null : String(run.usage.cost)],
+    ["events", String(run.last_event_id)],
+    ["rerun of", run.rerun_of],
+    ["error", run.error === null ? null : `${run.error.kind}: ${run.error.message}`],
+  ]
+  const lines = facts.flatMap(([name, value]) =>
+    value === null ? [] : [`${palette.faint(name.padEnd(10))}${visibleText(value)}`],
+  )
+  return run.output === null ? lines : [...lines, palette.faint("output"), visibleJson(run.output, 2)]
+}
+
+// ---------------------------------------------------------------------------------------------------------------- events
+
+function addEvents(runs: Command): void {
+  const command = runs
+    .command("events")
+    .summary("print the events of a run")
+    .description("Prints the events of a run, one a line: those that there are, or with --follow until the run ends.")
+    .argument("<run>", "its id")
+    .option("-f, --follow", "go on with the events to come, until the run ends")
+  serviceOptions(command).action((run_id: string, _: unknown, self: Command) => {
+    const flags = self.optsWithGlobals<ServiceFlags & { readonly follow?: true }>()
+    return callService(flags, async (call) => {
+      // Without --follow, a run that goes on is read up to where it is now.
+      const last = flags.follow === true ? Infinity : (await call.client.run(run_id)).last_event_id
+      if (last === 0) return
+      for await (const event of call.client.follow(run_id)) {
+        printEvent(call, event)
+        if (event.id >= last) return
+      }
+    })
+  })
+}
+
+function printEvent(call: ServiceCall, event: StreamEvent): void {
+  call.print(event, (palette) => {
+    const time = (event.data.at ?? "").slice(11, 23)
+    const about = aboutEvent(event.data as unknown as Readonly<Record<string, unknown>>)
+    const type = event.type.padEnd(22)
+    return [
+      `${palette.faint(`${String(event.id).padStart(5)} ${time.padEnd(12)}`)} ${type} ${visibleText(about)}`.trimEnd(),
+    ]
+  })
+}
+
+/** What an event is about, from the fields that name it. */
+function aboutEvent(data: Readonly<Record<string, unknown>>): string {
+  const name = [data["step"], data["agent"], data["dynamic"], data["name"], data["tool"], data["server"]].find(
+    (one) => typeof one === "string",
+  )
+  const iteration = typeof data["iteration"] === "number" ? `[${data["iteration"]}]` : ""
+  const error = data["error"] as { readonly kind?: string; readonly message?: string } | undefined
+  const took = typeof data["duration_ms"] === "number" ? seconds(data["duration_ms"]) : ""
+  const why = error?.kind === undefined ? "" : `${error.kind}: ${error.message ?? ""}`
+  return [typeof name === "string" ? `${name}${iteration}` : "", took, why].filter((part) => part !== "").join("  ")
+}
+
+// ----------------------------------------------------------------------------------------------------------------- rerun
+
+function addRerun(runs: Command): void {
+  const command = runs
+    .command("rerun")
+    .summary("run again, taking over the results of steps that did not change")
+    .description(
+      "Starts a new run that takes over from an earlier one what did not change. Secrets that the earlier request sent must be given again.",
+    )
+    .argument("<run>", "id of the earlier run")
+    .option("--from <step>", "a step that always runs, such as agent.write; may be repeated", several)
+    .option("-i, --input <file>", "another input, as a JSON file")
+    .option("--secrets-file <file>", "secrets as a JSON file")
+    .option("--same-version", "only if the service still serves the same version of the workflow")
+    .option("-f, --follow", "print the events until the run ends")
+  serviceOptions(command).action((run_id: string, _: unknown, self: Command) => {
+    const flags = self.optsWithGlobals<RerunFlags>()
+    return callService(flags, (call) => rerun(call, run_id, flags))
+  })
+}
+
+async function rerun(call: ServiceCall, earlier: string, flags: RerunFlags): Promise<void> {
+  const { from, input, secretsFile, sameVersion, follow } = flags
+  const body = {
+    ...(from !== undefined && { from }),
+    ...(input !== undefined && { input: parseObject(readText(input), input) }),
+    ...(secretsFile !== undefined && { secrets: parseObject(readText(secretsFile), secretsFile) }),
+    ...(sameVersion === true && { same_version: true }),
+  }
+  let run_id = ""
+  for await (const event of call.client.rerun(earlier, body, { onRun: (id) => (run_id = id) })) {
+    // Leaving the stream does not stop the run.
+    if (follow !== true) break
+    printEvent(call, event)
+    if (isTerminal(event.type) && event.type !== "workflow_completed") process.exitCode = 1
+  }
+  if (follow !== true) call.print({ run_id }, () => [visibleText(`${run_id}: started`)])
+}
+
+// ----------------------------------------------------------------------------------------------------------------- flags
+
+function oneOf<const Word extends string>(flag: string, given: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === given)
+  if (word === undefined) throw new WrongValue(`${flag} must be one of ${words.join(", ")}.`)
+  return word
+}
+
+function readLimit(text: string): number {
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (limit < 1 || limit > 500) throw new WrongValue("--limit must be a number from 1 to 500.")
+  return limit
+}
+
+/** A time, or how long ago. */
+function readSince(text: string): Date {
+  const ago = parseDuration(text)
+  const time = ago === undefined ? parseTime(text) : Date.now() - ago
+  if (time === undefined)
+    throw new WrongValue("--since must be a time such as 2026-11-16T22:15:00Z, or a duration such as 1h.")
+  return new Date(time)
+}

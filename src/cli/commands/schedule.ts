@@ -1,0 +1,43 @@
+import type { Command } from "commander"
+import { planTriggers } from "../../plan/plan-triggers.ts"
+import { calendarFor } from "../../workflows/triggers/schedules.ts"
+import { complain } from "../terminal/complain.ts"
+import { readTriggers } from "./read-triggers.ts"
+
+const printed = 10
+
+export function addSchedule(program: Command): void {
+  program
+    .command("schedule")
+    .summary("print the next times of a workflow's schedules")
+    .description("Prints the next ten times of each schedule of a workflow, one RFC 3339 time a line. Nothing is run.")
+    .argument("<file>", "a workflow")
+    .addHelpText(
+      "after",
+      `
+Example:
+  wire schedule digest.wire
+
+Exit code: 0 when all is well, 1 when the workflow is wrong or has no schedule, 2 for a wrong command line.`,
+    )
+    .action((file: string) => {
+      process.exitCode = printTimes(file)
+    })
+}
+
+function printTimes(file: string): number {
+  const program = readTriggers(file)
+  if (program === null) return 1
+  const schedules = planTriggers(program).filter((one) => one.kind === "schedule")
+  if (schedules.length === 0) {
+    complain(`${file} has no schedule: add \`schedule name { cron: "0 9 * * *" }\`.`)
+    return 1
+  }
+  for (const plan of schedules) {
+    const calendar = calendarFor(plan)
+    // The times are lines of their own; names stand between them only where there are several.
+    if (schedules.length > 1) process.stderr.write(`${plan.name}\n`)
+    for (const at of calendar.upcoming(Date.now(), printed)) process.stdout.write(`${calendar.show(at)}\n`)
+  }
+  return 0
+}

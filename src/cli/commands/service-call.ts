@@ -1,0 +1,89 @@
+import type { Command } from "commander"
+import { visibleJson, visibleLines } from "../../base/visible-text.ts"
+import { WireworksClient, WireworksError } from "../../client/client.ts"
+import { Output, paletteFor, type Palette } from "../terminal/terminal.ts"
+import { tableLines } from "../terminal/table.ts"
+import { WrongValue } from "./run-values.ts"
+
+// What the commands share that ask a running service.
+
+export interface ServiceFlags {
+  readonly url?: string
+  readonly key?: string
+  readonly json?: true
+}
+
+/** Adds the options that say which service is asked, and how its answers are printed. */
+export function serviceOptions(command: Command): Command {
+  return command
+    .option("--url <url>", "address of the service (WIRE_URL, default http://127.0.0.1:13703)")
+    .option("--key <key>", "key of a caller or an operator (WIRE_KEY)")
+    .option("--json", "print JSON, as where the output is not a terminal")
+}
+
+/** A command's way to the service, and to its reader. */
+export class ServiceCall {
+  readonly client: WireworksClient
+  /** Whether programs read the output. */
+  readonly isJson: boolean
+  readonly #output = new Output()
+  readonly #palette: Palette = paletteFor(process.stdout)
+
+  constructor({ url, key, json }: ServiceFlags) {
+    const baseUrl = url ?? nonEmpty(process.env["WIRE_URL"])
+    const apiKey = key ?? nonEmpty(process.env["WIRE_KEY"])
+    if (baseUrl !== undefined && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+      throw new WrongValue(
+        `${url === undefined ? "WIRE_URL" : "--url"} must be an address such as http://127.0.0.1:13703.`,
+      )
+    }
+    this.client = new WireworksClient({
+      ...(baseUrl !== undefined && { baseUrl }),
+      ...(apiKey !== undefined && { apiKey }),
+    })
+    this.isJson = json === true || !process.stdout.isTTY
+  }
+
+  /** For people: lines as they are, or made with colours. For programs: one JSON document. */
+  print(value: object, forPeople: (palette: Palette) => readonly string[]): void {
+    this.#output.out(this.isJson ? visibleJson(value) : forPeople(this.#palette).join("\n"))
+  }
+
+  table(value: object, heads: readonly string[], rows: readonly (readonly (string | null)[])[], none: string): void {
+    this.print(value, (palette) => (rows.length === 0 ? [none] : tableLines(heads, rows, palette)))
+  }
+
+  /** Beside the result. */
+  note(sentence: string): void {
+    if (!this.isJson) this.#output.err(sentence)
+  }
+}
+
+/** Runs a command. What the service refuses, and an address where none answers, is a sentence and exit code 1; a wrong command line is 2. */
+export async function callService(flags: ServiceFlags, work: (call: ServiceCall) => Promise<void>): Promise<void> {
+  const output = new Output()
+  try {
+    await work(new ServiceCall(flags))
+  } catch (error) {
+    if (error instanceof WrongValue) {
+      output.err(visibleLines(error.message))
+      process.exitCode = 2
+      return
+    }
+    if (error instanceof WireworksError) output.err(visibleLines(refusalOf(error)))
+    // The client says which address it could not reach.
+    else if (error instanceof TypeError && error.cause !== undefined) output.err(visibleLines(`${error.message}.`))
+    else throw error
+    process.exitCode = 1
+  }
+}
+
+function refusalOf({ message, issues, status }: WireworksError): string {
+  const hints = issues.flatMap(({ hint }) => (hint === undefined ? [] : [`  ${hint}`]))
+  const keys = status === 401 ? ["  Give a key with --key or WIRE_KEY."] : []
+  return [message, ...hints, ...keys].join("\n")
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { compile, Files } from "./compile.ts"
+
+const library = `secrets { key: string }
+provider llm from openai { endpoint: "demo" api_key: secrets.key }
+model fast from llm { id: "demo" }
+`
+
+function reading(texts: Record<string, string>): { readonly files: Files; readonly read: string[] } {
+  const read: string[] = []
+  const files = new Files({
+    read: (path) => {
+      read.push(path)
+      return texts[path]
+    },
+    near: () => Object.keys(texts),
+  })
+  return { files, read }
+}
+
+describe("files that import each other", () => {
+  test("a file at the bottom of a diamond is read and checked once, and what comes along is one thing", () => {
+    const side = (name: string): string =>
+      `import { schema.base } from "./base.wire"\nschema ${name} { b: schema.base }\n`
+    const { files, read } = reading({
+      "base.wire": "schema base { a: string }\n",
+      "left.wire": side("left"),
+      "right.wire": side("right"),
+    })
+    const main = `import { schema.left } from "./left.wire"
+import { schema.right } from "./right.wire"
+input { left: schema.left, right: schema.right }
+output { same: [input.left.b, input.right.b] }
+`
+    const { diagnostics, plan } = files.compile(main)
+    assert.deepEqual(diagnostics, [])
+    assert.deepEqual(Object.keys(plan?.types ?? {}).sort(), ["base.wire#base", "left", "right"])
+    assert.deepEqual(read.toSorted(), ["base.wire", "left.wire", "right.wire"])
+  })
+
+  test("a changed file changes what uses it, and nothing else is read again", () => {
+    const texts: Record<string, string> = {
+      "base.wire": "schema base { a: string }\n",
+      "other.wire": "schema other { a: string }\n",
+    }
+    const { files, read } = reading(texts)
+    const main = `import { schema.base } from "./base.wire"
+import { schema.other } from "./other.wire"
+input { base: schema.base, other: schema.other }
+output { a: input.base.a, b: input.other.a }
+`
+    assert.deepEqual(files.compile(main).diagnostics, [])
+    read.length = 0
+    texts["base.wire"] = "schema base { b: string }\n"
+    files.changed("base.wire")
+    assert.deepEqual(
+      files.compile(main).diagnostics.map(({ code }) => code),
+      ["unknown-reference"],
+    )
+    assert.deepEqual(read, ["base.wire"])
+  })
+
+  test("secrets pass through several files by their bindings alone", () => {
+    const middle = `import { provider.llm } from "./library.wire" { secrets { key: secrets.middle_key } }
+secrets { middle_key: string, unused: string }
+model fast from llm { id: "demo" }
+`
+    const main = `import { model.fast } from "./middle.wire" { secrets { middle_key: secrets.own } }
+secrets { own: string, key: string, middle_key: string }
+agent a { model: model.fast instruction: "x" output { a: string } }
+output { a: agent.a.a }
+`
+    const { plan, diagnostics } = compile(main, { modules: { "library.wire": library, "middle.wire": middle } })
+    assert.deepEqual(diagnostics, [])
+    const [name, provider] = Object.entries(plan?.providers ?? {})[0] ?? []
+    assert.equal(name, "library.wire#llm")
+    assert.match(JSON.stringify(provider?.api_key), /"name":"own"/)
+  })
+
+  test("a value that is `secrets` itself has the secrets of its own file, and no others", () => {
+    const tools = `secrets { a: string, b: maybe string }
+mcp s { endpoint: "demo" }
+tool t from mcp.s.tool.t { bindings { all: secrets } }
+`
+    const main = `import { tool.t } from "./tools.wire" { secrets { a: secrets.mine } }
+secrets { mine: string, hidden: string }
+dynamic { d: call tool.t }
+output { d: dynamic.d }
+`
+    const { plan, diagnostics } = compile(main, { modules: { "tools.wire": tools } })
+    assert.deepEqual(diagnostics, [])
+    const bound = JSON.stringify(plan?.tools["t"]?.bindings)
+    assert.match(bound, /"key":"a".*"name":"mine".*"key":"b","value":{"op":"literal","value":null}/)
+    assert.doesNotMatch(bound, /hidden/)
+  })
+
+  test("a chain of a hundred files is checked", () => {
+    const modules: Record<string, string> = { "m0.wire": "schema s { a: string }\n" }
+    for (let i = 1; i < 100; i++) {
+      modules[`m${i}.wire`] = `import { schema.s as below } from "./m${i - 1}.wire"\nschema s { below: schema.below }\n`
+    }
+    const main = `import { schema.s } from "./m99.wire"\ninput { s: schema.s }\noutput { s: input.s.below.below }\n`
+    const { diagnostics, plan } = compile(main, { modules })
+    assert.deepEqual(diagnostics, [])
+    assert.equal(Object.keys(plan?.types ?? {}).length, 100)
+  })
+
+  test("names that differ in case or Unicode form are different files", () => {
+    const modules = { "caf\u00e9.wire": library, "Lib.wire": library }
+    for (const path of ["./cafe\u0301.wire", "./lib.wire"]) {
+      const { diagnostics } = compile(`import { model.fast } from "${path}"\noutput { a: 1 }`, { modules })
+      assert.deepEqual(
+        diagnostics.map(({ code }) => code),
+        ["unknown-file"],
+      )
+    }
+  })
+})

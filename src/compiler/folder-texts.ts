@@ -1,0 +1,94 @@
+import { existsSync, readdirSync, realpathSync } from "node:fs"
+import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { sourceBytes } from "../base/limits.ts"
+import type { Compiled, FileTexts } from "../compile.ts"
+import { Files } from "../compile.ts"
+import type { SourceText } from "../source/source-files.ts"
+import { readRegularFile } from "./read-regular-file.ts"
+import { versionOf } from "./version-of.ts"
+
+/** The files of a folder on disk, as those of it that import each other see them. */
+export class FolderTexts implements FileTexts {
+  readonly #root: string
+  readonly #overlay: (path: string) => string | undefined
+  readonly #listed = new Map<string, ReadonlySet<string>>()
+
+  /** `overlay` has texts that count in place of the files': those that an editor has open. */
+  constructor(root: string, overlay: (path: string) => string | undefined = () => undefined) {
+    this.#root = root
+    this.#overlay = overlay
+  }
+
+  read(path: string): string | undefined {
+    const open = this.#overlay(join(this.#root, path))
+    if (open !== undefined) return open
+    try {
+      if (!this.#isThere(path)) return undefined
+      const real = realpathSync(join(this.#root, path))
+      // A link may lead out of the folder.
+      if (!isInside(realpathSync(this.#root), real)) return undefined
+      const bytes = readRegularFile(real, sourceBytes)
+      return bytes === null ? undefined : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  *near(path: string): Iterable<string> {
+    const folder = dirname(path) === "." ? "" : dirname(path)
+    const folders = new Set([folder, "", "lib", ...(folder === "" ? [] : [dirname(folder).replace(/^\.$/, "")])])
+    for (const one of folders) {
+      for (const name of this.#names(one)) if (name.endsWith(".wire")) yield one === "" ? name : `${one}/${name}`
+    }
+  }
+
+  /** Names are compared to the letter, also where the file system is not so strict. */
+  #isThere(path: string): boolean {
+    const parts = path.split("/")
+    return parts.every((name, index) => this.#names(parts.slice(0, index).join("/")).has(name))
+  }
+
+  #names(folder: string): ReadonlySet<string> {
+    let names = this.#listed.get(folder)
+    if (names === undefined) {
+      try {
+        names = new Set(readdirSync(join(this.#root, folder)))
+      } catch {
+        names = new Set<string>()
+      }
+      this.#listed.set(folder, names)
+    }
+    return names
+  }
+}
+
+function isInside(root: string, path: string): boolean {
+  return path.startsWith(root.endsWith(sep) ? root : root + sep)
+}
+
+/** The folder that a file's imports stay in: the nearest above it with `.git` or `wireworks.json`, else its own. */
+export function rootOf(file: string): string {
+  const own = dirname(resolve(file))
+  for (let folder = own; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git")) || existsSync(join(folder, "wireworks.json"))) return folder
+    if (dirname(folder) === folder) return own
+  }
+}
+
+/** A source on disk with the files that it needs. */
+export interface CompiledFile extends Compiled {
+  readonly text: SourceText
+  /** Their paths on disk, its own first. */
+  readonly paths: readonly string[]
+}
+
+/** Compiles the text of a file with the files around it. */
+export function compileFile(file: string, source: string, root = rootOf(file)): CompiledFile {
+  const path = relative(root, resolve(file)).split(sep).join("/") || basename(file)
+  const files = new Files(new FolderTexts(root), versionOf)
+  const compiled = files.compile(source, path)
+  const { [path]: _, ...modules } = Object.fromEntries(files.needed(path))
+  const others = Object.keys(modules)
+  const text = others.length === 0 ? { source } : { source, file: path, modules }
+  return { ...compiled, text, paths: [file, ...others.map((other) => join(root, other))] }
+}

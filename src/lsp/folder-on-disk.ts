@@ -1,0 +1,14 @@
+import { join, relative, sep } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { FolderTexts, rootOf } from "../compiler/folder-texts.ts"
+import type { SourceFolder } from "./language-server.ts"
+
+/** The folder of a file: what the editor has open comes before what is stored. Null for a file of another machine, and for none. */
+export function folderOnDisk(uri: string, open: (uri: string) => string | undefined): SourceFolder | null {
+  if (!URL.canParse(uri) || new URL(uri).protocol !== "file:" || new URL(uri).host !== "") return null
+  const path = fileURLToPath(uri)
+  const root = rootOf(path)
+  const texts = new FolderTexts(root, (one) => open(pathToFileURL(one).href))
+  const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
+  return { root, file: relative(root, path).split(sep).join("/"), texts, uriOf }
+}

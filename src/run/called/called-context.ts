@@ -1,0 +1,134 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import { memoryOf } from "../../base/memory-of.ts"
+import { noPast } from "../../log/past.ts"
+import type { Spent } from "../../log/usage.ts"
+import { callingAgent } from "../../plan/call-scope.ts"
+import type { CalledWorkflow } from "../../plan/plan-shape.ts"
+import { prepare } from "../../plan/prepare.ts"
+import { Budget } from "../budget/budget.ts"
+import { limitsOfRun } from "../budget/limit-scopes.ts"
+import { keepValue, type RunContext, type RunPorts } from "../run-context.ts"
+import { namedSecrets } from "../secrets/redact.ts"
+
+/** A called workflow under way. */
+export interface CalledRun {
+  /** Does its work. Rejects with the first failure, when nothing inside is open any more. */
+  toEnd(): Promise<JsonObject>
+  /** Used by all that happened inside. */
+  readonly spent: Spent
+}
+
+/**
+ * What the parts of a called workflow share. Log, lease, questions, places among the open calls and memory are the run's; results, counts and
+ * connections are its own.
+ */
+export function calledContext(
+  around: RunContext,
+  called: CalledWorkflow,
+  { scope, input, path }: { readonly scope: string; readonly input: JsonObject; readonly path: string },
+  startedAt: number,
+): CalledRun {
+  const { plan } = called
+  const abort = new AbortController()
+  const { signal } = abort
+  const past = around.past.inside.get(scope) ?? noPast
+  const limits = limitsOfRun(plan, null, scope)
+  const secrets = secretsOf(around, called)
+  let named: JsonObject | null = null
+  let failed: { readonly error: unknown } | null = null
+  const fail = (error: unknown): void => {
+    if (failed !== null || signal.aborted) return
+    failed = { error }
+    abort.abort(stopping)
+  }
+  const running: RunContext = {
+    ...around,
+    scope,
+    around,
+    plan,
+    prepared: prepare(plan),
+    input,
+    secrets,
+    named: () => (named ??= namedSecrets(secrets)),
+    ports: portsOf(around.ports, called.name),
+    log: around.log.within(scope),
+    permits: around.permits.within(signal),
+    signal,
+    past,
+    earlier: around.earlier?.within(scope, called.file) ?? null,
+    approvedAgents: new Set(),
+    describedTools: new Set(),
+    agents: new Map(),
+    answers: new Map(),
+    dynamics: new Map(),
+    histories: new Map(),
+    summaries: new Map(),
+    backends: new Map(),
+    backendFacts: new Map(),
+    host: null,
+    toolCalls: new Map(past.toolCalls),
+    siteCalls: new Map(past.siteCalls),
+    budget: new Budget(limits, past.used, signal, { budget: around.budget, agent: callingAgent(scope) }),
+    time: around.time.within(limits, startedAt, past.agentTimes, fail),
+    spent: past.spent,
+    keptBytes: 0,
+    backgroundWork: new Set(),
+    fail,
+  }
+
+  const toEnd = async (): Promise<JsonObject> => {
+    const onAbort = (): void => abort.abort(around.signal.reason)
+    around.signal.throwIfAborted()
+    around.signal.addEventListener("abort", onAbort, { once: true })
+    const stopLimits = running.time.watch()
+    try {
+      keepValue(running, memoryOf(input), path)
+      if (!past.planned) {
+        const { budget, time, log, prepared } = running
+        const shown = budget.hasOwnLimits ? { limits: budget.shown((agent) => time.elapsed(agent)) } : {}
+        log.add("workflow_planned", { nodes: prepared.planned, ...shown })
+      }
+      const result = await around.runPlan(running)
+      // Before the end of the call is logged, all that it began must be over, for whatever reason it stops.
+      await running.permits.idle()
+      while (running.backgroundWork.size > 0) await Promise.all(running.backgroundWork)
+      around.signal.throwIfAborted()
+      if (failed !== null) throw failed.error
+      return result
+    } finally {
+      stopLimits()
+      around.signal.removeEventListener("abort", onAbort)
+      running.work.forget(running.keptBytes)
+      await closeHost(running)
+    }
+  }
+  return {
+    toEnd,
+    get spent() {
+      return running.spent
+    },
+  }
+}
+
+/** The secrets of the calling file under the names that the called file has for them. */
+function secretsOf({ secrets }: RunContext, called: CalledWorkflow): JsonObject {
+  const bound = Object.entries(called.secrets).map(([name, of]) => [name, of === null ? null : (secrets[of] ?? null)])
+  return Object.fromEntries(bound) as JsonObject
+}
+
+/** A test gives results by the path of calls that leads to a step. */
+function portsOf(ports: RunPorts, workflow: string): RunPorts {
+  if (ports.given === undefined) return ports
+  return { ...ports, given: (step, iteration) => ports.given?.(`workflow.${workflow}.${step}`, iteration) }
+}
+
+async function closeHost({ host, ports }: RunContext): Promise<void> {
+  try {
+    await host?.close()
+  } catch (error) {
+    ports.bug(error)
+  }
+}
+
+// Created once: an error captures its stack, which takes time.
+const stopping = new Error("The called workflow stops")

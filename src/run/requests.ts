@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto"
+import type { JsonValue } from "../base/json-value.ts"
+import { runKeptRequestBytes } from "../base/limits.ts"
+import { memoryOf } from "../base/memory-of.ts"
+import type { KeptRequest, KeptRequests } from "../log/kept-requests.ts"
+import { shareParts } from "../log/kept-requests.ts"
+import type { SentRequest } from "../ports/model.ts"
+import type { Redactor } from "./secrets/redact.ts"
+
+/** Headers that tell nothing about anybody. */
+const plainHeaders: ReadonlySet<string> = new Set([
+  "accept",
+  "anthropic-beta",
+  "anthropic-version",
+  "content-type",
+  "mcp-protocol-version",
+  "user-agent",
+])
+
+const keyHeaders = /^(?:authorization|.*(?:api-?key|token|secret|cookie).*)$/
+
+/** Keeps the requests of a run, until they are stored with an event, and knows which parts are stored already. */
+export class RequestKeeper {
+  readonly #redactor: Redactor
+  readonly #stored = new Set<string>()
+  /** Bytes that the run may still keep. */
+  #left: number
+
+  constructor(redactor: Redactor, most: number) {
+    this.#redactor = redactor
+    this.#left = most
+  }
+
+  /** The requests as an event keeps them; undefined where there is nothing to keep. */
+  keep(sent: readonly Sent[]): KeptRequests | undefined {
+    if (sent.length === 0 || this.#left <= 0) return undefined
+    const parts: Record<string, JsonValue> = {}
+    const requests = sent.map(({ call_id, request }) => this.#keepOne(call_id, request, parts))
+    return Object.keys(parts).length === 0 ? { requests } : { requests, parts }
+  }
+
+  #keepOne(call_id: string, request: SentRequest, parts: Record<string, JsonValue>): KeptRequest {
+    const { url, headers, body: text, method = "POST" } = request
+    const about = {
+      call_id,
+      method,
+      url: this.#redactor.redact(withoutLogin(url)),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shownHeader(name, value)])),
+      bytes: Buffer.byteLength(text),
+    }
+    const shown = this.#shown(text)
+    const shared = shareParts(shown.body, hashOf)
+    const fresh = [...shared.parts].filter(([hash]) => !this.#stored.has(hash) && !(hash in parts))
+    const size = memoryOf(shared.body) + fresh.reduce((sum, [, part]) => sum + memoryOf(part), 0)
+    if (size > runKeptRequestBytes || size > this.#left) return { ...about, body: null, sha256: null }
+    this.#left -= size
+    for (const [hash, part] of fresh) {
+      parts[hash] = part
+      this.#stored.add(hash)
+    }
+    return {
+      ...about,
+      body: shared.body,
+      sha256: createHash("sha256").update(shown.text).digest("hex"),
+      ...(shown.isText && { isText: true }),
+      ...(shown.text !== text && { redacted: true }),
+    }
+  }
+
+  /** The body without secrets. JSON that this service would write otherwise is kept as a text, to the byte. */
+  #shown(text: string): { readonly body: JsonValue; readonly text: string; readonly isText: boolean } {
+    const parsed = parse(text)
+    if (parsed === undefined || JSON.stringify(parsed) !== text) {
+      const clean = this.#redactor.redact(text)
+      return { body: clean, text: clean, isText: true }
+    }
+    const body = this.#redactor.redact(parsed)
+    return { body, text: body === parsed ? text : JSON.stringify(body), isText: false }
+  }
+}
+
+/** A request, and the call that it is of. */
+export interface Sent {
+  readonly call_id: string
+  readonly request: SentRequest
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 22)
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** A key, and whatever the workflow sets, is the name of a variable: a short secret cannot be told from other text. */
+function shownHeader(name: string, value: string): string {
+  const plain = name.toLowerCase()
+  if (plainHeaders.has(plain)) return value
+  if (keyHeaders.test(plain)) return /^Bearer /i.test(value) ? "Bearer $KEY" : "$KEY"
+  return `$${plain.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}`
+}
+
+function withoutLogin(url: string): string {
+  const parsed = URL.parse(url)
+  if (parsed === null || (parsed.username === "" && parsed.password === "")) return url
+  parsed.username = ""
+  parsed.password = ""
+  return parsed.href
+}

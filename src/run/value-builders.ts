@@ -1,0 +1,111 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { assetLabel, isAsset, isAssetList } from "./agent/asset.ts"
+import type { Scope } from "./scope.ts"
+
+/** A text made of pieces, refused when it gets too large. */
+export class TextBuilder {
+  readonly #scope: Scope
+  /** Of the text as JSON: the sum of its pieces. (More than that where two halves of a surrogate pair meet.) */
+  #bytes = 2
+  /** Of arrays and objects: a text may hold the same one many times. */
+  #written: Map<JsonValue, { readonly text: string; readonly bytes: number }> | null = null
+  #text = ""
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  add(value: JsonValue): void {
+    const { work, path } = this.#scope
+    if (typeof value === "object" && value !== null) {
+      const { text, bytes } = this.#write(value)
+      this.#add(text, bytes)
+    } else {
+      const bytes = work.part(value, this.#bytes, path)
+      this.#add(toText(value), typeof value === "string" ? bytes - 2 : bytes)
+    }
+  }
+
+  #add(text: string, bytes: number): void {
+    const { work, path } = this.#scope
+    work.text(bytes, path)
+    this.#bytes += bytes
+    work.checkSize(this.#bytes, path)
+    this.#text += text
+  }
+
+  #write(value: JsonValue): { readonly text: string; readonly bytes: number } {
+    const before = this.#written?.get(value)
+    if (before !== undefined) return before
+    const { work, path } = this.#scope
+    work.written(value, this.#bytes, path)
+    const text = toText(value)
+    const made = { text, bytes: work.part(text, 0, path) - 2 }
+    this.#written ??= new Map()
+    this.#written.set(value, made)
+    return made
+  }
+
+  get text(): string {
+    this.#scope.work.remember(this.#text, this.#bytes)
+    return this.#text
+  }
+}
+
+/** An array made of values, refused when it gets too large. */
+export class ArrayBuilder {
+  readonly #scope: Scope
+  readonly array: JsonValue[] = []
+  #bytes = 2
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  add(value: JsonValue): void {
+    this.#bytes += 1 + this.#scope.work.part(value, this.#bytes, this.#scope.path)
+    this.array.push(value)
+  }
+
+  /** As JSON, so far. */
+  get bytes(): number {
+    return this.#bytes
+  }
+}
+
+/** An object made of values, refused when it gets too large. */
+export class ObjectBuilder {
+  readonly #scope: Scope
+  readonly object: JsonObject = {}
+  #bytes = 2
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  set(key: string, value: JsonValue): void {
+    const { work, path } = this.#scope
+    this.#bytes += key.length + 4 + work.part(value, this.#bytes, path)
+    setOwn(this.object, key, value)
+  }
+}
+
+/** As interpolation writes it: strings as they are, everything else as compact JSON. */
+export function toText(value: JsonValue): string {
+  if (typeof value === "string") return value
+  if (isAssetList(value)) return value.map(assetLabel).join("")
+  return isAsset(value) ? assetLabel(value) : JSON.stringify(value)
+}
+
+/** The same, refused when it is too large. */
+export function toBoundedText(value: JsonValue, { work, path }: Scope): string {
+  work.text(work.written(value, 0, path), path)
+  return toText(value)
+}
+
+/** Also right for a field called `__proto__`. */
+export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}

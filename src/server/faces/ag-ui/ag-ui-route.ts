@@ -1,0 +1,167 @@
+import type { FastifyReply, FastifyRequest } from "fastify"
+import type { LogEvent, Question } from "../../../log/events.ts"
+import { answerAs } from "../../answer-as.ts"
+import { asHttpError } from "../../answer-error.ts"
+import { corsOf } from "../../cors.ts"
+import { refuse, refuseAt } from "../../http-error.ts"
+import { ownRun } from "../../own-run.ts"
+import type { RouteDependencies } from "../../route-dependencies.ts"
+import { admitRun } from "../../start-run.ts"
+import { cancelledError, cancelTurn, mayAnswer } from "../chat/answer-turn.ts"
+import { inputOf } from "../chat/chat-input.ts"
+import { chatRun, findChat, type ChatWorkflow } from "../chat/chat-workflow.ts"
+import { ReplyReader, turnEnd } from "../chat/follow-reply.ts"
+import { replySource, type ReplySource } from "../chat/reply-source.ts"
+import { waitingReply } from "../chat/waiting-reply.ts"
+import { AgentEvents } from "./agent-events.ts"
+import { othersFrom, readResumes, readTurn, type AgUiRequest, type Resume } from "./run-input.ts"
+
+/** `POST /workflows/{name}/ag-ui`: one turn with a workflow, or answers to what its run asked. */
+export async function answerAgUi(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  body: AgUiRequest,
+): Promise<FastifyReply> {
+  const workflow = await findChat(parts, request, name)
+  if (workflow === null) throw refuse("not_found", `There is no workflow ${name.slice(0, 200)} with a \`chat\` block`)
+  const resumes = readResumes(body)
+  const { run_id, after, source, key } =
+    resumes.length === 0
+      ? await begin(parts, request, workflow, body)
+      : { ...(await resume(parts, request, name, resumes)), source: null, key: undefined }
+  const events = new AgentEvents(body.threadId, body.runId, `${run_id}-reply-${after}`)
+  const frames = (signal: AbortSignal): AsyncIterable<string> =>
+    translate(parts, request, workflow, run_id, source, events, parts.store.follow(run_id, after, signal))
+  reply.hijack()
+  const left = await parts.streams.sendText(reply.raw, { ...corsOf(reply), "x-service-run-id": run_id }, frames)
+  if (left && key === undefined) await cancelTurn(parts, request, run_id)
+  return reply
+}
+
+interface Begun {
+  readonly run_id: string
+  readonly after: number
+  readonly source: ReplySource | null
+  readonly key: string | undefined
+}
+
+async function begin(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  workflow: ChatWorkflow,
+  body: AgUiRequest,
+): Promise<Begun> {
+  const { plan, chat } = workflow
+  const source = replySource(plan)
+  const input = inputOf(chat, readTurn(body), othersFrom(plan, chat, body))
+  const asked = { deltas: source !== null, chat: { api: "ag-ui", store: false, background: false } } as const
+  const run = await chatRun(parts, request, workflow, input, asked)
+  const { run_id, key } = await admitRun(parts, request, plan, run, (given) => given !== undefined)
+  return { run_id, after: 0, source, key }
+}
+
+/** Stores the answers, and says where the run goes on. */
+async function resume(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  name: string,
+  resumes: readonly Resume[],
+): Promise<{ readonly run_id: string; readonly after: number }> {
+  const [{ run_id } = { run_id: "" }] = resumes
+  if (resumes.some((one) => one.run_id !== run_id)) {
+    throw refuseAt("invalid_request", "resume", "All interrupts of a request must be of one run")
+  }
+  const row = await ownRun(parts, request, run_id)
+  if (row.workflow?.name !== name) throw refuse("not_found", "There is no such run of this workflow")
+  for (const one of resumes) await answerOne(parts, request, one)
+  return { run_id, after: row.last_event_id }
+}
+
+async function answerOne(parts: RouteDependencies, request: FastifyRequest, given: Resume): Promise<void> {
+  const { run_id, status, payload, digest } = given
+  const question = await parts.store.questions.one(run_id, given.question)
+  if (question === null || !mayAnswer(parts, request, question)) throw refuse("not_found", "There is no such question")
+  // An ask that nobody wants to answer stays open: it has its own expiry.
+  if (status === "cancelled" && question.kind === "ask") return
+  const refusal = question.kind === "approval" ? { approve: false, note: null } : { action: "cancel" }
+  const answer = status === "cancelled" ? refusal : payload
+  const known = status === "cancelled" ? (digest ?? question.digest ?? null) : digest
+  await answerAs(parts, request, question, { answer, digest: known, by: null })
+}
+
+async function* translate(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  { chat }: ChatWorkflow,
+  run_id: string,
+  source: ReplySource | null,
+  written: AgentEvents,
+  log: AsyncIterable<LogEvent>,
+): AsyncGenerator<string> {
+  const reader = new ReplyReader(source)
+  yield written.begin()
+  try {
+    if (await isWaitingStill(parts, run_id)) {
+      yield await waiting(parts, request, run_id, written)
+      return
+    }
+    for await (const event of log) {
+      const text = reader.take(event)
+      const rest = event.type === "workflow_completed" ? restOf(event, chat.reply, reader) : ""
+      if (text === null || rest === null) {
+        await cancelTurn(parts, request, run_id)
+        yield written.failed({
+          kind: "output_error",
+          message: "The text so far was rejected, and the run is cancelled",
+        })
+        return
+      }
+      const said =
+        (text === "" ? "" : written.text(text)) + written.take(event) + (rest === "" ? "" : written.text(rest))
+      if (said !== "") yield said
+      const end = turnEnd(event, chat.reply)
+      if (end === null) continue
+      if (end.kind === "completed" && event.type === "workflow_completed") {
+        yield written.completed(event.data.output.result)
+      } else if (end.kind === "waiting") yield await waiting(parts, request, run_id, written)
+      else yield written.failed(end.kind === "failed" ? end.error : cancelledError)
+      return
+    }
+  } catch (error) {
+    const known = asHttpError(error)
+    if (known === undefined) throw error
+    yield written.failed(known.error)
+  }
+}
+
+function restOf(
+  event: Extract<LogEvent, { type: "workflow_completed" }>,
+  field: string,
+  reader: ReplyReader,
+): string | null {
+  const end = turnEnd(event, field)
+  return end?.kind === "completed" ? reader.rest(end.reply) : null
+}
+
+/** Nothing that was answered lets the run go on. */
+async function isWaitingStill({ store }: RouteDependencies, run_id: string): Promise<boolean> {
+  const found = await store.lookup(run_id)
+  return found.found === "run" && found.run.waiting
+}
+
+/** More than a person can look at. */
+const mostInterrupts = 100
+
+async function waiting(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  run_id: string,
+  written: AgentEvents,
+): Promise<string> {
+  const { found } = await parts.store.questions.ofRun(run_id, 1_000, null)
+  const open = found.map(({ question }) => question).filter(({ status }) => status === "open")
+  const own: Question[] = open.filter((question) => mayAnswer(parts, request, question)).slice(0, mostInterrupts)
+  return written.waiting(run_id, own, waitingReply(run_id, open, false))
+}

@@ -1,0 +1,79 @@
+import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
+import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { Plan } from "../../../plan/plan-shape.ts"
+import { wireError } from "../../../ports/run-failure.ts"
+import { nullable, resolve, withoutNull } from "../../../types/relations.ts"
+import type { Field } from "../../../types/types.ts"
+import { validateValue } from "../../../types/validate-value.ts"
+import { HttpError } from "../../http-error.ts"
+
+export interface ChatMessage {
+  readonly role: "user" | "assistant"
+  readonly text: string
+}
+
+/** What a client says to a workflow. */
+export interface ChatTurn {
+  readonly message: string
+  readonly history: readonly ChatMessage[]
+  readonly system: string | null
+  readonly files: readonly string[]
+}
+
+/** The input of a run that answers the turn. `others`: the input fields that are not part of the conversation. */
+export function inputOf(
+  { message, history, system, files }: ChatFields,
+  turn: ChatTurn,
+  others: JsonObject,
+): JsonObject {
+  return {
+    ...others,
+    [message]: turn.message,
+    ...(history === undefined ? {} : { [history]: turn.history.map(({ role, text }) => ({ role, text })) }),
+    ...(system === undefined ? {} : { [system]: turn.system }),
+    ...(files === undefined ? {} : { [files]: [...turn.files] }),
+  }
+}
+
+/** The input fields that are not part of the conversation. */
+export function otherFields({ input }: Plan, chat: ChatFields): readonly Field[] {
+  const { message, history, system, files } = chat
+  return input.fields.filter(({ name }) => ![message, history, system, files].includes(name))
+}
+
+/** The other input fields from the texts of the request's `metadata`. */
+export function othersFromTexts(plan: Plan, chat: ChatFields, metadata: Readonly<Record<string, string>>): JsonObject {
+  const values: Record<string, JsonValue> = {}
+  for (const field of otherFields(plan, chat)) {
+    const path = `metadata.${field.name}`
+    const text = Object.hasOwn(metadata, field.name) ? metadata[field.name] : undefined
+    if (text === undefined) {
+      if (!nullable(field.type, plan.types)) throw misfit(path, `\`${path}\` is missing: the workflow needs it`)
+      values[field.name] = null
+      continue
+    }
+    const value = readText(plan, field, text)
+    const [first] = validateValue(value, field.type, plan.types, path, { most: 1 })
+    if (first !== undefined) throw misfit(path, first.message)
+    values[field.name] = value
+  }
+  return values
+}
+
+/** A text as its field wants it; the text itself where it cannot be read so, which then does not fit. */
+function readText({ types }: Plan, { type }: Field, text: string): JsonValue {
+  const plain = resolve(withoutNull(type, types), types)
+  switch (plain.kind) {
+    case "number":
+    case "integer":
+      return /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text
+    case "boolean":
+      return text === "true" || text === "false" ? text === "true" : text
+    default:
+      return text
+  }
+}
+
+function misfit(path: string, message: string): HttpError {
+  return new HttpError(wireError("input_error", [{ path, message }]))
+}

@@ -1,0 +1,47 @@
+import type { Question } from "../../../log/events.ts"
+
+/** More are counted. */
+const mostShown = 5
+
+/** What a conversation says of a run that waits for people: what is asked, and where to answer. */
+export function waitingReply(run_id: string, questions: readonly Question[], answersNext: boolean): string {
+  const lines = questions.slice(0, mostShown).map((question) => {
+    return `${question.question}\n\n${placeOf(run_id, question, answersNext && questions.length === 1)}`
+  })
+  const more = questions.length - lines.length
+  if (more > 0) lines.push(`${more} more: GET /execute/${run_id}/questions`)
+  if (lines.length === 0) return `The run waits for people: GET /execute/${run_id}/questions shows what they are asked.`
+  return lines.join("\n\n")
+}
+
+function placeOf(run_id: string, { id, kind, to }: Question, answersNext: boolean): string {
+  const address = `POST /execute/${run_id}/questions/${id}`
+  const who = to === null ? "" : ` It is for ${to}.`
+  if (kind === "approval") return `(Approve or decline it at ${address}.${who})`
+  return answersNext ? `(Answer with your next message, or at ${address}.${who})` : `(Answer it at ${address}.${who})`
+}
+
+export type TextAnswer = { readonly field: string; readonly type: "string" | "boolean" }
+
+/** The one string or boolean field that answers a question; null for an approval, and for other answers. */
+export function textAnswerOf({ kind, schema }: Question): TextAnswer | null {
+  const properties = schema["properties"]
+  if (kind !== "ask" || typeof properties !== "object" || properties === null || Array.isArray(properties)) return null
+  const [only, ...more] = Object.entries(properties)
+  if (only === undefined || more.length > 0) return null
+  const [field, described] = only
+  if (typeof described !== "object" || described === null || Array.isArray(described) || "enum" in described)
+    return null
+  const types = [described["type"]].flat().filter((type) => type !== "null")
+  const [type] = types
+  return types.length === 1 && (type === "string" || type === "boolean") ? { field, type } : null
+}
+
+const booleans: Readonly<Record<string, boolean>> = { true: true, yes: true, false: false, no: false }
+
+/** A message as the answer's value; undefined where it is not one. */
+export function readAnswer({ type }: TextAnswer, message: string): string | boolean | undefined {
+  if (type === "string") return message
+  const word = message.trim().toLowerCase().replace(/[.!]$/, "")
+  return Object.hasOwn(booleans, word) ? booleans[word] : undefined
+}

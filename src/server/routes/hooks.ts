@@ -1,0 +1,183 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
+import { deliver, type TriggeredAnswer } from "../../api/triggers.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import type { WebhookPlan } from "../../plan/plan-triggers.ts"
+import type { Signature } from "../../workflows/triggers/signature.ts"
+import { deliveryOf, isSigned, readSignature } from "../../workflows/triggers/signature.ts"
+import type { FoundTrigger, Triggers } from "../../workflows/triggers/triggers.ts"
+import { HttpError, refuse } from "../http-error.ts"
+import { JsonBody } from "../read-body.ts"
+import type { RateLimit } from "../rate-limit.ts"
+import type { RouteDependencies, ServerLog } from "../route-dependencies.ts"
+import { patternOf } from "../serve-route.ts"
+import { Sparing } from "../sparing.ts"
+import { hookBytes } from "../../base/limits.ts"
+
+/** A delivery whose header could be read. */
+interface Claim {
+  readonly found: FoundTrigger<WebhookPlan>
+  readonly signature: Signature
+  readonly secrets: readonly string[]
+}
+
+const claims = new WeakMap<FastifyRequest, Claim>()
+
+/** Deliveries to webhooks. `limit` counts those whose signature is right, by webhook; before that the address counts. */
+export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit: RateLimit, maxBody: number): void {
+  const { triggers } = parts
+  if (triggers === null) return
+  const failures = new RefusedDeliveries(parts.log)
+  app.addHook("onClose", (_, done) => {
+    failures.close()
+    done()
+  })
+  // Of its own, so that a body of any type arrives as the bytes that were signed.
+  void app.register((hooks, _options, done) => {
+    hooks.removeAllContentTypeParsers()
+    hooks.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, parsed) => parsed(null, body))
+    hooks.route({
+      method: "POST",
+      url: patternOf(deliver.path),
+      bodyLimit: Math.min(hookBytes, maxBody),
+      config: { body: "none" },
+      onRequest: (request) => claimOf(request, triggers, failures),
+      handler: (request, reply) => answer(request, reply, triggers, limit, failures),
+    })
+    done()
+  })
+}
+
+/** Before the body is read: which webhook it is for, and whether the signature can be one. */
+async function claimOf(request: FastifyRequest, triggers: Triggers, failures: RefusedDeliveries): Promise<void> {
+  await triggers.ready
+  const path = (request.params as { readonly "*": string })["*"]
+  const end = path.lastIndexOf("/")
+  const found = triggers.find(path.slice(0, Math.max(end, 0)), path.slice(end + 1))
+  if (found === undefined || !isWebhook(found)) throw refuse("not_found", "There is no such webhook")
+  const signature = readSignature(found.plan.verify, request.headers, Date.now())
+  if (signature === null) {
+    const sentence = "The signature is missing, malformed or too old"
+    failures.count(found, sentence)
+    throw refuse("unauthorized", sentence)
+  }
+  const secrets = triggers.secretsOf(found)
+  if (secrets.length === 0) {
+    failures.count(found, "The secret is missing or too short")
+    throw refuse("overloaded", "This webhook has no secret yet that deliveries could be checked with", [], later)
+  }
+  claims.set(request, { found, signature, secrets })
+}
+
+const later = { "retry-after": "60" }
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  triggers: Triggers,
+  limit: RateLimit,
+  failures: RefusedDeliveries,
+): Promise<FastifyReply> {
+  const claim = claims.get(request)
+  if (claim === undefined) throw new Error("A delivery was read before its header")
+  try {
+    return await take(request, reply, triggers, limit, claim)
+  } catch (error) {
+    // Only our own sentences are logged: others may quote the delivery.
+    const { kind, message } = error instanceof HttpError ? error.error : { kind: null, message: "" }
+    if (kind !== null) failures.count(claim.found, kind === "unauthorized" ? message : kind)
+    throw error
+  }
+}
+
+async function take(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  triggers: Triggers,
+  limit: RateLimit,
+  { found, signature, secrets }: Claim,
+): Promise<FastifyReply> {
+  const { verify } = found.plan
+  const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
+  if (!isSigned(verify, signature, body, secrets)) throw refuse("unauthorized", "The signature is wrong")
+  limit.take(`webhook:${found.workflow.name} ${found.plan.name}`, performance.now())
+  const parsed = await readBody(request, body)
+  if (verify.scheme === "slack" && isJsonObject(parsed) && parsed["type"] === "url_verification") {
+    const { challenge } = parsed
+    return reply.type("text/plain; charset=utf-8").send(typeof challenge === "string" ? challenge : "")
+  }
+  const delivery = { body: parsed, headers: request.headers, query: queryOf(request) }
+  const delivered = await triggers.deliver(found, delivery, deliveryOf(verify, request.headers, body, parsed))
+  if (delivered === "paused") throw refuse("overloaded", "This webhook is paused: try again later", [], later)
+  if (delivered === "unwanted") return reply.code(204).send()
+  if ("error" in delivered) throw refusalOf(delivered.error)
+  if (verify.scheme === "slack") return reply.code(200).send()
+  return reply.code(202).send({ run_id: delivered.run_id } satisfies TriggeredAnswer)
+}
+
+/** What the sender can do nothing about is no mistake of its own: it tries again later. */
+function refusalOf(error: HttpError["error"]): HttpError {
+  const isFull = error.kind === "overloaded" || error.kind === "rate_limited"
+  const isOurs = error.kind === "validation_error" || error.issues.some(({ path }) => path.startsWith("secrets"))
+  if (!isFull && !isOurs) return new HttpError(error)
+  const message = isFull
+    ? "The service is at capacity: try again later"
+    : "The workflow cannot run now: try again later"
+  return refuse("overloaded", message, [], later)
+}
+
+/** JSON, or a form. */
+async function readBody(request: FastifyRequest, body: Buffer): Promise<JsonValue> {
+  const [type = ""] = (request.headers["content-type"] ?? "").toLowerCase().split(";")
+  const media = type.trim()
+  if (media === "application/json" || /^application\/[\w.+-]+\+json$/.test(media)) {
+    return (await JsonBody.read(body, request.routeOptions.bodyLimit)) as JsonValue
+  }
+  if (media !== "application/x-www-form-urlencoded") {
+    throw refuse("unsupported_media_type", "A delivery is application/json or application/x-www-form-urlencoded")
+  }
+  const fields: Record<string, JsonValue> = Object.create(null) as Record<string, JsonValue>
+  for (const [name, value] of new URLSearchParams(body.toString("utf8"))) {
+    if (name !== "__proto__") fields[name] ??= value
+  }
+  const { payload } = fields
+  if (typeof payload !== "string") return { ...fields }
+  const parsed = await JsonBody.read(Buffer.from(payload), request.routeOptions.bodyLimit)
+  return { ...fields, payload: parsed as JsonValue }
+}
+
+function queryOf(request: FastifyRequest): Record<string, string> {
+  const start = request.url.indexOf("?")
+  return start < 0 ? {} : Object.fromEntries(new URLSearchParams(request.url.slice(start + 1)))
+}
+
+function isWebhook(found: FoundTrigger): found is FoundTrigger<WebhookPlan> {
+  return found.plan.kind === "webhook"
+}
+
+const everyMs = 60_000
+
+/** Refused deliveries: of each webhook the first is logged at once, then one line a minute. */
+class RefusedDeliveries {
+  readonly #log: ServerLog
+  readonly #webhooks = new Map<string, Sparing<{ readonly reason: string }>>()
+
+  constructor(log: ServerLog) {
+    this.#log = log
+  }
+
+  count({ workflow, plan }: FoundTrigger, reason: string): void {
+    const id = `${workflow.name} ${plan.name}`
+    let lines = this.#webhooks.get(id)
+    if (lines === undefined) {
+      const about = { workflow: workflow.name, webhook: plan.name }
+      lines = new Sparing(everyMs, (facts, times) => this.#log.warn({ ...about, ...facts, times }, "delivery refused"))
+      this.#webhooks.set(id, lines)
+    }
+    lines.happened({ reason })
+  }
+
+  close(): void {
+    for (const lines of this.#webhooks.values()) lines.close()
+  }
+}

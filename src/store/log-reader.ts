@@ -1,0 +1,288 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { triggerIn } from "./run-list-reader.ts"
+import { keptKey } from "./trigger-writer.ts"
+import type { LogEvent } from "../log/events.ts"
+import { NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../ports/store.ts"
+import type { DataKey, Vault } from "../ports/vault.ts"
+import type { Notice, TakenNotice } from "../ports/notices.ts"
+import { openNotice, openTaken } from "./outbox-reader.ts"
+import { OpenedRows } from "./opened-rows.ts"
+import { openRunKey } from "./run-key.ts"
+import { aboutCache, openEvents, openWithKept, requestOf } from "./sealed-events.ts"
+import { all, allOfRun, get, getOfRun, type Row, type Steps } from "./sql.ts"
+
+/** Keys of runs that were made or read last; unwrapping one costs more than a read. */
+const keptKeys = 10_000
+
+/** A run's number in the database, and its key. */
+export interface RunHead {
+  readonly run_id: string
+  readonly num: number
+  /** The one that the key is bound to. */
+  readonly caller: string
+  readonly key: DataKey
+  /** It notifies of some events. */
+  readonly notifies: boolean
+}
+
+export interface PageLimits {
+  readonly events: number
+  /** Bytes as stored. A page has at least one event, however large. */
+  readonly bytes: number
+}
+
+/** The part of a log that a page is made of, before anything of it is opened. */
+export interface LogPart {
+  readonly head: RunHead
+  readonly after: number
+  readonly limit: number
+  /** The rows to open, by the last event of each. */
+  readonly rows: readonly { readonly last: number; readonly bytes: number }[]
+  readonly bytes: number
+  /** Of a condemned run: its one event. */
+  readonly end: LogEvent | null
+  readonly state: "open" | "ended" | "gone"
+}
+
+/** Reads runs, their logs, cached answers and notices, and opens them. */
+export class LogReader {
+  readonly #vault: Vault
+  readonly #heads = new Map<string, RunHead>()
+  readonly #opened = new OpenedRows()
+
+  constructor(vault: Vault) {
+    this.#vault = vault
+  }
+
+  /** Of a run that was made or read lately. */
+  known(run_id: string): RunHead | undefined {
+    return this.#heads.get(run_id)
+  }
+
+  *head(run_id: string): Steps<RunHead | undefined> {
+    const known = this.#heads.get(run_id)
+    if (known !== undefined) return known
+    const row = yield* get("SELECT num, caller, key, notify IS NOT NULL AS notifies FROM runs WHERE run_id = ?", run_id)
+    if (row === undefined) return undefined
+    const [num, caller] = [row["num"] as number, row["caller"] as string]
+    const key = openRunKey(this.#vault, run_id, caller, row["key"] as Uint8Array)
+    return this.remember(run_id, { run_id, num, caller, key, notifies: row["notifies"] === 1 })
+  }
+
+  remember(run_id: string, head: RunHead): RunHead {
+    if (this.#heads.size >= keptKeys) {
+      const [oldest] = this.#heads.keys()
+      if (oldest !== undefined) this.#heads.delete(oldest)
+    }
+    this.#heads.set(run_id, head)
+    return head
+  }
+
+  /** For a run that has ended: it may be read again, but need not. */
+  forget(run_id: string): void {
+    this.#heads.delete(run_id)
+  }
+
+  /**
+   * As the database says it, unless the key of the run is known, which belongs to one caller. Of a run that was given to another one in the
+   * database nothing else can be read.
+   */
+  *callerOf(run_id: string): Steps<string | undefined> {
+    const known = this.#heads.get(run_id)
+    if (known !== undefined) return known.caller
+    return (yield* get("SELECT caller FROM runs WHERE run_id = ?", run_id))?.["caller"] as string | undefined
+  }
+
+  *existing(idempotency: Uint8Array, fingerprint: Uint8Array, now: number): Steps<ExistingRun | null> {
+    const row =
+      (yield* get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)) ??
+      (yield* keptKey(idempotency, now))
+    if (row === undefined) return null
+    const same = Buffer.compare(row["fingerprint"] as Uint8Array, fingerprint) === 0
+    return { outcome: same ? "exists" : "conflict", run_id: row["run_id"] as string }
+  }
+
+  *lookup(run_id: string): Steps<RunLookup> {
+    const row = yield* get(
+      `SELECT caller, created_at, finished_at, cancel_requested, resumable, workflow, version, started_by, waiting,
+         coalesce((SELECT max(last) FROM events WHERE run = num), 0)
+           + CASE WHEN condemned IS NULL THEN 0 ELSE 1 END AS last_event_id
+       FROM runs WHERE run_id = ?`,
+      run_id,
+    )
+    if (row === undefined) {
+      const tombstone = yield* get("SELECT caller FROM tombstones WHERE run_id = ?", run_id)
+      return tombstone === undefined
+        ? { found: "nothing" }
+        : { found: "expired", caller: tombstone["caller"] as string }
+    }
+    return {
+      found: "run",
+      run: {
+        run_id,
+        caller: this.#heads.get(run_id)?.caller ?? (row["caller"] as string),
+        created_at: row["created_at"] as number,
+        finished_at: row["finished_at"] as number | null,
+        last_event_id: row["last_event_id"] as number,
+        cancel_requested: row["cancel_requested"] === 1,
+        resumable: row["resumable"] === 1,
+        workflow:
+          row["workflow"] === null ? null : { name: row["workflow"] as string, version: row["version"] as string },
+        trigger: triggerIn(row),
+        waiting: row["waiting"] === 1,
+      },
+    }
+  }
+
+  *request(run_id: string): Steps<RunRequest> {
+    const head = yield* this.head(run_id)
+    const text = head === undefined ? undefined : yield* this.#requestText(head)
+    if (head === undefined || text === undefined) throw new NoSuchRun(run_id)
+    const request = JSON.parse(text) as Omit<RunRequest, "secrets">
+    const row = yield* get(
+      "SELECT coalesce(secrets, (SELECT body FROM secrets WHERE run = num)) AS body FROM runs WHERE num = ?",
+      head.num,
+    )
+    const sealed = row?.["body"]
+    const secrets = sealed instanceof Uint8Array ? head.key.open("secrets", sealed) : "{}"
+    return { ...request, secrets: JSON.parse(secrets) as JsonObject }
+  }
+
+  *#requestText({ num, key }: RunHead): Steps<string | undefined> {
+    const alone = (yield* getOfRun("SELECT body FROM requests WHERE run = ?", num))?.["body"]
+    if (alone !== undefined) return key.open("request", alone as Uint8Array)
+    const first = yield* getOfRun("SELECT last, body FROM events WHERE run = ? ORDER BY last LIMIT 1", num)
+    return first === undefined ? undefined : requestOf(key, first["last"] as number, first["body"])
+  }
+
+  /** What the next page of a log consists of. Opens nothing of it, and reads no row's content. */
+  *part(head: RunHead, after: number, limits: PageLimits): Steps<LogPart> {
+    // In this order: a run that was over before its rows were read has no events that they lack. And each time: another process may have
+    // condemned the run a moment ago.
+    const row = yield* get("SELECT finished_at, condemned, caller, key FROM runs WHERE num = ?", head.num)
+    const state = row === undefined ? "gone" : row["finished_at"] === null ? "open" : "ended"
+    const none = { head, after, limit: limits.events, rows: [], bytes: 0, end: null, state } as const
+    if (row !== undefined && row["condemned"] !== null) {
+      const end = this.#condemnedEnd(head, row)
+      return end.id > after ? { ...none, end } : none
+    }
+    const found = yield* allOfRun(
+      `SELECT last, length(body) + coalesce(length(kept), 0) AS bytes FROM events
+       WHERE run = ? AND last > ? ORDER BY last LIMIT ?`,
+      head.num,
+      after,
+      limits.events,
+    )
+    const rows: { last: number; bytes: number }[] = []
+    let all = 0
+    for (const one of found) {
+      const [last, bytes] = [one["last"] as number, one["bytes"] as number]
+      rows.push({ last, bytes })
+      all += bytes
+      if (last - after >= limits.events || all >= limits.bytes) break
+    }
+    return { ...none, rows, bytes: all }
+  }
+
+  /** Its events, with what was kept for a continuation. */
+  *openWithKept({ head, after, limit, rows, end }: LogPart): Steps<LogEvent[]> {
+    if (end !== null) return [end]
+    const found = yield* this.#rows("last, body, kept", head, rows)
+    const events = found.flatMap((row) => openWithKept(head.key, row["last"] as number, row["body"], row["kept"]))
+    return events.filter(({ id }) => id > after).slice(0, limit)
+  }
+
+  /** Its events, as everyone may see them; others may have the same objects. */
+  *open({ head, after, limit, rows, end }: LogPart): Steps<LogEvent[]> {
+    if (end !== null) return [end]
+    // Read only where no reader has opened the row yet: it may have megabytes, and hundreds of readers.
+    const opened = new Map<number, readonly LogEvent[]>()
+    for (const { last } of rows) {
+      const known = this.#opened.get(nameOf(head, last))
+      if (known !== undefined) opened.set(last, known)
+    }
+    const missing = rows.filter(({ last }) => !opened.has(last))
+    for (const row of yield* this.#rows("last, body", head, missing)) {
+      const last = row["last"] as number
+      if (opened.has(last)) continue
+      // Another reader may have opened it while this one waited for the database.
+      const known = this.#opened.get(nameOf(head, last))
+      const events = known ?? openEvents(head.key, last, row["body"])
+      opened.set(last, events)
+      this.#opened.keep(nameOf(head, last), events, (row["body"] as Uint8Array).length)
+    }
+    const found: LogEvent[] = []
+    for (const { last } of rows) {
+      // Rows that were deleted since are not there.
+      for (const event of opened.get(last) ?? []) if (event.id > after && found.length < limit) found.push(event)
+    }
+    return found
+  }
+
+  /** The rows from the first of these to the last. */
+  *#rows(columns: string, { num }: RunHead, rows: LogPart["rows"]): Steps<readonly Row[]> {
+    const [first, last] = [rows[0], rows.at(-1)]
+    if (first === undefined || last === undefined) return []
+    return yield* allOfRun(
+      `SELECT ${columns} FROM events WHERE run = ? AND last >= ? AND last <= ? ORDER BY last`,
+      num,
+      first.last,
+      last.last,
+    )
+  }
+
+  #condemnedEnd({ run_id }: RunHead, row: Row): LogEvent {
+    const key = openRunKey(this.#vault, run_id, row["caller"] as string, row["key"] as Uint8Array)
+    return JSON.parse(key.open("end", row["condemned"] as Uint8Array)) as LogEvent
+  }
+
+  *last(num: number): Steps<number> {
+    return (yield* get("SELECT coalesce(max(last), 0) AS last FROM events WHERE run = ?", num))?.["last"] as number
+  }
+
+  *isCancelRequested(run_id: string): Steps<boolean> {
+    const row = yield* get("SELECT 1 AS cancelled FROM runs WHERE run_id = ? AND cancel_requested = 1", run_id)
+    return row !== undefined
+  }
+
+  /** Unfinished runs that must stop. */
+  *cancelRequests(): Steps<string[]> {
+    const rows = yield* all(
+      "SELECT run_id FROM runs INDEXED BY runs_cancelling WHERE cancel_requested = 1 AND finished_at IS NULL",
+    )
+    return rows.map(({ run_id }) => run_id as string)
+  }
+
+  *cached(entry: Uint8Array, now: number): Steps<JsonValue | undefined> {
+    const row = yield* get("SELECT body FROM cache WHERE entry = ? AND expires_at > ?", entry, now)
+    return row === undefined
+      ? undefined
+      : (JSON.parse(this.#vault.open(aboutCache(entry), row["body"] as Uint8Array)) as JsonValue)
+  }
+
+  *notices(run_id: string): Steps<Notice[]> {
+    const rows = yield* all("SELECT * FROM outbox WHERE run_id = ? ORDER BY event_id", run_id)
+    return rows.map((row) => openNotice(this.#vault, row))
+  }
+
+  /** One that was just taken; null when it has been deleted since. */
+  *takenNotice(run_id: string, event_id: number): Steps<TakenNotice | null> {
+    const row = yield* get("SELECT * FROM outbox WHERE run_id = ? AND event_id = ?", run_id, event_id)
+    return row === undefined ? null : openTaken(this.#vault, row)
+  }
+
+  *stored(caller: string): Steps<number> {
+    return ((yield* get("SELECT bytes FROM stored WHERE caller = ?", caller))?.["bytes"] as number | undefined) ?? 0
+  }
+
+  /** When the first pending notice is due; null when there is none. */
+  *nextNotice(): Steps<number | null> {
+    const row = yield* get("SELECT min(due_at) AS due_at FROM outbox INDEXED BY outbox_due WHERE status = 'pending'")
+    return (row?.["due_at"] as number | null | undefined) ?? null
+  }
+}
+
+/** Numbers of runs are never given again; those of rows are. */
+function nameOf({ num }: RunHead, last: number): string {
+  return `${num}/${last}`
+}

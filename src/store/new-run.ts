@@ -1,0 +1,110 @@
+import type { Idempotency, NewRun, RunRequest } from "../ports/store.ts"
+import { receiverOf } from "../ports/receiver-of.ts"
+import type { Vault } from "../ports/vault.ts"
+import type { RunHead } from "./log-reader.ts"
+import { sealEvents, type EventsText } from "./sealed-events.ts"
+import type { CreateOperation } from "./operations.ts"
+import { aboutUrl } from "./outbox-reader.ts"
+import type { Outbox } from "./outbox.ts"
+
+type NewKey = ReturnType<Vault["newKey"]>
+
+/** The head of a run whose number the writer has not assigned yet, or has. */
+export type NewRunHead = Omit<RunHead, "num"> & { readonly num?: number }
+
+export function newHead({ run_id, caller, request }: NewRun, { key }: NewKey): Omit<RunHead, "num"> {
+  return { run_id, caller, key, notifies: request.options.notify !== undefined }
+}
+
+/** A longer request is stored apart from the first events, so that followers need not read it. */
+const shortRequest = 8 * 1024
+/** Longer events are sealed as soon as they come. */
+const shortEvents = 64 * 1024
+
+/** A run whose creation waits for its transaction. Its first events may join it until then: both are sealed as one. */
+export class BeginningRun {
+  readonly head: NewRunHead
+  readonly creation: CreateOperation
+  readonly #key: NewKey["key"]
+  readonly #request: string
+  #first: EventsText | null = null
+  #sealed = false
+
+  constructor(head: NewRunHead, creation: CreateOperation, key: NewKey["key"], request: string) {
+    this.head = head
+    this.creation = creation
+    this.#key = key
+    this.#request = request
+  }
+
+  /** False: they come too late, or are too long. */
+  join(events: EventsText): boolean {
+    const fits = events.text.length + (events.kept?.length ?? 0) <= shortEvents
+    if (this.#sealed || this.#first !== null || !fits) return false
+    this.#first = events
+    return true
+  }
+
+  seal(): CreateOperation {
+    this.#sealed = true
+    const [idempotency, fingerprint, key, , secrets, notify] = this.creation.blobs
+    const joins = this.#first !== null && this.#request.length <= shortRequest
+    const request = joins ? null : this.#key.seal("request", this.#request)
+    const [events, kept] =
+      this.#first === null ? [null, null] : sealEvents(this.#key, this.#first, joins ? this.#request : null)
+    const last = this.#first?.last ?? 0
+    return { ...this.creation, last, blobs: [idempotency, fingerprint, key, request, secrets, notify, events, kept] }
+  }
+}
+
+/** What the writer stores of a new run, without its request: secrets and receiver are sealed. */
+export function creationOf(
+  run: NewRun,
+  { key, wrapped }: NewKey,
+  lease: Pick<CreateOperation, "owner" | "lease_until">,
+  vault: Vault,
+  outbox: Outbox,
+): CreateOperation {
+  const { run_id, caller, idempotency } = run
+  const { secrets, options } = run.request
+  const { notify } = options
+  return {
+    kind: "create",
+    run_id,
+    caller,
+    created_at: run.created_at,
+    resumable: run.resumable,
+    workflow: run.request.workflow?.name ?? null,
+    version: run.request.workflow?.version ?? null,
+    started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),
+    key_until: idempotency?.kept_until ?? null,
+    owner: lease.owner,
+    lease_until: lease.lease_until,
+    notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
+    last: 0,
+    notify_receiver: notify === undefined ? null : outbox.receiver(receiverOf(notify.url)),
+    blobs: [
+      ...(idempotency === null ? ([null, null] as const) : idempotencyDigests(vault, caller, idempotency)),
+      wrapped,
+      null,
+      Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
+      notify === undefined ? null : vault.seal(aboutUrl(run_id), notify.url),
+      null,
+      null,
+    ],
+  }
+}
+
+/** Without its secrets. */
+export function textOfRequest(request: RunRequest): string {
+  return JSON.stringify({ ...request, secrets: undefined })
+}
+
+/** Keyed hashes of an idempotency key, and of the request that it came with. */
+export function idempotencyDigests(
+  vault: Vault,
+  caller: string,
+  { key, fingerprint }: Idempotency,
+): readonly [Uint8Array, Uint8Array] {
+  return [vault.digest("idempotency", [caller, key]), vault.digest("fingerprint", [caller, key, fingerprint])]
+}

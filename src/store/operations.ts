@@ -1,0 +1,224 @@
+import type { CausedNotice, Notice, ReceiverLimit } from "../ports/notices.ts"
+import type { UsageChange } from "../log/usage-after.ts"
+
+// What the store asks of its medium's writer; `Writes.handlers` says what it answers. Everything that a run is made of is sealed by then.
+
+/** `blobs` apart from the rest, for they travel apart. */
+interface Blobs<T extends readonly (Uint8Array | null)[]> {
+  readonly blobs: T
+}
+
+export interface CreateOperation extends Blobs<
+  readonly [
+    /** Keyed hashes of the idempotency key, and of the request. */
+    idempotency: Uint8Array | null,
+    fingerprint: Uint8Array | null,
+    /** The run's key, wrapped. */
+    key: Uint8Array,
+    /** Null where it was sealed with the first events. */
+    request: Uint8Array | null,
+    secrets: Uint8Array | null,
+    /** The URL that the run notifies. */
+    notify: Uint8Array | null,
+    /** The first events, where they are stored with the run. */
+    events: Uint8Array | null,
+    kept: Uint8Array | null,
+  ]
+> {
+  readonly kind: "create"
+  readonly notify_events: string | null
+  readonly notify_receiver: string | null
+  readonly run_id: string
+  readonly caller: string
+  readonly created_at: number
+  readonly resumable: boolean
+  readonly workflow: string | null
+  readonly version: string | null
+  /** JSON of what started it; null where a caller did. */
+  readonly started_by: string | null
+  /** Until when its idempotency key is remembered, also when the run is gone; null where it lives as long as the run. */
+  readonly key_until: number | null
+  readonly owner: string
+  readonly lease_until: number
+  /** The last of the events that are stored with the run; 0 where there are none. */
+  readonly last: number
+}
+
+export type CreateResult =
+  | { readonly outcome: "created"; readonly num: number; readonly fence: number }
+  | { readonly outcome: "exists" | "conflict"; readonly run_id: string }
+
+export interface AppendOperation extends Blobs<
+  readonly [
+    events: Uint8Array,
+    kept: Uint8Array | null,
+    /** Two for each question that is asked: itself, and the keyed hash of its addressee. */
+    ...questions: (Uint8Array | null)[],
+  ]
+> {
+  readonly kind: "append"
+  /** The number of the run, or the id of one whose creation was not yet stored when this was sent. */
+  readonly run: number | string
+  readonly fence: number
+  readonly first: number
+  readonly last: number
+  /** When the last event is a terminal one, and how the run ended. */
+  readonly finished_at: number | null
+  readonly caused: CausedNotice | null
+  readonly outcome: string | null
+  readonly error_kind: string | null
+  /** What the events change of the run's usage in the list. */
+  readonly usage: UsageChange | null
+  /** Where the events ask people, take outcomes in, or say that the run waits. */
+  readonly people?: AppendedQuestions
+}
+
+export interface AppendedQuestions {
+  readonly now: number
+  readonly asked: readonly { readonly id: string; readonly expires_at: number }[]
+  /** Ids of questions whose outcome the log shows from now on. */
+  readonly taken: readonly string[]
+  /** Parks the run. */
+  readonly waits: boolean
+}
+
+export interface AnswerOperation extends Blobs<readonly [answer: Uint8Array]> {
+  readonly kind: "answer"
+  /** The number of the run. */
+  readonly run: number
+  readonly id: string
+  readonly now: number
+}
+
+/** `late`: it has expired by now, which was stored by this. */
+export type AnswerResult = "stored" | "late" | "settled before" | "unknown"
+
+export interface ExpireOperation extends Blobs<readonly []> {
+  readonly kind: "expire"
+  readonly now: number
+}
+
+export type AppendResult = "stored" | "lease lost" | { readonly stored_last: number }
+
+export interface ClaimOperation extends Blobs<readonly []> {
+  readonly kind: "claim"
+  readonly owner: string
+  readonly limit: number
+  /** By the monotonic clock of this process, like `lease_until`. */
+  readonly now: number
+  readonly lease_until: number
+}
+
+export interface RenewOperation extends Blobs<readonly []> {
+  readonly kind: "renew"
+  readonly run_id: string
+  readonly fence: number
+  readonly lease_until: number
+}
+
+/** With a new key, for the old one may be what is damaged. */
+export interface CondemnOperation extends Blobs<readonly [key: Uint8Array, end: Uint8Array]> {
+  readonly kind: "condemn"
+  readonly run_id: string
+  readonly fence: number
+  readonly finished_at: number
+  readonly error_kind: string | null
+  readonly caused: CausedNotice | null
+}
+
+export interface ReleaseOperation extends Blobs<readonly []> {
+  readonly kind: "release"
+  readonly run_id: string
+  readonly fence: number
+}
+
+export interface CancelOperation extends Blobs<readonly []> {
+  readonly kind: "cancel"
+  readonly run_id: string
+  readonly now: number
+}
+
+/** Entry and slot are keyed hashes. */
+export interface CachePutOperation extends Blobs<readonly [entry: Uint8Array, slot: Uint8Array, value: Uint8Array]> {
+  readonly kind: "cache put"
+  readonly expires_at: number
+}
+
+export interface CachePurgeOperation extends Blobs<readonly [slot: Uint8Array]> {
+  readonly kind: "cache purge"
+  readonly now: number
+}
+
+export interface TakeNoticesOperation extends Blobs<readonly []> {
+  readonly kind: "take notices"
+  readonly limit: number
+  /** Receivers by their digests. Null: no limit. */
+  readonly receivers: ReceiverLimit | null
+  readonly now: number
+  readonly due_at: number
+}
+
+export interface SettleNoticeOperation extends Blobs<readonly [last_error: Uint8Array | null]> {
+  readonly kind: "settle notice"
+  readonly run_id: string
+  readonly event_id: number
+  readonly attempts: number
+  readonly status: Notice["status"]
+  readonly due_at: number
+}
+
+/** One slice of a sweep, so that a long one does not keep appends waiting. */
+export interface SweepOperation extends Blobs<readonly []> {
+  readonly kind: "sweep runs" | "sweep leftovers" | "sweep ages"
+  readonly ended_before: number
+  readonly now: number
+  readonly tombstone_until: number
+}
+
+/** Deletes one run that has ended; its events are left to slices of a sweep. */
+export interface DeleteOperation extends Blobs<readonly []> {
+  readonly kind: "delete run"
+  readonly run_id: string
+  readonly tombstone_until: number
+}
+
+export interface WriteTriggerOperation extends Blobs<readonly []> {
+  readonly kind: "write trigger"
+  readonly name: string
+  /** JSON. */
+  readonly state: string
+  /** Null: nothing was there. */
+  readonly read: number | null
+}
+
+export interface PauseTriggerOperation extends Blobs<readonly []> {
+  readonly kind: "pause trigger"
+  readonly name: string
+  readonly paused: boolean
+  readonly at: number
+}
+
+/** `more` is written beside the usual page; the next sweep deletes it. */
+export interface ProbeOperation extends Blobs<readonly [more: Uint8Array | null]> {
+  readonly kind: "probe"
+}
+
+/** What the database remembers of its keys from now on, unless it has changed since. */
+export interface KeysOperation extends Blobs<
+  readonly [before: Uint8Array, mark: Uint8Array, old: Uint8Array | null, digest: Uint8Array | null]
+> {
+  readonly kind: "keys"
+}
+
+/** The same thing under another master key, unless it has changed since. */
+export interface RewrapOperation extends Blobs<readonly [before: Uint8Array, after: Uint8Array]> {
+  readonly kind: "rewrap"
+  readonly what: "run key" | "run url" | "notice url" | "notice error"
+  readonly run_id: string
+  /** Of a notice. */
+  readonly event_id: number
+}
+
+export interface ForgetCacheOperation extends Blobs<readonly []> {
+  readonly kind: "forget cache"
+}

@@ -1,0 +1,158 @@
+/**
+ * The first step makes the tables of a new database; each later one leads from one format to the next. Steps that have been released are
+ * never edited. They are written for SQLite; adapters for other databases translate them.
+ *
+ * In plain text: run ids, names of callers, workflows and triggers, ids of deliveries, cron expressions, times, counts, sizes and how runs ended. Everything else is sealed or a keyed hash.
+ */
+export const migrations: readonly string[] = [
+  `
+  -- The mark of the master key; while the key is changed, that of the key before; and, once it was changed, the wrapped key of digests.
+  CREATE TABLE store (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    mark BLOB NOT NULL,
+    old_mark BLOB,
+    digest BLOB
+  ) STRICT;
+
+  -- AUTOINCREMENT: a number is never given twice, for events may outlive their run by a moment.
+  CREATE TABLE runs (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL UNIQUE,
+    caller TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    finished_at INTEGER,
+    resumable INTEGER NOT NULL,
+    cancel_requested INTEGER NOT NULL DEFAULT 0,
+    fence INTEGER NOT NULL,
+    owner TEXT,
+    holder TEXT,
+    lease_until INTEGER NOT NULL,
+    idempotency BLOB,
+    fingerprint BLOB,
+    -- Bound to the caller.
+    key BLOB NOT NULL,
+    -- Of a run whose log cannot be read: its last event, sealed, which is all that its log still is.
+    condemned BLOB,
+    -- The list of runs: which workflow of the server's folder it was, how it ended, and the JSON of its usage so far.
+    workflow TEXT,
+    version TEXT,
+    outcome TEXT,
+    usage TEXT,
+    -- A parked run waits for people. It is in no index that claims read; woken_at is set from its wake on until it is claimed.
+    waiting INTEGER NOT NULL DEFAULT 0,
+    woken_at INTEGER,
+    -- Of a run that notifies: the sealed URL, the names of the events that it notifies of with spaces around each, and a keyed hash of
+    -- the URL's origin, so that deliveries to one receiver can be counted.
+    notify BLOB,
+    notify_events TEXT,
+    notify_receiver TEXT,
+    -- Sealed secrets, if they are short: its end changes this row anyway.
+    secrets BLOB,
+    -- What it takes, once it has ended or waits.
+    bytes INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE UNIQUE INDEX runs_by_key ON runs (idempotency) WHERE idempotency IS NOT NULL;
+  -- Few runs are open and do not wait: those that claims read are all of them, and need no other index.
+  CREATE INDEX runs_claimable ON runs (lease_until) WHERE finished_at IS NULL AND waiting = 0;
+  CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
+  -- So that looking for cancel requests of other processes touches only runs that are to stop.
+  CREATE INDEX runs_cancelling ON runs (run_id) WHERE cancel_requested = 1 AND finished_at IS NULL;
+  CREATE INDEX runs_listed ON runs (caller, created_at, run_id);
+  CREATE INDEX runs_listed_by_workflow ON runs (caller, workflow, created_at, run_id) WHERE workflow IS NOT NULL;
+  CREATE INDEX runs_waiting ON runs (caller, created_at, run_id) WHERE waiting = 1;
+  CREATE INDEX runs_woken ON runs (woken_at) WHERE woken_at IS NOT NULL;
+
+  -- Those that are sealed neither with the first events of their run nor in its row.
+  CREATE TABLE requests (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+  CREATE TABLE secrets (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+
+  -- One row an append, in the order in which they were written, so that a transaction fills pages one after the other, however many
+  -- runs write. A row holds, after its events, what was kept beside them, if it is short; the first one may hold the request.
+  CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    kept BLOB
+  ) STRICT;
+  CREATE UNIQUE INDEX events_of_run ON events (run, last);
+
+  -- Runs that retention has deleted, but not yet all of their events.
+  CREATE TABLE leftovers (run INTEGER PRIMARY KEY) STRICT;
+  CREATE TABLE tombstones (run_id TEXT PRIMARY KEY, caller TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX tombstones_by_age ON tombstones (until);
+
+  -- What each caller's ended and waiting runs take.
+  CREATE TABLE stored (caller TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE cache (
+    entry BLOB PRIMARY KEY,
+    slot BLOB NOT NULL,
+    expires_at INTEGER NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX cache_of_slot ON cache (slot);
+  CREATE INDEX cache_by_age ON cache (expires_at);
+
+  -- Questions to people, in the order in which they were asked. The addressee is a keyed hash; question and answer are sealed.
+  -- status: 0 open, 1 answered, 2 expired, 3 withdrawn. taken: the log shows the outcome.
+  CREATE TABLE questions (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    addressee BLOB,
+    expires_at INTEGER NOT NULL,
+    status INTEGER NOT NULL DEFAULT 0,
+    taken INTEGER NOT NULL DEFAULT 0,
+    answered_at INTEGER,
+    body BLOB NOT NULL,
+    answer BLOB
+  ) STRICT;
+  CREATE UNIQUE INDEX questions_of_run ON questions (run, id);
+  CREATE INDEX questions_of_caller ON questions (caller, status, num);
+  CREATE INDEX questions_to_addressee ON questions (addressee, status, num) WHERE addressee IS NOT NULL;
+  CREATE INDEX questions_due ON questions (expires_at) WHERE status = 0;
+  CREATE INDEX questions_outcomes ON questions (run) WHERE status <> 0 AND taken = 0;
+
+  -- Notices, until they are delivered or given up, and after that as long as their run is kept. URL and error are sealed.
+  CREATE TABLE outbox (
+    run_id TEXT NOT NULL,
+    event_id INTEGER NOT NULL,
+    caller TEXT NOT NULL,
+    event TEXT NOT NULL,
+    caused_at INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    url BLOB NOT NULL,
+    last_error BLOB,
+    receiver TEXT,
+    PRIMARY KEY (run_id, event_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outbox_due ON outbox (due_at) WHERE status = 'pending';
+  -- Callers of one receiver take turns, so their notices are found without reading those of others.
+  CREATE INDEX outbox_turns ON outbox (receiver, caller, due_at) WHERE status = 'pending';
+  `,
+  `
+  -- The kind of error that a failed run ended with; null for runs that ended before this format.
+  ALTER TABLE runs ADD COLUMN error_kind TEXT;
+  -- Most runs end well: a list of the others must not look at all of them.
+  CREATE INDEX runs_unsuccessful ON runs (caller, outcome, created_at, run_id) WHERE outcome <> 'completed';
+  `,
+  `
+  -- JSON of the schedule or webhook that started the run; null where a caller did.
+  ALTER TABLE runs ADD COLUMN started_by TEXT;
+  -- Idempotency keys that outlive their runs.
+  CREATE TABLE kept_keys (
+    idempotency BLOB PRIMARY KEY,
+    fingerprint BLOB NOT NULL,
+    run_id TEXT NOT NULL,
+    until INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX kept_keys_by_age ON kept_keys (until);
+  -- Marks of schedules and last outcomes: JSON of cron expressions, times, run ids and outcomes, with errors sealed.
+  CREATE TABLE trigger_states (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, state TEXT NOT NULL) STRICT;
+  CREATE TABLE trigger_pauses (name TEXT PRIMARY KEY, paused INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+  `,
+]

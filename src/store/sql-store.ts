@@ -1,0 +1,347 @@
+import { randomBytes } from "node:crypto"
+import { checkAppend } from "../ports/check-append.ts"
+import { isTerminal, type LogEvent } from "../log/events.ts"
+import {
+  LeaseLost,
+  OutOfSequence,
+  StoreFailure,
+  type CreateOutcome,
+  type Deletion,
+  type ExistingRun,
+  type Idempotency,
+  type ClaimedLease,
+  type Lease,
+  type NewRun,
+  type RunLookup,
+  type RunRequest,
+  type RunStore,
+  type UnkeyedRun,
+} from "../ports/store.ts"
+import type { Clock } from "../ports/clock.ts"
+import type { Vault } from "../ports/vault.ts"
+import { causedBy } from "../ports/notices.ts"
+import { SqlCache } from "./answer-cache.ts"
+import { Outbox } from "./outbox.ts"
+import { endStatus, errorKindOf, type ListedRun, type RunQuery } from "../ports/run-list.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
+import { usageOfEvents } from "../log/usage-after.ts"
+import { listRuns } from "./run-list-reader.ts"
+import { Changes, type Looks } from "./changes.ts"
+import { LogReader, type RunHead } from "./log-reader.ts"
+import { sealEnd, sealEvents, textOfEvents } from "./sealed-events.ts"
+import type { SqlMedium } from "./sql-medium.ts"
+import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } from "./new-run.ts"
+import { newRunKey } from "./run-key.ts"
+import type { CreateResult, SweepOperation } from "./operations.ts"
+import { QuestionReader } from "./question-reader.ts"
+import { concernsPeople, Questions } from "./questions.ts"
+import { SqlTriggers } from "./triggers.ts"
+
+/** What a probe writes after a failure. */
+const probeBytes = 256 * 1024
+/** What one reader is given at once. */
+const readBytes = 1024 * 1024
+
+export interface SqlStoreSettings extends Looks {
+  /** How long `lookup` remembers a run that retention deleted. */
+  readonly tombstoneMs: number
+}
+
+/** A store on an SQL database: everything that is the same for all of them. */
+export class SqlStore implements RunStore {
+  readonly questions: Questions
+  readonly outbox: Outbox
+  readonly cache: SqlCache
+  readonly triggers: SqlTriggers
+  readonly #medium: SqlMedium
+  readonly #reader: LogReader
+  readonly #vault: Vault
+  readonly #clock: Clock
+  readonly #tombstoneMs: number
+  readonly #changes: Changes
+  /** Runs whose heads are being read for appends, which are to keep their order. */
+  readonly #heads = new Map<string, Promise<RunHead | undefined>>()
+  /** Runs whose creation is on its way to the disk. */
+  readonly #begun = new Map<string, { readonly run: BeginningRun; readonly stored: Promise<CreateResult> }>()
+  #closed = false
+
+  constructor(medium: SqlMedium, vault: Vault, clock: Clock, settings: SqlStoreSettings) {
+    this.#medium = medium
+    this.#vault = vault
+    this.#clock = clock
+    this.#tombstoneMs = settings.tombstoneMs
+    this.#reader = new LogReader(vault)
+    const questions = new QuestionReader(vault, this.#reader)
+    this.#changes = new Changes(medium, this.#reader, questions, settings)
+    this.questions = new Questions(medium, this.#reader, questions, this.#changes, clock)
+    this.triggers = new SqlTriggers(medium, vault)
+    this.cache = new SqlCache(medium, this.#reader, vault, clock)
+    this.outbox = new Outbox(medium, this.#reader, this.#changes, vault, clock)
+  }
+
+  async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
+    const { run_id, caller } = run
+    const key = newRunKey(this.#vault, run_id, caller)
+    const result = await this.#sendCreation(this.#beginning(run, key, owner, leaseMs))
+    if (result.outcome !== "created") return this.#ofCaller(caller, result)
+    this.#reader.remember(run_id, { ...newHead(run, key), num: result.num })
+    this.#changes.created(run_id)
+    return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
+  }
+
+  async begin(run: UnkeyedRun, { owner }: Lease, leaseMs: number): Promise<void> {
+    const { run_id } = run
+    const key = newRunKey(this.#vault, run_id, run.caller)
+    const beginning = this.#beginning(run, key, owner, leaseMs)
+    const stored = this.#sendCreation(beginning)
+    this.#begun.set(run_id, { run: beginning, stored })
+    this.#changes.created(run_id)
+    let result: CreateResult | null = null
+    try {
+      result = await stored
+    } finally {
+      this.#begun.delete(run_id)
+      if (result?.outcome === "created") this.#reader.remember(run_id, { ...beginning.head, num: result.num })
+      else this.#changes.disowned(run_id)
+    }
+  }
+
+  #beginning(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): BeginningRun {
+    const lease = { owner, lease_until: this.#leaseTime() + leaseMs }
+    const creation = creationOf(run, key, lease, this.#vault, this.outbox)
+    return new BeginningRun(newHead(run, key), creation, key.key, textOfRequest(run.request))
+  }
+
+  #sendCreation(beginning: BeginningRun): Promise<CreateResult> {
+    return this.#medium.send(beginning.creation, { complete: () => beginning.seal() })
+  }
+
+  async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
+    const found = await this.#medium.read(
+      this.#reader.existing(...idempotencyDigests(this.#vault, caller, idempotency), this.#clock.now()),
+    )
+    return found === null ? null : this.#ofCaller(caller, found)
+  }
+
+  /** A key that leads to the run of another caller was put there by somebody else. */
+  async #ofCaller(caller: string, found: ExistingRun): Promise<ExistingRun> {
+    const owner = await this.#medium.read(this.#reader.callerOf(found.run_id))
+    // A key may outlive its run.
+    return owner === undefined || owner === caller ? found : { ...found, outcome: "conflict" }
+  }
+
+  async lookup(run_id: string): Promise<RunLookup> {
+    return this.#medium.read(this.#reader.lookup(run_id))
+  }
+
+  async list(query: RunQuery): Promise<ListedRun[]> {
+    return this.#medium.read(listRuns(query))
+  }
+
+  async request(run_id: string): Promise<RunRequest> {
+    return this.#medium.read(this.#reader.request(run_id))
+  }
+
+  async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+    checkAppend(events)
+    const { run_id, fence } = lease
+    const begun = this.#begun.get(run_id)
+    const head = begun?.run.head ?? this.#knownHead(run_id) ?? (await this.#headForAppend(run_id))
+    if (head === undefined) throw new LeaseLost(run_id)
+    const [first, last] = [events[0], events.at(-1)]
+    if (first === undefined || last === undefined) return
+    const written = textOfEvents(events, last.id)
+    const over = isTerminal(last.type)
+    const parks = last.type === "run_waiting"
+    const finished_at = over ? Date.parse(last.at) : null
+    const caused = head.notifies ? causedBy(events) : null
+    const usage = usageOfEvents(events)
+    const joins = begun !== undefined && first.id === 1 && !over && !parks && caused === null && usage === null
+    if (joins && !concernsPeople(events) && begun.run.join(written)) {
+      return this.#joined(run_id, begun.stored, written.text)
+    }
+    const result = await this.#medium.send(
+      {
+        kind: "append",
+        run: head.num ?? run_id,
+        fence,
+        first: first.id,
+        last: last.id,
+        finished_at,
+        caused,
+        outcome: over ? endStatus(last) : null,
+        error_kind: errorKindOf(last),
+        usage,
+        ...this.questions.appended(head.key, events, parks, sealEvents(head.key, written)),
+      },
+      { news: { what: "events", run_id } },
+    )
+    if (over || parks || result === "lease lost") {
+      this.#changes.disowned(run_id)
+      this.#reader.forget(run_id)
+    }
+    if (result === "lease lost") throw new LeaseLost(run_id)
+    if (result !== "stored") throw new OutOfSequence(run_id, first.id, result.stored_last)
+    if (caused !== null) this.#changes.noticeStored()
+    this.#changes.appended(run_id, written.text)
+  }
+
+  #knownHead(run_id: string): RunHead | undefined {
+    return this.#heads.has(run_id) ? undefined : this.#reader.known(run_id)
+  }
+
+  /** Appends that come while the head is read wait for the same one, so that they keep their order. */
+  #headForAppend(run_id: string): Promise<RunHead | undefined> {
+    const reading = this.#heads.get(run_id)
+    if (reading !== undefined) return reading
+    const read = (async () => {
+      try {
+        return await this.#medium.read(this.#reader.head(run_id))
+      } finally {
+        this.#heads.delete(run_id)
+      }
+    })()
+    this.#heads.set(run_id, read)
+    return read
+  }
+
+  /** The first events of a run, which are stored with it. */
+  async #joined(run_id: string, stored: Promise<unknown>, text: string): Promise<void> {
+    try {
+      await stored
+    } catch {
+      throw new LeaseLost(run_id)
+    }
+    this.#changes.appended(run_id, text)
+  }
+
+  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+    const { run_id, fence } = lease
+    const caller = await this.#medium.read(this.#reader.callerOf(run_id))
+    if (caller === undefined) throw new LeaseLost(run_id)
+    const { key, wrapped } = newRunKey(this.#vault, run_id, caller)
+    const held = await this.#medium.send(
+      {
+        kind: "condemn",
+        run_id,
+        fence,
+        finished_at: Date.parse(end.at),
+        error_kind: errorKindOf(end),
+        caused: causedBy([end]),
+        blobs: [wrapped, sealEnd(key, end)],
+      },
+      { news: { what: "events", run_id } },
+    )
+    this.#changes.disowned(run_id)
+    this.#reader.forget(run_id)
+    if (!held) throw new LeaseLost(run_id)
+    this.#changes.appendedUnread(run_id, end.id)
+    this.#changes.noticeStored()
+  }
+
+  async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
+    const head = this.#reader.known(run_id) ?? (await this.#medium.read(this.#reader.head(run_id)))
+    if (head === undefined) return []
+    const part = await this.#medium.read(this.#reader.part(head, after, { events: limit, bytes: readBytes }))
+    const turn = loopTurns.forLarge(part.bytes)
+    if (turn !== null) await turn
+    if (this.#closed) throw new StoreFailure("The store is closed")
+    return this.#medium.read(kept === undefined ? this.#reader.open(part) : this.#reader.openWithKept(part))
+  }
+
+  follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
+    return this.#changes.follow(run_id, after, signal)
+  }
+
+  async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
+    const now = this.#leaseTime()
+    const claimed = await this.#medium.send({
+      kind: "claim",
+      owner,
+      limit,
+      now,
+      lease_until: now + leaseMs,
+      blobs: [],
+    })
+    for (const { run_id } of claimed) this.#changes.claimed(run_id)
+    return claimed.map((lease) => ({ ...lease, owner }))
+  }
+
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
+    const { run_id, fence } = lease
+    const lease_until = this.#leaseTime() + leaseMs
+    const held = await this.#medium.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
+    if (!held) this.#changes.disowned(run_id)
+    return held
+  }
+
+  /** Leases go by the machine's monotonic clock: setting the wall clock neither ends nor prolongs them. */
+  #leaseTime(): number {
+    return Math.floor(this.#clock.monotonic())
+  }
+
+  async release(lease: Lease): Promise<void> {
+    this.#changes.disowned(lease.run_id)
+    await this.#medium.send({ kind: "release", run_id: lease.run_id, fence: lease.fence, blobs: [] })
+  }
+
+  async requestCancel(run_id: string): Promise<boolean> {
+    this.#changes.cancelling(run_id)
+    const result = await this.#medium.send(
+      { kind: "cancel", run_id, now: this.#clock.now(), blobs: [] },
+      { news: { what: "cancel", run_id } },
+    )
+    if (result === "woken") this.#changes.outcomeStored(run_id)
+    if (result !== "too late") this.#changes.cancelStored(run_id)
+    return result !== "too late"
+  }
+
+  onCancel(run_id: string, listener: () => void): () => void {
+    return this.#changes.onCancel(run_id, listener)
+  }
+
+  async stored(caller: string): Promise<number> {
+    return this.#medium.read(this.#reader.stored(caller))
+  }
+
+  async sweep(ended_before: number): Promise<number> {
+    const runs = await this.#slices("sweep runs", ended_before)
+    await this.#slices("sweep leftovers", ended_before)
+    await this.#slices("sweep ages", ended_before)
+    return runs
+  }
+
+  async #slices(kind: SweepOperation["kind"], ended_before: number): Promise<number> {
+    const now = this.#clock.now()
+    let all = 0
+    for (;;) {
+      const tombstone_until = now + this.#tombstoneMs
+      const deleted = await this.#medium.send({ kind, ended_before, now, tombstone_until, blobs: [] })
+      if (deleted === 0) return all
+      all += deleted
+    }
+  }
+
+  async delete(run_id: string): Promise<Deletion> {
+    const tombstone_until = this.#clock.now() + this.#tombstoneMs
+    const deletion = await this.#medium.send({ kind: "delete run", run_id, tombstone_until, blobs: [] })
+    if (deletion !== "deleted") return deletion
+    this.#reader.forget(run_id)
+    await this.#slices("sweep leftovers", 0)
+    return deletion
+  }
+
+  async probe(): Promise<void> {
+    await this.#medium.version()
+    if (this.#medium.storedLately) return
+    // A few bytes often still fit where nothing else does: after a failure, as much is written as an agent's answer takes.
+    const more = this.#medium.failedLast ? randomBytes(probeBytes) : null
+    await this.#medium.send({ kind: "probe", blobs: [more] })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#changes.close()
+    await this.#medium.close()
+  }
+}

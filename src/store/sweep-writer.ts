@@ -1,0 +1,88 @@
+import type { Deletion } from "../ports/store.ts"
+import type { DeleteOperation, SweepOperation } from "./operations.ts"
+import { forgetNotices, sweepNotices } from "./outbox-writer.ts"
+import { all, get, run, type Row, type Steps } from "./sql.ts"
+import { sweepKeys } from "./trigger-writer.ts"
+
+/** Rows that one slice of a sweep deletes at most. */
+const sweptRuns = 100
+const sweptLeftovers = 300
+export const sweptRows = 1_000
+
+/** The numbers of a JSON text, the first value of a statement. */
+const listed = "(SELECT value FROM json_each(?1))"
+
+export function* sweepRuns({ ended_before, tombstone_until }: SweepOperation): Steps<number> {
+  const runs = numbers(
+    yield* all("SELECT num FROM runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?", ended_before, sweptRuns),
+    "num",
+  )
+  if (runs.length > 0) yield* deleteRuns(runs, tombstone_until)
+  return runs.length
+}
+
+export function* deleteRun({ run_id, tombstone_until }: DeleteOperation): Steps<Deletion> {
+  const row = yield* get("SELECT num, finished_at FROM runs WHERE run_id = ?", run_id)
+  if (row === undefined) return "gone"
+  if (row["finished_at"] === null) return "open"
+  yield* deleteRuns(numbers([row], "num"), tombstone_until)
+  return "deleted"
+}
+
+/** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. */
+function* deleteRuns(runs: readonly number[], tombstone_until: number): Steps<void> {
+  const text = JSON.stringify(runs)
+  yield* run(
+    `INSERT INTO tombstones (run_id, caller, until) SELECT run_id, caller, ?2 FROM runs WHERE num IN ${listed}
+     ON CONFLICT (run_id) DO UPDATE SET caller = excluded.caller, until = excluded.until`,
+    text,
+    tombstone_until,
+  )
+  yield* run(
+    `UPDATE stored SET bytes = stored.bytes - freed.bytes
+     FROM (SELECT caller, sum(bytes) AS bytes FROM runs WHERE num IN ${listed} GROUP BY caller) AS freed
+     WHERE stored.caller = freed.caller`,
+    text,
+  )
+  yield* run("DELETE FROM stored WHERE bytes <= 0")
+  yield* forgetNotices(text)
+  yield* run(`DELETE FROM questions WHERE run IN ${listed}`, text)
+  yield* run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?1)`, text)
+  yield* run(`DELETE FROM runs WHERE num IN ${listed}`, text)
+}
+
+export function* sweepLeftovers(): Steps<number> {
+  const runs = numbers(yield* all("SELECT run FROM leftovers LIMIT ?", sweptLeftovers), "run")
+  if (runs.length === 0) return 0
+  const text = JSON.stringify(runs)
+  const events = yield* run(
+    `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE run IN ${listed} LIMIT ?2)`,
+    text,
+    sweptRows,
+  )
+  // There may be more of them.
+  if (events === sweptRows) return events
+  yield* run(`DELETE FROM requests WHERE run IN ${listed}`, text)
+  yield* run(`DELETE FROM leftovers WHERE run IN ${listed}`, text)
+  return events + runs.length
+}
+
+function numbers(rows: readonly Row[], column: string): number[] {
+  return rows.map((row) => row[column] as number)
+}
+
+/** Deletes what has expired: cache entries, tombstones, notices of deleted runs. */
+export function* sweepAges({ now }: SweepOperation): Steps<number> {
+  const dead = yield* run(
+    "DELETE FROM cache WHERE entry IN (SELECT entry FROM cache WHERE expires_at <= ? LIMIT ?)",
+    now,
+    sweptRows,
+  )
+  const forgotten = yield* run(
+    "DELETE FROM tombstones WHERE run_id IN (SELECT run_id FROM tombstones WHERE until <= ? LIMIT ?)",
+    now,
+    sweptRows,
+  )
+  const keys = yield* sweepKeys(now, sweptRows)
+  return dead + forgotten + keys + (yield* sweepNotices(now, sweptRows))
+}

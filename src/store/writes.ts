@@ -1,0 +1,376 @@
+import type { Usage } from "../log/events.ts"
+import { sumUsage } from "../log/usage.ts"
+import type { UsageChange } from "../log/usage-after.ts"
+import { firstFence, type Deletion } from "../ports/store.ts"
+import { claim, release, renew, type LeaseRules } from "./lease-writer.ts"
+import type {
+  AnswerOperation,
+  AppendOperation,
+  AppendResult,
+  CachePurgeOperation,
+  CachePutOperation,
+  CancelOperation,
+  ClaimOperation,
+  CondemnOperation,
+  CreateOperation,
+  CreateResult,
+  DeleteOperation,
+  ExpireOperation,
+  ForgetCacheOperation,
+  KeysOperation,
+  PauseTriggerOperation,
+  ProbeOperation,
+  ReleaseOperation,
+  RenewOperation,
+  RewrapOperation,
+  SettleNoticeOperation,
+  SweepOperation,
+  TakeNoticesOperation,
+  WriteTriggerOperation,
+} from "./operations.ts"
+import { addQuestions, answer, expire, wake, withdraw } from "./question-writer.ts"
+import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
+import { rewrap } from "./rewrap.ts"
+import { get, insert, run, type Steps } from "./sql.ts"
+import { keepKey, keptKey, pauseTrigger, writeTrigger } from "./trigger-writer.ts"
+import { deleteRun, sweepAges, sweepLeftovers, sweepRuns, sweptRows } from "./sweep-writer.ts"
+
+const rememberedRuns = 20_000
+const probeEntry = Buffer.from("probe")
+
+interface KnownRun {
+  readonly fence: number
+  /** Its last event. */
+  readonly last: number
+  /** It has no row in the tables of questions and secrets. */
+  readonly alone: boolean
+  /** The bytes that it takes in the store: request, events, questions. */
+  readonly bytes: number
+}
+
+interface RunEnd {
+  readonly outcome: string | null
+  readonly error_kind: string | null
+  /** JSON; null where it stays as it is. */
+  readonly usage: string | null
+  readonly alone: boolean
+  /** Null where it is not known. */
+  readonly bytes: number | null
+}
+
+type Handlers = Writes["handlers"]
+
+/** What the writer can be asked for. */
+export type Operation = NonNullable<Parameters<Handlers[keyof Handlers]>[0]> | ForgetCacheOperation
+
+export type ResultOf<O extends Operation> = ReturnType<Handlers[O["kind"]]> extends Steps<infer T> ? T : never
+
+/** How one operation of a batch went. `failure` is the sentence for the operator. */
+export type Outcome = { readonly value: ResultOf<Operation> } | { readonly failure: string }
+
+/**
+ * What each operation does to the tables. The medium runs many of them in one transaction, those on one run in their order, and no other process writes
+ * meanwhile what they read.
+ */
+export class Writes {
+  readonly #rules: LeaseRules
+  /** Runs that this store writes to; correct as long as the fence holds, because no other process writes meanwhile. */
+  readonly #known = new Map<number, KnownRun>()
+  /** Numbers of the runs that were made in the transaction that is under way. */
+  readonly #made = new Map<string, number>()
+  /** Since the medium set it to false, a key or a cache entry was deleted that can still be found in its files. */
+  residue = false
+
+  /** By kind of operation. What the store may send, and what it gets, follows from their types. */
+  readonly handlers = {
+    create: (operation: CreateOperation) => this.#create(operation),
+    append: (operation: AppendOperation) => this.#append(operation),
+    answer: (operation: AnswerOperation) => answer(operation),
+    expire: (operation: ExpireOperation) => expire(operation),
+    claim: (operation: ClaimOperation) => claim(this.#rules, operation),
+    condemn: (operation: CondemnOperation) => this.#condemn(operation),
+    renew: (operation: RenewOperation) => renew(operation),
+    release: (operation: ReleaseOperation) => release(operation),
+    cancel: (operation: CancelOperation) => this.#cancel(operation),
+    "cache put": (operation: CachePutOperation) => this.#cachePut(operation),
+    "cache purge": (operation: CachePurgeOperation) => this.#cachePurge(operation),
+    "take notices": (operation: TakeNoticesOperation) => takeNotices(operation),
+    "settle notice": (operation: SettleNoticeOperation) => settleNotice(operation),
+    /** How many runs, or rows, were deleted. */
+    "sweep runs": (operation: SweepOperation) => this.#sweepRuns(operation),
+    "delete run": (operation: DeleteOperation) => this.#deleteRun(operation),
+    "sweep leftovers": () => sweepLeftovers(),
+    "sweep ages": (operation: SweepOperation) => sweepAges(operation),
+    "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),
+    "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
+    probe: (operation: ProbeOperation) => this.#probe(operation),
+    /** Why not, as a sentence; null when it is done. */
+    keys: (operation: KeysOperation) => this.#keys(operation),
+    rewrap: (operation: RewrapOperation) => rewrap(operation),
+    /** How many entries were deleted. */
+    "forget cache": () => this.#forgetCache(),
+  }
+
+  constructor(rules: LeaseRules) {
+    this.#rules = rules
+  }
+
+  steps(operation: Operation): Steps<ResultOf<Operation>> {
+    const handle = this.handlers[operation.kind] as (operation: Operation) => Steps<ResultOf<Operation>>
+    return handle(operation)
+  }
+
+  /** The transaction is over. What it would have stored may be gone. */
+  over(outcome: "committed" | "failed"): void {
+    this.#made.clear()
+    if (outcome === "failed") this.#known.clear()
+  }
+
+  *#create(operation: CreateOperation): Steps<CreateResult> {
+    const { run_id } = operation
+    const [idempotency, fingerprint, key, request, secrets, notify, events, kept] = operation.blobs
+    if (idempotency !== null) {
+      const { key_until, created_at } = operation
+      const existing =
+        (yield* get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)) ??
+        (key_until === null ? undefined : yield* keptKey(idempotency, created_at))
+      if (existing !== undefined) {
+        const same = Buffer.compare(existing["fingerprint"] as Uint8Array, fingerprint ?? new Uint8Array()) === 0
+        return { outcome: same ? "exists" : "conflict", run_id: existing["run_id"] as string }
+      }
+    }
+    const fence = firstFence
+    const num = yield* insert(
+      `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
+         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      run_id,
+      operation.caller,
+      operation.created_at,
+      operation.resumable ? 1 : 0,
+      operation.workflow,
+      operation.version,
+      fence,
+      operation.owner,
+      this.#rules.holder,
+      operation.lease_until,
+      idempotency,
+      fingerprint,
+      key,
+      notify,
+      operation.notify_events,
+      operation.notify_receiver,
+      operation.started_by,
+    )
+    this.#made.set(run_id, num)
+    if (operation.key_until !== null && idempotency !== null && fingerprint !== null) {
+      yield* keepKey(idempotency, fingerprint, run_id, operation.key_until)
+    }
+    if (request !== null) yield* run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
+    if (secrets !== null) yield* run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
+    const { last } = operation
+    if (events !== null) {
+      yield* run("INSERT INTO events (run, last, body, kept) VALUES (?, ?, ?, ?)", num, last, events, kept)
+    }
+    this.#remember(num, { fence, last, alone: secrets === null, bytes: bytesOf([request, events, kept]) })
+    return { outcome: "created", num, fence }
+  }
+
+  *#append(operation: AppendOperation): Steps<AppendResult> {
+    const { fence, first, last, finished_at, caused, people } = operation
+    const [body, kept, ...questions] = operation.blobs
+    const num = typeof operation.run === "number" ? operation.run : yield* this.#numberOf(operation.run)
+    // It could not be created.
+    if (num === undefined) return "lease lost"
+    const known = this.#known.get(num)
+    const current = known?.fence === fence ? known : null
+    const stored_last = current?.last ?? (yield* lastEvent(num))
+    const bytes = (current?.bytes ?? (yield* storedBytes(num))) + bytesOf(operation.blobs)
+    // Fence and insert in one statement: asking first would cost as much again.
+    const changes = yield* run(
+      `INSERT INTO events (run, last, body, kept) SELECT ?1, ?2, ?3, ?4
+       WHERE ?5 = 1 AND EXISTS (SELECT 1 FROM runs WHERE num = ?1 AND fence = ?6 AND finished_at IS NULL)`,
+      num,
+      last,
+      body,
+      kept,
+      first === stored_last + 1 ? 1 : 0,
+      fence,
+    )
+    if (changes === 0) {
+      const held = yield* get(
+        "SELECT 1 AS held FROM runs WHERE num = ? AND fence = ? AND finished_at IS NULL",
+        num,
+        fence,
+      )
+      return held === undefined ? "lease lost" : { stored_last }
+    }
+    const alone = current !== null && current.alone && people === undefined
+    this.#remember(num, { fence, last, alone, bytes })
+    if (people !== undefined) yield* addQuestions(num, people, questions)
+    if (people?.waits === true) {
+      yield* count(num, bytes)
+      yield* run("UPDATE runs SET bytes = ? WHERE num = ?", bytes, num)
+    }
+    if (caused !== null) yield* addNotice(num, caused)
+    const usage = operation.usage === null ? null : yield* usageAfter(num, operation.usage)
+    const { outcome, error_kind } = operation
+    if (finished_at !== null) yield* this.#finish(num, finished_at, { outcome, error_kind, usage, alone, bytes })
+    else if (usage !== null) yield* run("UPDATE runs SET usage = ? WHERE num = ?", usage, num)
+    return "stored"
+  }
+
+  *#numberOf(run_id: string): Steps<number | undefined> {
+    const made = this.#made.get(run_id)
+    if (made !== undefined) return made
+    return (yield* get("SELECT num FROM runs WHERE run_id = ?", run_id))?.["num"] as number | undefined
+  }
+
+  #remember(num: number, state: KnownRun): void {
+    if (this.#known.size > rememberedRuns) this.#known.clear()
+    this.#known.set(num, state)
+  }
+
+  /** Whether the lease still held. Touches no row of the log: the pages that they are on may be what is damaged. */
+  *#condemn({ run_id, fence, finished_at, error_kind, caused, blobs: [key, end] }: CondemnOperation): Steps<boolean> {
+    const changes = yield* run(
+      "UPDATE runs SET key = ?, condemned = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
+      key,
+      end,
+      run_id,
+      fence,
+    )
+    if (changes === 0) return false
+    const num = (yield* this.#numberOf(run_id)) as number
+    if (caused !== null) yield* addNotice(num, caused)
+    const bytes = this.#known.get(num)?.bytes ?? null
+    yield* this.#finish(num, finished_at, { outcome: "failed", error_kind, usage: null, alone: false, bytes })
+    return true
+  }
+
+  /** In one statement: each change of a row writes all of it again. */
+  *#finish(num: number, finished_at: number, { outcome, error_kind, usage, alone, bytes }: RunEnd): Steps<void> {
+    if (bytes !== null) yield* count(num, bytes)
+    yield* run(
+      `UPDATE runs SET finished_at = ?, outcome = ?, error_kind = ?, usage = coalesce(?, usage), bytes = coalesce(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
+         lease_until = 0, waiting = 0, woken_at = NULL, secrets = NULL WHERE num = ?`,
+      finished_at,
+      outcome,
+      error_kind,
+      usage,
+      bytes,
+      num,
+    )
+    this.residue = true
+    this.#known.delete(num)
+    if (alone) return
+    yield* withdraw(num, finished_at)
+    yield* run("DELETE FROM secrets WHERE run = ?", num)
+  }
+
+  *#cancel({ run_id, now }: CancelOperation): Steps<"requested" | "woken" | "too late"> {
+    const changes = yield* run("UPDATE runs SET cancel_requested = 1 WHERE run_id = ? AND finished_at IS NULL", run_id)
+    if (changes === 0) return "too late"
+    const num = (yield* this.#numberOf(run_id)) as number
+    return (yield* wake(num, now)) ? "woken" : "requested"
+  }
+
+  *#cachePut({ expires_at, blobs: [entry, slot, body] }: CachePutOperation): Steps<null> {
+    yield* putEntry(entry, slot, expires_at, body)
+    return null
+  }
+
+  *#cachePurge({ now, blobs: [slot] }: CachePurgeOperation): Steps<number> {
+    const live = yield* get("SELECT count(*) AS live FROM cache WHERE slot = ? AND expires_at > ?", slot, now)
+    if ((yield* run("DELETE FROM cache WHERE slot = ?", slot)) > 0) this.residue = true
+    return live?.["live"] as number
+  }
+
+  *#sweepRuns(operation: SweepOperation): Steps<number> {
+    const swept = yield* sweepRuns(operation)
+    if (swept > 0) this.residue = true
+    return swept
+  }
+
+  *#deleteRun(operation: DeleteOperation): Steps<Deletion> {
+    const deletion = yield* deleteRun(operation)
+    if (deletion === "deleted") this.residue = true
+    return deletion
+  }
+
+  *#probe({ blobs: [bytes] }: ProbeOperation): Steps<null> {
+    yield* run("UPDATE store SET mark = mark")
+    // An expired entry of the cache that cannot be asked for.
+    if (bytes !== null) yield* putEntry(probeEntry, probeEntry, 0, bytes)
+    return null
+  }
+
+  /** A process that has only the old key would write data that no process can read later. */
+  *#keys({ blobs: [before, mark, old, digest] }: KeysOperation): Steps<string | null> {
+    const begins = Buffer.compare(before, mark) !== 0
+    const asked = begins ? this.#rules.refuseKeyChange() : null
+    const refused = asked === null || typeof asked === "string" ? asked : yield* asked
+    if (refused !== null) return refused
+    const changes = yield* run(
+      "UPDATE store SET mark = ?, old_mark = ?, digest = ? WHERE mark = ?",
+      mark,
+      old,
+      digest,
+      before,
+    )
+    // What the key before wrapped can still be found in the medium's files.
+    if (!begins) this.residue = true
+    return changes > 0 ? null : this.#rules.keyChanged
+  }
+
+  *#forgetCache(): Steps<number> {
+    const changes = yield* run("DELETE FROM cache WHERE entry IN (SELECT entry FROM cache LIMIT ?)", sweptRows)
+    if (changes > 0) this.residue = true
+    return changes
+  }
+}
+
+function* lastEvent(num: number): Steps<number> {
+  return (yield* get("SELECT coalesce(max(last), 0) AS last FROM events WHERE run = ?", num))?.["last"] as number
+}
+
+function* storedBytes(num: number): Steps<number> {
+  const found = yield* get(
+    `SELECT coalesce((SELECT length(body) FROM requests WHERE run = ?1), 0)
+       + coalesce((SELECT sum(length(body) + coalesce(length(kept), 0)) FROM events WHERE run = ?1), 0)
+       + coalesce((SELECT sum(length(body) + coalesce(length(answer), 0)) FROM questions WHERE run = ?1), 0) AS bytes`,
+    num,
+  )
+  return found?.["bytes"] as number
+}
+
+/** Counts what a run that has ended, or waits for people, takes of what its caller may store. Its row gets the same number. */
+function* count(num: number, bytes: number): Steps<void> {
+  yield* run(
+    `INSERT INTO stored (caller, bytes) SELECT caller, ?2 - bytes FROM runs WHERE num = ?1
+     ON CONFLICT (caller) DO UPDATE SET bytes = stored.bytes + excluded.bytes`,
+    num,
+    bytes,
+  )
+}
+
+/** JSON. */
+function* usageAfter(num: number, { whole, usage }: UsageChange): Steps<string> {
+  const before = whole ? null : (yield* get("SELECT usage FROM runs WHERE num = ?", num))?.["usage"]
+  return JSON.stringify(typeof before === "string" ? sumUsage(JSON.parse(before) as Usage, usage) : usage)
+}
+
+function* putEntry(entry: Uint8Array, slot: Uint8Array, expires_at: number, body: Uint8Array): Steps<void> {
+  yield* run(
+    `INSERT INTO cache (entry, slot, expires_at, body) VALUES (?, ?, ?, ?)
+     ON CONFLICT (entry) DO UPDATE SET slot = excluded.slot, expires_at = excluded.expires_at, body = excluded.body`,
+    entry,
+    slot,
+    expires_at,
+    body,
+  )
+}
+
+function bytesOf(blobs: readonly (Uint8Array | null)[]): number {
+  return blobs.reduce((bytes, blob) => bytes + (blob?.length ?? 0), 0)
+}

@@ -1,0 +1,54 @@
+// What people from elsewhere write where something else is expected. A row has the beginning of the message; a pattern of what stands
+// around the place, which is marked `\u2038`; and what to write instead.
+const mistakes: readonly (readonly [string, RegExp, string])[] = [
+  ["Expected a field name", /^([\w.]+)\u2038-> ?(\w+)/, "Write `$1.$2`."],
+  ["Expected", /^(\d)\u2038%/, "Write `0.0$1`."],
+  ["Expected", /^(\d\d)\u2038%/, "Write `0.$1`."],
+  ["Expected the number of", /^([\w.]+)\[\u2038\*?\]\.(\w+)/, "Write `$1.*.$2`."],
+  ["Expected the number of", /^([\w.]+)\[\u2038\*?\]/, "Write `$1`."],
+  ["Expected `in` after", /^\w+\u2038of ([\w.]+)/, "Write `in $1`."],
+  [
+    "Expected `in` after",
+    /^\w+\u2038, ?(\w+) in ([\w.]+)/,
+    "Write `for $1 in $2`: the number of the item is not known.",
+  ],
+  ["Expected a variable, or", /^for\u2038\((?:const |let )?(\w+) (?:in|of) ([^()]+)\)/, "Write `for $1 in $2`."],
+  ["Expected `{` after `output`", /^output:?\u2038([^{}]+)/, "Write `output { result: $1 }`."],
+  ["Expected `{` after", /^\w+\u2038else\b/, "Give it the opposite condition: `when !(…)`."],
+  ["Expected `{` after", /^\w+\u2038:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
+  ["Expected a declaration", /^\u2038secret (?!\w+ ?\{)([^{}]+)/, "Write `secrets { $1 }`."],
+  ["Expected a declaration", /^\u2038secret /, "Write `secrets { name: string }`."],
+  ["Expected a declaration", /^\u2038[\w-]+:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
+  ["Expected a property", /^(\d{1,3}),\u2038(\d{3})\b/, "Write `$1_$2`."],
+  ["Expected a property", /^(model\.\w+)\u2038\?\? (model\.\w+)/, "Write `[$1, $2]`."],
+  ["Expected `.remote_name` after", /^(mcp\.\w+)\.\u2038(?!(?:tool|resource|prompt)\b)(\w+)/, "Write `$1.tool.$2`."],
+  ["`", /\u2038(\d+)[kK]\b/, "Write `$1_000`."],
+  ["`", /\u2038(\d+)(?:ms|s|m|h|d)\b/, "Write `$1`: the name of the property says the unit."],
+]
+
+/** Hints that say what is allowed, and not what to write here. */
+const general = /^(?:A declaration begins|Fields are written|A name cannot)/
+
+/** What to write instead of what stands at a place, for a message about it; else its own hint. */
+export function betterHint(message: string, hint: string | undefined, text: string, at: number): string | undefined {
+  if (hint !== undefined && !general.test(hint)) return hint
+  const around = `${wordBefore(text, at)}\u2038${lineAfter(text, at)}`
+  for (const [start, pattern, better] of mistakes) {
+    const found = message.startsWith(start) ? pattern.exec(around) : null
+    if (found !== null) return better.replaceAll(/\$(\d)/g, (_, group) => (found[Number(group)] ?? "").trim())
+  }
+  return hint
+}
+
+/** The last word of the line before the place, with what joins it; without the blanks after it. */
+function wordBefore(text: string, at: number): string {
+  let end = at
+  while (end > 0 && at - end < 8 && text[end - 1] === " ") end--
+  let start = end
+  while (start > 0 && end - start < 80 && /[\w.[,:]/.test(text.charAt(start - 1))) start--
+  return text.slice(start, end)
+}
+
+function lineAfter(text: string, at: number): string {
+  return /^[^\r\n]*/.exec(text.slice(at, at + 120))?.[0] ?? ""
+}

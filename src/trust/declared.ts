@@ -1,0 +1,159 @@
+import { remembered } from "../base/remembered.ts"
+import { wordOrString } from "../check/asset-kind.ts"
+import { sharedNode } from "../check/graft.ts"
+import type { ImportSymbol, Program } from "../check/program.ts"
+import type { Properties } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Label, Marks } from "./marks.ts"
+import { join, marked, none } from "./marks.ts"
+
+// What the declarations of a file say of trust: `gives`, `requires`, `cleared`, `approval`.
+
+const words: ReadonlySet<string> = new Set(["gives", "requires", "cleared"])
+const typeWords: ReadonlySet<string> = new Set(["untrusted", "private", "trust", "release"])
+
+/** Whether a file uses any word of trust, itself or in what it imports or calls. A field may be called `private`: only the tree can tell. */
+export function usesTrust(program: Program): boolean {
+  return remembered(used, program, findTrust)
+}
+
+const used = new WeakMap<Program, boolean>()
+
+function findTrust(program: Program): boolean {
+  const { tree, grafts, workflows } = program
+  const mayUse = tree.tokens.some(({ kind, start, end }) => {
+    if (kind !== "name") return false
+    const text = tree.text.slice(start, end)
+    return words.has(text) || typeWords.has(text)
+  })
+  return (
+    (mayUse && hasWords(tree.declarations)) ||
+    [...grafts.keys()].some((id) => declaresTrust(graftedNode(program, id))) ||
+    [...workflows.values()].some((called) => usesTrust(called.program))
+  )
+}
+
+/** The declaration of another file, by its id here. */
+function graftedNode(program: Program, id: string): unknown {
+  const dot = id.indexOf(".")
+  return sharedNode(program, id.slice(0, dot) as Syntax.SharedKind, id.slice(dot + 1))
+}
+
+const looked = new WeakMap<object, boolean>()
+
+/** Found once: many files may take one declaration over. */
+function declaresTrust(declaration: unknown): boolean {
+  if (typeof declaration !== "object" || declaration === null) return false
+  return remembered(looked, declaration, () => hasWords([declaration]))
+}
+
+function hasWords(nodes: readonly unknown[]): boolean {
+  const open: unknown[] = [...nodes]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== "object" || next === null) continue
+    if ("kind" in next) {
+      if (next.kind === "marked" || next.kind === "exception") return true
+      if (next.kind === "property" && words.has((next as Syntax.Property).name.text)) return true
+    }
+    for (const inner of Object.values(next)) if (typeof inner === "object" && inner !== null) open.push(inner)
+  }
+  return false
+}
+
+/** The words that a property is set to: `private`, `[untrusted, private]`. Undefined where it is not there. */
+export function wordsOf(block: Properties | undefined, name: string): readonly string[] | undefined {
+  const expression = expressionIn(block, name)
+  if (expression === undefined) return undefined
+  const items = expression.kind === "array" ? expression.items : [expression]
+  return items.flatMap((item) => wordOrString(item) ?? [])
+}
+
+export function isCleared(block: Properties | undefined): boolean {
+  return wordsOf(block, "cleared")?.includes("private") === true
+}
+
+/** What a tool demands of those who call it: that all of a call is trusted, or these arguments; undefined where it says nothing. */
+export type Requires = "trusted" | "none" | readonly string[] | undefined
+
+/** A tool, resource or prompt, with what it and its server say. */
+export interface Remote {
+  /** `tool.refund` */
+  readonly id: string
+  /** Undefined for a file that is called. */
+  readonly symbol: ImportSymbol | undefined
+  readonly server: string
+  readonly isCleared: boolean
+  readonly requires: Requires
+  /** The labels of what it gives, besides those of its arguments. */
+  readonly gives: Marks
+  readonly isApproved: boolean
+  /** The blocks `approval { … }` that hold for every use: its own, and that of its batch. */
+  readonly approvals: readonly Syntax.Block<Syntax.Property>[]
+  /** The group that its server's questions go to is not cleared. */
+  readonly asksOthers: boolean
+  /** Its own bindings, and those of its batch that it leaves: they hold for every use. */
+  readonly bindings: readonly Syntax.ValueField[]
+}
+
+export function remoteOf(program: Program, symbol: ImportSymbol): Remote {
+  const id = `${symbol.kind}.${symbol.name.text}`
+  const name = symbol.server?.text ?? ""
+  const server = `${symbol.origin}.${name}`
+  const own = symbol.node.body
+  const block = (symbol.origin === "mcp" ? program.servers : program.apis).get(name)?.body
+  const requires = requiresOf(own)
+  const bound = valuesOf(own, "bindings")
+  const names = new Set(bound.map((field) => field.name.text))
+  const shared = valuesOf(symbol.batch?.body, "bindings").filter((field) => !names.has(field.name.text))
+  return {
+    id,
+    symbol,
+    server,
+    isCleared: isCleared(own) || isCleared(block),
+    requires,
+    gives: givesOf(id, symbol, server, requires, wordsOf(own, "gives") ?? wordsOf(block, "gives") ?? []),
+    isApproved: approves(own) || approves(symbol.batch?.body),
+    approvals: [approvalBlock(own), approvalBlock(symbol.batch?.body)].filter((one) => one !== undefined),
+    asksOthers: asksOthers(blockIn(block, "elicitation")),
+    bindings: [...bound, ...shared],
+  }
+}
+
+function requiresOf(block: Properties | undefined): Requires {
+  const expression = expressionIn(block, "requires")
+  if (expression === undefined) return undefined
+  if (expression.kind === "array") return wordsOf(block, "requires")
+  return wordOrString(expression) === "trusted" ? "trusted" : "none"
+}
+
+function givesOf(id: string, symbol: ImportSymbol, server: string, requires: Requires, said: readonly string[]): Marks {
+  const acts = requires !== undefined && requires !== "none"
+  const isTrusted = said.includes("trusted") || (!said.includes("untrusted") && (symbol.kind === "prompt" || acts))
+  const source = { name: id, span: symbol.name, server }
+  const label = (one: Label): Marks => marked(one, source)
+  return join(isTrusted ? none : label("untrusted"), said.includes("private") ? label("private") : none)
+}
+
+/** Whether a person approves each call: `approval: required`, or a block. */
+export function approves(block: Properties | undefined): boolean {
+  const value = propertyOf(block, "approval")?.value
+  if (value?.kind === "properties") return true
+  return value?.kind === "expression" && wordOrString(value.expression) === "required"
+}
+
+/** `approval { to: … }`, where there is one. */
+export function approvalBlock(block: Properties | undefined): Syntax.Block<Syntax.Property> | undefined {
+  return blockIn(block, "approval")
+}
+
+/** The block of a property such as `approval { … }`. */
+export function blockIn(block: Properties | undefined, name: string): Syntax.Block<Syntax.Property> | undefined {
+  const value = propertyOf(block, name)?.value
+  return value?.kind === "properties" ? value.block : undefined
+}
+
+/** Whether questions go to a group that is not cleared. */
+export function asksOthers(block: Properties | undefined): boolean {
+  return expressionIn(block, "to") !== undefined && !isCleared(block)
+}

@@ -1,0 +1,66 @@
+import type { Bound } from "./reach-bounds.ts"
+import type { Pattern, Reach, ReachedTool } from "./reach.ts"
+import { boundNames, showBound } from "./show-reach.ts"
+
+/** The more dangerous, the higher. */
+const danger: Readonly<Record<Pattern, number>> = { plain: 0, privileged: 0, quarantined: 0, guarded: 1, open: 2 }
+
+/** The lines by which a reach grew: what it could not do before. Fewer callers, sources or choices, and more guards, are no growth. */
+export function growthOf(before: Reach, after: Reach): string[] {
+  const known = new Set(factsOf(before))
+  const added = factsOf(after).filter((fact) => !known.has(fact))
+  const patterns = new Map(before.agents.map(({ agent, pattern }) => [agent, pattern]))
+  const worse = after.agents.flatMap(({ agent, pattern }) => {
+    return danger[pattern] > danger[patterns.get(agent) ?? "plain"] ? [`${agent} is ${pattern}`] : []
+  })
+  const higher = Object.entries(boundNames).flatMap(([key, name]) => {
+    const old = before.most[key as keyof typeof boundNames]
+    const now = after.most[key as keyof typeof boundNames]
+    return amount(now) > amount(old) ? [showBound(name, now)] : []
+  })
+  return [...added, ...lostGuards(before, after), ...worse, ...higher]
+}
+
+/** Each fact by itself: more of them is more that a workflow can do. */
+function factsOf({ hosts, tools, agents, decisions, exceptions }: Reach): string[] {
+  const facts: string[] = []
+  for (const { host, backend, inputs, secrets, private: isPrivate } of hosts) {
+    const gets = [...inputs, ...secrets, ...(isPrivate ? ["private data"] : [])]
+    facts.push(`${host} (${backend}) is called`, ...gets.map((one) => `${host} (${backend}) gets ${one}`))
+  }
+  for (const { tool, callers } of tools) facts.push(...callers.map((caller) => `${caller} may call ${tool}`))
+  for (const { agent, reads } of agents) facts.push(...reads.map((source) => `${agent} reads ${source}`))
+  for (const { value, type, sources, leads_to } of decisions) {
+    facts.push(...sources.map((source) => `${source} may choose ${value} (${type})`))
+    facts.push(...leads_to.map((step) => `${value}, which strangers may choose, leads to ${step}`))
+  }
+  for (const { place, word, value, because } of exceptions) {
+    facts.push(`${place}: ${word} ${value} because "${because}"`)
+  }
+  return facts
+}
+
+/** The guards of tools that are weaker now, or gone. */
+function lostGuards(before: Reach, after: Reach): string[] {
+  const guards = new Map(before.tools.map((one) => [one.tool, one.guards]))
+  return after.tools.flatMap((tool) => {
+    const lost = guards.get(tool.tool)?.filter((guard) => !stillGuards(tool, guard)) ?? []
+    return lost.map((guard) => `${tool.tool} may be called without ${guard}`)
+  })
+}
+
+/** A lower number, and an argument that is bound or must be trusted, are as good. */
+function stillGuards({ guards }: ReachedTool, guard: string): boolean {
+  const [kind = "", value = ""] = guard.split(": ")
+  return guards.some((one) => {
+    const [otherKind = "", other = ""] = one.split(": ")
+    if (kind === "max_calls" || kind === "limits")
+      return otherKind === kind && parseInt(other, 10) <= parseInt(value, 10)
+    const isArgument = (kind === "bound" || kind === "trust") && (otherKind === "bound" || otherKind === "trust")
+    return one === guard || (isArgument && (other === value || one === "trust"))
+  })
+}
+
+function amount({ most }: Bound): number {
+  return most === "unbounded" ? Infinity : most
+}

@@ -1,0 +1,269 @@
+import type { DiagnosticCode } from "../source/codes.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
+import { diagnostic } from "../source/diagnostic.ts"
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Remote } from "./declared.ts"
+import type { Bound } from "./flow.ts"
+import type { Marks, Way } from "./marks.ts"
+import { placesOf } from "./marks.ts"
+
+/** A call, or an entry of `uses`. */
+export interface Call {
+  readonly remote: Remote
+  readonly path: string
+  readonly span: Span
+  /** What decides whether it is called. */
+  readonly decided: Marks
+  readonly isApproved: boolean
+  /** Its own arguments and bindings, and the bindings of the import that they leave. */
+  readonly bound: readonly Bound[]
+  /** Its own block. */
+  readonly block: Syntax.Block<Syntax.Property> | undefined
+  /** It is made for each item of a list. */
+  readonly isRepeated: boolean
+}
+
+/** Something that a model reads, and the property that gives it. */
+export interface Reading {
+  readonly path: string
+  readonly span: Span
+  readonly marks: Marks
+}
+
+/** What strangers' words and private data must not reach. Each method reports what breaks one rule. */
+export class Rules {
+  readonly #found: Diagnostic[] = []
+  readonly #reported = new Set<string>()
+  readonly #here: (span: Span) => Span | undefined
+
+  /** `here`: where a place is in the file that is checked. */
+  constructor(here: (span: Span) => Span | undefined) {
+    this.#here = here
+  }
+
+  get found(): readonly Diagnostic[] {
+    return this.#found
+  }
+
+  // ------------------------------------------------------------------------------------------------ uses and calls
+
+  /** An agent that reads untrusted values may not use what acts on trusted ones; `filled`: what the model may send. */
+  use(agent: string, call: Call, reads: Marks, filled: Marks): void {
+    const { remote, path, span } = call
+    this.call(call)
+    for (const way of leaks(remote, filled)) {
+      const message = `${remote.id} is not cleared for private data, and ${agent} reads some`
+      this.#report("private-leak", path, span, message, clearHint(remote.id), way, remote.id)
+    }
+    const kind = remote.symbol?.kind ?? "workflow"
+    if ((kind !== "tool" && kind !== "workflow") || reads.untrusted.length === 0) return
+    if (remote.requires === undefined) {
+      const message = `${agent} reads what strangers wrote, and ${remote.id} does not say whether it acts on the world`
+      const hint = "Add `requires: trusted`, the arguments that must be trusted, or `requires: none` to the tool."
+      this.#found.push(diagnostic("undeclared-effect", path, span, message, hint))
+    }
+    if (!call.isApproved) this.#useOfStrangers(agent, call, reads)
+  }
+
+  #useOfStrangers(agent: string, { remote, path, span, bound }: Call, reads: Marks): void {
+    const { id, requires } = remote
+    if (requires === "trusted") {
+      const message = `${id} acts on trusted words only, and ${agent} reads what strangers wrote`
+      for (const way of reads.untrusted) {
+        const hint = `Let an agent without tools read ${nameOf(way)} and answer with an enum or booleans, or require approval.`
+        this.#report("untrusted-action", path, span, message, hint, way, id)
+      }
+    }
+    if (typeof requires !== "object") return
+    const left = unboundOf(requires, bound)
+    if (left.length === 0) return
+    const names = left.map((name) => `\`${name}\``).join(", ")
+    const message = `${id} takes trusted words only for ${names}, and ${agent}, which may fill it, reads what strangers wrote`
+    for (const way of reads.untrusted) {
+      const hint = `Bind ${names} in the entry of \`uses\`, or require approval.`
+      this.#report("untrusted-action", path, span, message, hint, way, id)
+    }
+  }
+
+  /** The values of a call, and what decides whether it is made. */
+  call(call: Call): void {
+    for (const one of call.bound) this.#argument(call, one)
+    this.#decision(call)
+  }
+
+  #argument({ remote, path, span, isApproved }: Call, { field, value }: Bound): void {
+    const { requires, id } = remote
+    const name = field.name.text
+    const mustBeTrusted = requires === "trusted" || (typeof requires === "object" && requires.includes(name))
+    if (mustBeTrusted && !isApproved) {
+      const message = `${id} acts on trusted words only, and strangers may have written \`${name}\``
+      for (const way of value.whole.untrusted) {
+        const hint = "Use a value that strangers cannot write, or require approval."
+        this.#report("untrusted-action", path, span, message, hint, way, id)
+      }
+    }
+    for (const way of leaks(remote, value.whole)) {
+      const message = `${id} is not cleared for private data, and \`${name}\` holds some`
+      this.#report("private-leak", path, span, message, clearHint(id), way, id)
+    }
+  }
+
+  /** Whether something is called tells as much as what it is called with. */
+  #decision({ remote, path, span, decided, isApproved }: Call): void {
+    const { requires, id } = remote
+    if (requires === "trusted" && !isApproved) {
+      const message = `${id} acts on trusted words only, and strangers' words decide whether it is called`
+      for (const way of decided.untrusted) {
+        const hint = "Decide by a value that strangers cannot write, or require approval."
+        this.#report("untrusted-action", path, span, message, hint, way, id)
+      }
+    }
+    for (const way of leaks(remote, decided)) {
+      const message = `${id} is not cleared for private data, which decides here whether it is called`
+      this.#report("private-leak", path, span, message, clearHint(id), way, id)
+    }
+  }
+
+  /** A group that is not cleared sees the arguments of what it approves. */
+  approver({ path, span, remote }: Call, shown: Marks): void {
+    for (const way of shown.private) {
+      const message = `The group that approves ${remote.id} is not cleared for private data, and would see some`
+      this.#report("private-leak", path, span, message, "Add `cleared: private` to the `approval`.", way, "an approval")
+    }
+  }
+
+  /** A server may show what it got to the group that its questions go to. */
+  elicited({ path, span, remote }: Call, sent: Marks): void {
+    for (const way of sent.private) {
+      const message = `The group that ${remote.server} asks is not cleared for private data, and could see some`
+      const hint = "Add `cleared: private` to the `elicitation`."
+      this.#report("private-leak", path, span, message, hint, way, "an elicitation")
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------ models and questions
+
+  /** A model that is not cleared reads something. */
+  model(agent: string, model: string, readings: readonly Reading[]): void {
+    for (const { path, span, marks } of readings) {
+      for (const way of marks.private) {
+        const message = `model.${model} is not cleared for private data, and ${agent} shows it some`
+        this.#report("private-leak", path, span, message, clearHint(`model.${model}`), way, `model.${model}`)
+      }
+    }
+  }
+
+  /** Something decides whether a model is called that is not cleared. */
+  modelDecision(model: string, span: Span, decided: Marks): void {
+    for (const way of decided.private) {
+      const message = `model.${model} is not cleared for private data, which decides here whether it is called`
+      this.#report("private-leak", way.place, span, message, clearHint(`model.${model}`), way, `model.${model}`)
+    }
+  }
+
+  /** A group that is not cleared is asked. */
+  asked(ask: string, path: string | undefined, span: Span, marks: Marks): void {
+    for (const way of marks.private) {
+      const message = `Those whom ${ask} asks are not cleared for private data, and would see some`
+      this.#report("private-leak", path ?? way.place, span, message, `Add \`cleared: private\` to ${ask}.`, way, ask)
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------ addresses
+
+  /** A value that must be neither untrusted nor private: where calls go, who is asked. */
+  plain(path: string, span: Span, what: string, marks: Marks): void {
+    for (const way of marks.untrusted) {
+      const message = `Strangers may not choose ${what}`
+      this.#report("untrusted-action", path, span, message, "Use a value that strangers cannot write.", way, path)
+    }
+    for (const way of marks.private) {
+      const message = `Private data may not stand in ${what}`
+      this.#report("private-leak", path, span, message, releaseHint, way, path)
+    }
+  }
+
+  asset(path: string, span: Span, address: Marks): void {
+    const message = "The address of an asset goes to whoever answers there, and this one holds private data"
+    for (const way of address.private) this.#report("private-leak", path, span, message, releaseHint, way, "an asset")
+  }
+
+  // --------------------------------------------------------------------------------------------------- called files
+
+  /** What goes wrong inside of a called file: it is right by itself, so that it is because of the caller. */
+  inside(file: string, path: string, span: Span, found: readonly Diagnostic[]): void {
+    for (const { code, severity, message, hint } of found) {
+      const key = `${code} ${span.start} ${span.end} ${file} ${message} ${hint ?? ""}`
+      if (severity !== "error" || this.#reported.has(key)) continue
+      this.#reported.add(key)
+      const own = { code, severity, path, span: { start: span.start, end: span.end } }
+      this.#found.push({ ...own, message: `In ${file}: ${message}`, ...(hint === undefined ? {} : { hint }) })
+    }
+  }
+
+  /** So many files are called within each other that the labels of this call are not followed. */
+  unfollowed(file: string, path: string, span: Span, marks: Marks): void {
+    const message = `Too many files are called to follow this through ${file}`
+    for (const way of marks.untrusted)
+      this.#report("untrusted-action", path, span, message, "Call fewer files.", way, file)
+    for (const way of marks.private) this.#report("private-leak", path, span, message, "Call fewer files.", way, file)
+  }
+
+  // ----------------------------------------------------------------------------------------------------- exceptions
+
+  needless(node: Syntax.ExceptionNode, path: string): void {
+    const what = node.word === "trust" ? "strangers did not write it" : "it is not private"
+    const message = `\`${node.word}\` changes nothing here: ${what}`
+    this.#found.push(diagnostic("needless-exception", path, node, message, "Write the value alone."))
+  }
+
+  // -------------------------------------------------------------------------------------------------------- reports
+
+  /** One for each source at each place. */
+  #report(
+    code: DiagnosticCode & ("untrusted-action" | "private-leak"),
+    path: string,
+    span: Span,
+    message: string,
+    advice: string,
+    way: Way,
+    sink: string,
+  ): void {
+    const key = `${code} ${span.start} ${span.end} ${sink} ${way.source.name}`
+    if (this.#reported.has(key)) return
+    this.#reported.add(key)
+    const places = placesOf(way)
+    const names = places.map(({ place }) => place)
+    if (names.at(-1) !== sink) names.push(sink)
+    const found = diagnostic(code, path, span, message, advice, undefined, names.join(" → "))
+    const related = places.map(({ place, span: at }) => {
+      const { start, end } = this.#here(at) ?? span
+      return { message: place, span: { start, end } }
+    })
+    this.#found.push({ ...found, related })
+  }
+}
+
+/** The arguments of these that nothing binds. */
+export function unboundOf(names: readonly string[], bound: readonly Bound[]): string[] {
+  const set = new Set(bound.map(({ field }) => field.name.text))
+  return names.filter((name) => !set.has(name))
+}
+
+/** The private data that something may not have. What a server gave may go back to it. */
+function leaks({ isCleared, server }: Remote, marks: Marks): readonly Way[] {
+  return isCleared ? [] : marks.private.filter(({ source }) => source.server !== server)
+}
+
+const releaseHint = 'Leave it out, or write `release … because "reason"`.'
+
+function clearHint(id: string): string {
+  return `Add \`cleared: private\` to ${id}, leave the data out, or write \`release … because "reason"\`.`
+}
+
+/** The source in words: `the mail` for `input.mail`. */
+function nameOf({ source }: Way): string {
+  const [, last] = /^input\.(?:.*\.)?(\w+)$/.exec(source.name) ?? []
+  return last === undefined ? "it" : `the ${last.replaceAll("_", " ")}`
+}

@@ -1,0 +1,127 @@
+import type { Bound } from "./reach-bounds.ts"
+import type { Reach } from "./reach.ts"
+
+/** A fact of a reach, in words: more of them is more that a workflow can do. */
+interface Fact {
+  readonly group: string
+  readonly text: string
+}
+
+export const boundNames = {
+  model_calls: "model calls",
+  tool_calls: "tool calls",
+  tokens: "tokens",
+  cost: "cost",
+} as const
+
+/** Every fact by itself, so that a change shows as what was added. */
+function factsOf(reach: Reach): Fact[] {
+  const facts: Fact[] = []
+  const add = (group: string, text: string): number => facts.push({ group, text })
+  for (const { host, backend, inputs, secrets, private: isPrivate } of reach.hosts) {
+    add("Hosts", `${host} (${backend}) is called`)
+    for (const input of inputs) add("Hosts", `${host} (${backend}) gets ${input}`)
+    for (const secret of secrets) add("Hosts", `${host} (${backend}) gets ${secret}`)
+    if (isPrivate) add("Hosts", `${host} (${backend}) gets private data`)
+  }
+  for (const { tool, requires, callers, guards } of reach.tools) {
+    const demand = typeof requires === "string" ? requires : `[${requires.join(", ")}]`
+    for (const caller of callers) {
+      add("Tools", `${caller} may call ${tool} (requires: ${demand}; guarded by ${guards.join(", ") || "nothing"})`)
+    }
+  }
+  for (const { agent, pattern, reads } of reach.agents) {
+    add("Agents", `${agent} is ${pattern}${reads.length === 0 ? "" : `: it reads ${reads.join(", ")}`}`)
+  }
+  for (const { value, type, sources, leads_to } of reach.decisions) {
+    const to = leads_to.length === 0 ? "nothing" : leads_to.join(", ")
+    add("Decisions of strangers", `${sources.join(", ")} may choose ${value} (${type}), which leads to ${to}`)
+  }
+  for (const { place, word, value, because } of reach.exceptions) {
+    add("Exceptions", `${place}: ${word} ${value} because "${because}"`)
+  }
+  return facts
+}
+
+export function showBound(name: string, bound: Bound): string {
+  return bound.most === "unbounded"
+    ? `${name}: unbounded, because ${bound.because}`
+    : `${name}: at most ${bound.most}, by ${bound.by}`
+}
+
+function groupsOf(reach: Reach): Map<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const { group, text } of factsOf(reach)) groups.set(group, [...(groups.get(group) ?? []), text])
+  groups.set(
+    "At most",
+    Object.entries(boundNames).map(([key, name]) => showBound(name, reach.most[key as keyof typeof boundNames])),
+  )
+  return groups
+}
+
+/** For a terminal. */
+export function showReach(reach: Reach): string {
+  const parts = [...groupsOf(reach)].map(([group, lines]) => `${group}\n${lines.map((line) => `  ${line}`).join("\n")}`)
+  return `${parts.join("\n\n")}\n`
+}
+
+const marks = { open: "🔴", guarded: "🟡", quarantined: "🟢", privileged: "🟢", plain: "⚪" } as const
+
+/** For a pull request: tables, the dangerous first. */
+export function reachAsMarkdown(file: string, reach: Reach): string {
+  const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("<", "&lt;")
+  const code = (names: readonly string[]): string =>
+    names.map((name) => `\`${name.replaceAll("`", "'")}\``).join(", ") || "–"
+  const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+    const lines = [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`)
+    return `${lines.join("\n")}\n`
+  }
+  const sections: string[] = [`## What \`${file}\` can reach\n`]
+  const section = (title: string, text: string): number => sections.push(`### ${title}\n\n${text}`)
+  const order = ["open", "guarded", "quarantined", "privileged", "plain"]
+  const agents = [...reach.agents].sort((a, b) => order.indexOf(a.pattern) - order.indexOf(b.pattern))
+  if (agents.length > 0) {
+    const rows = agents.map(({ agent, pattern, reads }) => [`${marks[pattern]} \`${agent}\``, pattern, code(reads)])
+    section("Agents", table(["agent", "pattern", "strangers' words that it reads"], rows))
+  }
+  if (reach.tools.length > 0) {
+    const rows = reach.tools.map(({ tool, requires, callers, guards }) => {
+      return [
+        `\`${tool}\``,
+        typeof requires === "string" ? requires : code(requires),
+        code(callers),
+        guards.join(", ") || "nothing",
+      ]
+    })
+    section("Tools", table(["tool", "requires", "may be called by", "guarded by"], rows))
+  }
+  if (reach.hosts.length > 0) {
+    const rows = reach.hosts.map(({ host, backend, inputs, secrets, private: isPrivate }) => {
+      return [`\`${host}\``, `\`${backend}\``, code(inputs), code(secrets), isPrivate ? "**yes**" : "no"]
+    })
+    section("Hosts", table(["host", "as", "inputs", "secrets", "private data"], rows))
+  }
+  if (reach.decisions.length > 0) {
+    const rows = reach.decisions.map(({ value, type, sources, leads_to }) => [
+      `\`${value}\``,
+      `\`${type}\``,
+      code(sources),
+      code(leads_to),
+    ])
+    section("Decisions that strangers can take", table(["value", "choices", "made from", "leads to"], rows))
+  }
+  const most = Object.entries(boundNames).map(
+    ([key, name]) => `- ${showBound(name, reach.most[key as keyof typeof boundNames])}`,
+  )
+  section("At most", `${most.join("\n")}\n`)
+  if (reach.exceptions.length > 0) {
+    const rows = reach.exceptions.map(({ place, word, value, because }) => [
+      `\`${place}\``,
+      word,
+      `\`${value}\``,
+      because,
+    ])
+    section("Exceptions", table(["place", "word", "value", "because"], rows))
+  }
+  return sections.join("\n")
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { eventually, hasCount, hasFocus, openExample, runToEnd, says } from "../actions.ts"
+import { lookAt } from "../look-at.ts"
+import type { Playground } from "../open-playground.ts"
+
+export function help(playground: Playground): void {
+  test("? explains the page, Ctrl K does everything by its name, and the title of the page says how the run is", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    const complaints: string[] = []
+    const look = lookAt(page, complaints)
+    await page.locator("h1").click()
+    await page.keyboard.press("?")
+    const sheet = page.getByRole("dialog", { name: "Help" })
+    await says(sheet, /Ctrl K\s+All commands/)
+    await look("help")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Control+k")
+    const palette = page.getByRole("dialog", { name: "Commands" })
+    const field = palette.getByRole("combobox", { name: "Find a command" })
+    await hasFocus(field)
+    await look("palette")
+    await field.fill("show events")
+    await hasCount(palette.getByRole("option"), 1)
+    await page.keyboard.press("Enter")
+    await page.getByRole("tab", { name: "Events", selected: true }).waitFor()
+    await runToEnd(page)
+    await eventually(async () => assert.equal(await page.title(), "completed · Hello · wireworks"))
+    await page.getByRole("button", { name: "Open", exact: true }).click()
+    await page.getByText("Workflows of this server").waitFor()
+    await look("open-menu")
+    await page.keyboard.press("Escape")
+    await openExample(page, "Chain")
+    await eventually(async () => assert.equal(await page.title(), "Chain · wireworks"))
+    await close()
+    assert.deepEqual(complaints, [])
+  })
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { ada, hello, startService } from "../contract/http/start-service.ts"
+import { folderWith, runWire, type Ended } from "./run-wire.ts"
+import { soakTest } from "../support/strength.ts"
+
+const asks = `
+ask review {
+    question: "Publish?"
+    to: "editors"
+    output { publish: boolean  note: maybe string  title: string }
+}
+output { published: ask.review.publish }
+`
+
+describe("wire runs, questions and answer", async () => {
+  const service = await startService({
+    API_KEYS: "ann:key-of-ann,bob:key-of-bob",
+    OPERATOR_KEYS: "ops:key-of-ops",
+    GROUPS: "editors:bob",
+  })
+  const wire = (name: string, ...args: string[]): Promise<Ended> =>
+    runWire(args, { env: { WIRE_URL: service.url, WIRE_KEY: `key-of-${name}` } })
+  const ofAnn = { authorization: "Bearer key-of-ann" }
+  const start = async (workflow_source: string, input = {}): Promise<string> => {
+    const response = await service.post("/execute", { workflow_source, input }, ofAnn)
+    await response.arrayBuffer()
+    return response.headers.get("x-service-run-id") ?? ""
+  }
+  const json = <T>({ code, out, err }: Ended): T => {
+    assert.equal(code, 0, err)
+    return JSON.parse(out) as T
+  }
+
+  test("list, show, events, rerun and delete", async () => {
+    const run_id = await start(hello, ada)
+    const ids = (ended: Ended): string[] => json<{ runs: { run_id: string }[] }>(ended).runs.map((run) => run.run_id)
+    assert.deepEqual(ids(await wire("ann", "runs", "--status", "completed", "--since", "1h")), [run_id])
+    assert.deepEqual(ids(await wire("bob", "runs")), [])
+    assert.deepEqual(ids(await wire("ops", "runs", "--limit", "1")), [run_id])
+    assert.deepEqual(ids(await wire("ann", "runs", "--error-kind", "timeout")), [])
+    assert.equal(json<{ status: string }>(await wire("ann", "runs", "show", run_id)).status, "completed")
+    const events = (await wire("ann", "runs", "events", run_id)).out.trim().split("\n")
+    assert.equal((JSON.parse(events.at(-1) ?? "") as { type: string }).type, "workflow_completed")
+    const again = json<{ run_id: string }>(await wire("ann", "runs", "rerun", run_id))
+    assert.notEqual(again.run_id, run_id)
+    const followed = await wire("ann", "runs", "rerun", run_id, "--from", "agent.reply", "--follow")
+    assert.match(followed.out, /"agent_completed"[\s\S]*"workflow_completed"/)
+    assert.deepEqual(json(await wire("ops", "runs", "delete", run_id)), { run_id, deleted: true })
+    const gone = await wire("ann", "runs", "show", run_id)
+    assert.deepEqual([gone.code, gone.out], [1, ""])
+    assert.match(gone.err, /^This run was deleted/)
+  })
+
+  test("a question is found and answered, by its step's name or its id", async () => {
+    const run_id = await start(asks)
+    const { questions } = json<{ questions: { id: string; run_id: string }[] }>(await wire("bob", "questions"))
+    const id = questions.find((question) => question.run_id === run_id)?.id ?? ""
+    assert.deepEqual(json<typeof questions>(await wire("ann", "questions")), { questions: [] })
+    const none = await wire("bob", "answer", run_id, "review")
+    assert.deepEqual(
+      [none.code, none.err],
+      [2, "Give the answer as field=value. Its fields are publish, note, title.\n"],
+    )
+    const unknown = await wire("bob", "answer", run_id, "reviw", "publish=true")
+    assert.match(unknown.err, new RegExp(`no open question reviw. Open are ${id} \\(review\\)`))
+    const misfit = await wire("bob", "answer", run_id, id, "publish=maybe", "title=x")
+    assert.equal(misfit.code, 1)
+    assert.match(misfit.err, /publish/)
+    const operator = await wire("ops", "answer", run_id, "review", "publish=true", "title=x")
+    assert.match(operator.err, /operator's/)
+    // Text stays text.
+    const answered = await wire("bob", "answer", run_id, "review", "publish=true", "title=true", "--by", "Bob")
+    const { answer, answered_by } = json<{ answer: unknown; answered_by: unknown }>(answered)
+    assert.deepEqual(answer, { publish: true, note: null, title: "true" })
+    assert.deepEqual(answered_by, { caller: "bob", by: "Bob" })
+  })
+
+  test("a run is cancelled; one that has not ended is not deleted", async () => {
+    const run_id = await start(asks)
+    const refused = await wire("ann", "runs", "delete", run_id)
+    assert.equal(refused.code, 1)
+    assert.match(refused.err, /has not ended/)
+    assert.equal(json<{ run_id: string }>(await wire("ops", "runs", "cancel", run_id)).run_id, run_id)
+    const events = await wire("ann", "runs", "events", run_id, "--follow")
+    assert.match(events.out, /"workflow_cancelled"/)
+  })
+
+  soakTest("wrong command lines, keys and addresses", async () => {
+    for (const [args, sentence] of [
+      [["runs", "--status", "over"], /--status must be one of/],
+      [["runs", "--since", "yesterday"], /--since must be/],
+      [["runs", "--limit", "0"], /--limit must be/],
+      [["runs", "--url", "ftp://x"], /--url must be/],
+      [["runs", "shwo", "x"], /too many arguments/],
+      [["runs", "rerun", "x", "--secrets-file", "/nowhere"], /\/nowhere/],
+    ] as const) {
+      const ended = await wire("ann", ...args)
+      assert.equal(ended.code, 2, args.join(" "))
+      assert.match(ended.err, sentence)
+    }
+    const unknown = await wire("nobody", "runs")
+    assert.equal(unknown.code, 1)
+    assert.match(unknown.err, /key is not known[\s\S]*--key or WIRE_KEY/)
+    const nowhere = await runWire(["runs", "--url", "http://127.0.0.1:9", "--json"], { cwd: folderWith({}) })
+    assert.equal(nowhere.code, 1)
+    assert.match(nowhere.err, /http:\/\/127\.0\.0\.1:9 cannot be reached/)
+  })
+})

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import type { Question } from "../../../src/log/events.ts"
+import { startService } from "./start-service.ts"
+
+const triage = `
+input { text: string }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+agent classify {
+    model: model.m
+    instruction: "Classify {{ input.text }}"
+    output { kind: string }
+}
+ask review {
+    question: "Is {{ agent.classify.kind }} right?"
+    output { right: boolean }
+}
+output { kind: agent.classify.kind  right: ask.review.right }
+`
+
+const main = `
+input { text: string }
+workflow triage from "./triage.wire"
+dynamic { first: call workflow.triage { input { text: input.text } } }
+output { first: dynamic.first }
+`
+
+const approving = main.replace("input { text: input.text } }", "input { text: input.text }  approval: required }")
+
+interface Waiting {
+  readonly run_id: string
+  readonly status: string
+  readonly questions: readonly Question[]
+}
+
+interface Ended {
+  readonly status: string
+  readonly output?: { readonly first: { readonly right: boolean } }
+}
+
+const directory = mkdtempSync(join(tmpdir(), "wireworks-called-"))
+after(() => rmSync(directory, { recursive: true }))
+
+for (const store of ["memory", "sqlite"]) {
+  describe(`workflows that call workflows over HTTP, store ${store}`, async () => {
+    const service = await startService({ STORE: store, DATA_DIR: join(directory, store) })
+    const start = async (source: string): Promise<Waiting> => {
+      const body = { workflow_source: source, modules: { "triage.wire": triage }, input: { text: "hello" } }
+      const response = await service.post("/execute", body)
+      const waiting = (await response.json()) as Waiting
+      assert.equal(response.status, 202, JSON.stringify(waiting))
+      return waiting
+    }
+    const only = ({ questions: [question] }: Waiting): Question => {
+      assert.ok(question !== undefined)
+      return question
+    }
+
+    it("asks inside, waits as one run, takes the answer, and a re-run takes it all over", async () => {
+      const waiting = await start(main)
+      const question = only(waiting)
+      assert.equal(question.scope, "triage@dynamic.first")
+      const wrong = await service.post(`/execute/${waiting.run_id}/questions/${question.id}`, { answer: { right: 1 } })
+      assert.equal(wrong.status, 422)
+      const taken = await service.post(`/execute/${waiting.run_id}/questions/${question.id}`, {
+        answer: { right: true },
+      })
+      assert.equal(taken.status, 200)
+      const ended = (await (await service.get(`/execute/${waiting.run_id}?wait=20`)).json()) as Ended
+      assert.equal(ended.output?.first.right, true, JSON.stringify(ended))
+
+      const again = await service.post(`/execute/${waiting.run_id}/rerun`, {})
+      assert.equal(again.status, 200, await again.clone().text())
+      const unknown = await service.post(`/execute/${waiting.run_id}/rerun`, { from: ["triage@dynamic.first/agent.x"] })
+      assert.equal(unknown.status, 422)
+      const forced = await service.post(`/execute/${waiting.run_id}/rerun`, {
+        from: ["triage@dynamic.first/ask.review"],
+      })
+      assert.equal(forced.status, 202, "the person is asked again")
+    })
+
+    it("asks for the approval of a call, with workflow and file in place of tool and server", async () => {
+      const waiting = await start(approving)
+      const { kind, workflow, file, arguments: sent, digest, tool, id } = only(waiting)
+      assert.deepEqual(
+        [kind, workflow, file, sent, tool],
+        ["approval", "triage", "triage.wire", { text: "hello" }, undefined],
+      )
+      const refused = await service.post(`/execute/${waiting.run_id}/questions/${id}`, {
+        answer: { approve: false, note: "no" },
+        digest,
+      })
+      assert.equal(refused.status, 200)
+      const ended = (await (await service.get(`/execute/${waiting.run_id}?wait=20`)).json()) as Ended
+      assert.equal(ended.status, "failed", JSON.stringify(ended))
+    })
+  })
+}

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict"
+import { createHmac } from "node:crypto"
+import { describe, it } from "node:test"
+import type { TriggersAnswer } from "../../../src/api/triggers.ts"
+import type { RunsAnswer } from "../../../src/api/runs.ts"
+import type { WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import { fc } from "../../support/fast-check.ts"
+import { folderOf } from "../../support/workflow-folder.ts"
+import { sendRaw } from "../../support/raw-http.ts"
+import { errorOf, startService } from "./start-service.ts"
+import { atStrength } from "../../support/strength.ts"
+
+const secret = "0123456789abcdef0123"
+
+const pushes = `
+input { ref: string, commits: [string], event: string }
+secrets { hook_secret: string, old_secret: string }
+
+webhook pushed {
+    verify: github
+    secret: [secrets.hook_secret, secrets.old_secret]
+    when: body.ref == "refs/heads/main"
+    input {
+        ref: body.ref
+        commits: body.commits.*.id
+        event: header."X-GitHub-Event" ?? query.event ?? "none"
+    }
+}
+
+webhook chat {
+    verify: slack
+    secret: secrets.hook_secret
+    input { ref: body.event.text, commits: [], event: "slack" }
+}
+
+schedule nightly {
+    cron: "0 3 * * *"
+    timezone: "Europe/Berlin"
+    input { ref: due.at, commits: [due.date], event: "time" }
+}
+
+output { ref: input.ref, commits: input.commits, event: input.event }
+`
+
+const signed = (body: string, by = secret): Record<string, string> => ({
+  "x-hub-signature-256": `sha256=${createHmac("sha256", by).update(body).digest("hex")}`,
+})
+
+const push = (ref: string, id: unknown = "1"): string => JSON.stringify({ ref, commits: [{ id }] })
+
+describe("webhooks", async () => {
+  const folder = folderOf({ "git/push.wire": pushes })
+  const service = await startService({
+    WORKFLOWS: folder,
+    SECRET_HOOK_SECRET: secret,
+    SECRET_OLD_SECRET: "old-0123456789abcdef",
+    API_KEYS: "ada:key-of-ada,bob:key-of-bob",
+    OPERATOR_KEYS: "op:key-of-op",
+    TRIGGER_CALLER: "ada",
+  })
+  const ada = { authorization: "Bearer key-of-ada" }
+  const hook = "/hooks/git/push/pushed"
+
+  it("start a run that belongs to the trigger caller, without a key", async () => {
+    const body = push("refs/heads/main")
+    const answer = await service.post(`${hook}?event=q`, body, signed(body))
+    assert.equal(answer.status, 202)
+    const { run_id } = (await answer.json()) as { run_id: string }
+    const record = (await (await service.get(`/execute/${run_id}?wait=30`, ada)).json()) as Record<string, unknown>
+    assert.deepEqual(record["output"], { ref: "refs/heads/main", commits: ["1"], event: "q" })
+    const { webhook, delivery } = record["trigger"] as { webhook: string; delivery: string }
+    assert.equal(webhook, "pushed")
+    assert.match(delivery, /^sha256:[0-9a-f]{64}$/)
+    assert.equal((await service.get(`/execute/${run_id}`, { authorization: "Bearer key-of-bob" })).status, 404)
+    const events = await (await service.get(`/execute/${run_id}/events`, ada)).text()
+    assert.match(events, /event: workflow_started\ndata: \{"trigger":\{"webhook":"pushed"/)
+  })
+
+  it("the same delivery twice is one run, also when the run is gone; by either secret", async () => {
+    const body = push("refs/heads/main", "twice")
+    const ids: string[] = []
+    const answers = await Promise.all([1, 2, 3].map(() => service.post(hook, body, signed(body))))
+    for (const answer of answers) ids.push(((await answer.json()) as { run_id: string }).run_id)
+    await service.get(`/execute/${ids[0]}?wait=30`, ada)
+    const gone = await fetch(`${service.url}/execute/${ids[0]}`, { method: "DELETE", headers: ada })
+    assert.equal(gone.status, 204)
+    const again = await service.post(hook, body, signed(body, "old-0123456789abcdef"))
+    assert.equal(again.status, 202)
+    ids.push(((await again.json()) as { run_id: string }).run_id)
+    assert.equal(new Set(ids).size, 1)
+  })
+
+  it("are refused without a signature before the body is read, and with a wrong one before anything is parsed", async () => {
+    // The body never comes: the answer does.
+    const head = `POST ${hook} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`
+    const { answers } = await sendRaw(service.port, head)
+    assert.equal(answers[0]?.status, 401)
+    const wrong = await errorOf(await service.post(hook, "not json", signed("something else")))
+    assert.equal(wrong.status, 401)
+    const malformed = await service.post(hook, "{}", { "x-hub-signature-256": "sha256=zz" })
+    assert.equal(malformed.status, 401)
+    const valid = await service.post(hook, "not json", signed("not json"))
+    assert.equal(valid.status, 400)
+    assert.equal((await service.post("/hooks/git/push/nothing", "{}", signed("{}"))).status, 404)
+    assert.equal((await service.post("/hooks/git/push/nightly", "{}", signed("{}"))).status, 404)
+    assert.equal((await service.get(hook)).status, 405)
+  })
+
+  it("check the exact bytes", async () => {
+    const body = `{ "ref" :"refs/heads/main","commits":[ {"id":"\\u00e9"}]}  \n`
+    assert.equal((await service.post(hook, body, signed(body))).status, 202)
+    assert.equal((await service.post(hook, body.trim(), signed(body))).status, 401)
+  })
+
+  it("say what does not fit: 204, 415, 422, 413", async () => {
+    const other = push("refs/heads/other")
+    assert.equal((await service.post(hook, other, signed(other))).status, 204)
+    const text = await service.post(hook, other, { ...signed(other), "content-type": "text/plain" })
+    assert.equal(text.status, 415)
+    const misfit = push("refs/heads/main", 3)
+    const error = await errorOf(await service.post(hook, misfit, signed(misfit)))
+    assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "input.commits[0]"])
+    const { triggers } = (await (await service.get("/triggers", ada)).json()) as TriggersAnswer
+    const last = triggers.find(({ name }) => name === "pushed")?.last
+    assert.deepEqual([last?.outcome, last?.run_id, last?.error?.kind], ["refused", null, "input_error"])
+    const large = JSON.stringify({ ref: "x".repeat(1_100_000) })
+    assert.equal((await service.post(hook, large, signed(large))).status, 413)
+    const form = `payload=${encodeURIComponent("{}")}&ref=a`
+    const lacking = await service.post(hook, form, {
+      ...signed(form),
+      "content-type": "application/x-www-form-urlencoded",
+    })
+    assert.equal(lacking.status, 204)
+  })
+
+  it("a flood of forged deliveries is refused, one log line counts it, and the sender is not locked out", async () => {
+    const large = "x".repeat(200_000)
+    for (let round = 0; round < atStrength(2, 5); round++) {
+      const forged = Array.from({ length: 40 }, () => service.post(hook, large, signed("forged")))
+      const right = push("refs/heads/main", `flood ${round}`)
+      const [answer, ...refused] = await Promise.all([service.post(hook, right, signed(right)), ...forged])
+      assert.equal(answer?.status, 202)
+      for (const { status } of refused) assert.equal(status, 401)
+    }
+  })
+
+  it("no signed body makes a bug of it", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.json(), fc.string(), fc.constantFrom("", "null", "[", '{"__proto__":1}')),
+        async (body) => {
+          const form = body.length % 3 === 0 ? { "content-type": "application/x-www-form-urlencoded" } : {}
+          const { status } = await service.post(hook, body, { ...signed(body), ...form })
+          assert.ok([202, 204, 400, 413, 415, 422].includes(status), `${status}: ${body}`)
+        },
+      ),
+      { numRuns: atStrength(15, 40) },
+    )
+  })
+
+  it("answer Slack as Slack wants it", async () => {
+    const at = String(Math.floor(Date.now() / 1000))
+    const slack = (body: string): Record<string, string> => ({
+      "x-slack-request-timestamp": at,
+      "x-slack-signature": `v0=${createHmac("sha256", secret).update(`v0:${at}:${body}`).digest("hex")}`,
+    })
+    const hello = JSON.stringify({ type: "url_verification", challenge: "c-1" })
+    const verified = await service.post("/hooks/git/push/chat", hello, slack(hello))
+    assert.deepEqual([verified.status, await verified.text()], [200, "c-1"])
+    assert.match(verified.headers.get("content-type") ?? "", /^text\/plain/)
+    const event = JSON.stringify({ event_id: "Ev1", event: { text: "hi" } })
+    const taken = await service.post("/hooks/git/push/chat", event, slack(event))
+    assert.deepEqual([taken.status, await taken.text()], [200, ""])
+  })
+
+  it("a paused one is 503 and remembers nothing; only the trigger caller and operators steer it", async () => {
+    const steer = (act: string, headers: Record<string, string>): Promise<Response> =>
+      fetch(`${service.url}/triggers/git/push/pushed/${act}`, { method: "POST", headers })
+    assert.equal((await steer("pause", { authorization: "Bearer key-of-bob" })).status, 404)
+    assert.equal((await steer("pause", {})).status, 401)
+    assert.equal((await steer("pause", { authorization: "Bearer key-of-op" })).status, 200)
+    const body = push("refs/heads/main", "paused")
+    assert.equal((await service.post(hook, body, signed(body))).status, 503)
+    assert.equal((await steer("resume", ada)).status, 200)
+    assert.equal((await service.post(hook, body, signed(body))).status, 202)
+    assert.equal((await steer("run", ada)).status, 405)
+    assert.equal((await steer("stop", ada)).status, 404)
+  })
+
+  it("triggers are listed, and a schedule can be started by hand", async () => {
+    assert.equal((await service.get("/triggers", { authorization: "Bearer key-of-bob" })).status, 404)
+    const started = await fetch(`${service.url}/triggers/git/push/nightly/run`, { method: "POST", headers: ada })
+    assert.equal(started.status, 202)
+    const { run_id } = (await started.json()) as { run_id: string }
+    await service.get(`/execute/${run_id}?wait=30`, ada)
+    const { triggers } = (await (await service.get("/triggers", ada)).json()) as TriggersAnswer
+    assert.deepEqual(
+      triggers.map(({ kind, name }) => [kind, name]),
+      [
+        ["webhook", "chat"],
+        ["schedule", "nightly"],
+        ["webhook", "pushed"],
+      ],
+    )
+    const nightly = triggers[1]
+    assert.ok(nightly?.kind === "schedule")
+    assert.deepEqual([nightly.cron, nightly.timezone, nightly.paused], ["0 3 * * *", "Europe/Berlin", false])
+    assert.ok(Date.parse(nightly.next_at ?? "") > Date.now())
+    assert.deepEqual(nightly.last, { run_id, due_at: null, outcome: "started", status: "completed", error: null })
+    const { runs } = (await (await service.get("/runs?limit=1", ada)).json()) as RunsAnswer
+    assert.deepEqual(runs[0]?.trigger, { schedule: "nightly", due_at: null })
+    const metrics = await (await service.get("/metrics", ada)).text()
+    assert.match(metrics, /wire_trigger_total\{workflow="git\/push",name="nightly",outcome="started"\} 1/)
+  })
+
+  it("a secret of webhooks alone is no secret of the runs", async () => {
+    const input = { ref: "a", commits: [], event: "e" }
+    assert.equal((await service.post("/workflows/git/push/execute", { input }, ada)).status, 200)
+    const given = { input, secrets: { hook_secret: "x" } }
+    assert.equal((await service.post("/workflows/git/push/execute", given, ada)).status, 422)
+  })
+})
+
+describe("triggers that cannot work", async () => {
+  it("the start fails where nobody is named whose runs they are", async () => {
+    const WORKFLOWS = folderOf({ "push.wire": pushes })
+    const keys = { WORKFLOWS, API_KEYS: "ada:key-of-ada" }
+    await assert.rejects(startService(keys), /push\.wire: .*WIRE_TRIGGER_CALLER/)
+    await assert.rejects(startService({ ...keys, TRIGGER_CALLER: "bob" }), /"bob": it must be a name of WIRE_API_KEYS/)
+  })
+
+  it("a webhook without its secret is 503, and an issue says so", async () => {
+    const service = await startService({ WORKFLOWS: folderOf({ "push.wire": pushes }), SECRET_HOOK_SECRET: "short" })
+    assert.equal((await service.post("/hooks/push/pushed", "{}", signed("{}"))).status, 503)
+    const { workflows } = (await (await service.get("/workflows")).json()) as WorkflowsAnswer
+    const messages = workflows[0]?.issues.map(({ message }) => message) ?? []
+    assert.ok(messages.includes("The secret `hook_secret` of the webhook pushed has fewer than 16 characters"))
+    assert.ok(messages.includes("The secret `old_secret` of the webhook pushed is missing"))
+    assert.equal(workflows[0]?.valid, true)
+  })
+})

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, relative } from "node:path"
+import { after, test } from "node:test"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import type { CompletionList, Location } from "vscode-languageserver-protocol"
+import { FolderTexts } from "../../src/compiler/folder-texts.ts"
+import { LanguageServer } from "../../src/lsp/language-server.ts"
+
+interface Said {
+  readonly id?: number
+  readonly result?: unknown
+  readonly params?: { readonly uri: string; readonly diagnostics: readonly { readonly code: string }[] }
+}
+
+const library =
+  'schema task { name: string }\nprovider p from openai { endpoint: "demo" }\nmodel fast from p { id: "demo" }\n'
+const main = `import { model.fast, schema.task } from "./lib/common.wire"
+input { task: schema.task }
+agent a { model: model.fast instruction: "{{ input.task.name }}" output { x: string } }
+output { x: agent.a.x }
+`
+
+function start(root: string) {
+  const said: Said[] = []
+  const server = new LanguageServer({
+    version: "0",
+    write: (bytes) => {
+      const text = bytes.toString()
+      said.push(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)) as Said)
+    },
+    log: () => undefined,
+    exit: () => undefined,
+    folderOf: (uri, open) => ({
+      root,
+      file: relative(root, fileURLToPath(uri)),
+      texts: new FolderTexts(root, (path) => open(pathToFileURL(path).href)),
+      uriOf: (file) => pathToFileURL(join(root, file)).href,
+    }),
+  })
+  const send = (message: object): void => {
+    const text = JSON.stringify({ jsonrpc: "2.0", ...message })
+    server.receive(Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`))
+  }
+  let asked = 0
+  const ask = async <T>(method: string, params: object): Promise<T> => {
+    const id = ++asked
+    send({ id, method, params })
+    for (;;) {
+      const found = said.find((one) => one.id === id)
+      if (found !== undefined) return found.result as T
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  return { send, ask, said }
+}
+
+test("an editor sees a change in one file in the diagnostics of the files that import it, and finds declarations there", async () => {
+  const root = mkdtempSync(join(tmpdir(), "wireworks-lsp-imports-"))
+  after(() => rmSync(root, { recursive: true, force: true }))
+  mkdirSync(join(root, "lib"))
+  writeFileSync(join(root, "lib", "common.wire"), library)
+  const [flow, lib] = ["main.wire", "lib/common.wire"].map((file) => pathToFileURL(join(root, file)).href)
+  const { send, ask, said } = start(root)
+  await ask("initialize", { capabilities: {} })
+  const problems = async (uri: string | undefined): Promise<readonly string[]> => {
+    // Diagnostics are pushed when nothing else is to be done.
+    await ask("textDocument/foldingRange", { textDocument: { uri } })
+    await new Promise((resolve) => setImmediate(resolve))
+    const last = said.findLast(({ params }) => params?.uri === uri)
+    return last?.params?.diagnostics.map(({ code }) => code) ?? []
+  }
+  const open = (uri: string | undefined, text: string): void =>
+    send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
+  open(flow, main)
+  assert.deepEqual(await problems(flow), [])
+
+  const [target] = await ask<Location[]>("textDocument/definition", {
+    textDocument: { uri: flow },
+    position: { line: 2, character: main.split("\n")[2]?.indexOf("fast") ?? 0 },
+  })
+  assert.equal(target?.uri, lib)
+  assert.deepEqual(target?.range.start, { line: 2, character: 6 })
+
+  const { items } = await ask<CompletionList>("textDocument/completion", {
+    textDocument: { uri: flow },
+    position: { line: 0, character: "import { model.".length },
+  })
+  assert.deepEqual(
+    items.map(({ label }) => label),
+    ["fast"],
+  )
+
+  open(lib, library)
+  const change = (text: string, version: number): void =>
+    send({
+      method: "textDocument/didChange",
+      params: { textDocument: { uri: lib, version }, contentChanges: [{ text }] },
+    })
+  change(library.replace("name: string", "title: string"), 2)
+  assert.deepEqual(await problems(flow), ["unknown-reference"])
+  change(library.replace("schema", "shema"), 3)
+  assert.deepEqual(await problems(flow), ["invalid-import"])
+  change(library, 4)
+  assert.deepEqual(await problems(flow), [])
+})
+
+test("in quotes after an imported api, the requests of its file are offered", async () => {
+  const root = mkdtempSync(join(tmpdir(), "wireworks-lsp-operations-"))
+  after(() => rmSync(root, { recursive: true, force: true }))
+  const crm = `api crm { endpoint: "demo" }
+/// Finds one contact.
+tool find from api.crm."GET /contacts/{id}" { input { id: string } }
+tool list from api.crm."GET /contacts"
+`
+  writeFileSync(join(root, "crm.wire"), crm)
+  const text = `import { api.crm as people } from "./crm.wire"
+tool mine from api.people."" { input { id: string } }
+output { a: 1 }
+`
+  const uri = pathToFileURL(join(root, "main.wire")).href
+  const { send, ask } = start(root)
+  await ask("initialize", { capabilities: {} })
+  send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
+  const { items } = await ask<CompletionList>("textDocument/completion", {
+    textDocument: { uri },
+    position: { line: 1, character: 'tool mine from api.people."'.length },
+  })
+  assert.deepEqual(
+    items.map(({ label, detail }) => [label, detail]),
+    [
+      ["GET /contacts/{id}", "tool find"],
+      ["GET /contacts", "tool list"],
+    ],
+  )
+})

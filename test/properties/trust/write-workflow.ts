@@ -1,0 +1,214 @@
+import type { Agent, Approval, Ask, Condition, Dynamic, List, Loop, Text, Tool, Workflow } from "./labelled-workflow.ts"
+
+const head = `
+input {
+  mail: untrusted string
+  iban: private string
+  shop: string
+  customer: { note: untrusted string, name: private string, id: string }
+  mails: [untrusted string]
+  letters: untrusted [string]
+  rows: [{ id: string, note: untrusted string }]
+  go: boolean
+}
+provider any from openai { }
+provider eu from openai { cleared: private }
+model fast from any { id: "m" }
+model safe from eu { id: "m" }
+`
+
+export function writeWorkflow({ servers, tools, steps }: Workflow): string {
+  const parts = [head]
+  for (const [name, { gives, isCleared }] of Object.entries(servers)) {
+    const said = gives === undefined ? "" : ` gives: ${gives}`
+    parts.push(`mcp ${name} { endpoint: "https://${name}.example.com"${said}${isCleared ? " cleared: private" : ""} }`)
+  }
+  parts.push(...tools.map(writeTool), ...steps.map(writeStep), "output { done: true }\n")
+  return parts.join("\n")
+}
+
+function writeTool({ name, server, gives, requires, isCleared, approval, to }: Tool): string {
+  const words = [
+    gives === undefined ? "" : `gives: [${gives.join(", ")}]`,
+    requires === undefined ? "" : `requires: ${requires === "to" ? "[to]" : requires}`,
+    isCleared ? "cleared: private" : "",
+    writeApproval(approval),
+    to === undefined ? "" : `bindings { to: input.${to} }`,
+  ]
+  return `tool ${name} from mcp.${server}.tool.${name} { ${words.join(" ")} }`
+}
+
+function writeApproval(approval: Approval): string {
+  switch (approval) {
+    case "none":
+      return ""
+    case "caller":
+      return "approval: required"
+    case "group":
+      return `approval { to: "desk" }`
+    case "cleared group":
+      return `approval { to: "desk" cleared: private }`
+  }
+}
+
+function writeStep(step: Agent | Ask | Dynamic): string {
+  if (step.kind === "agent") return writeAgent(step)
+  if (step.kind === "ask") return writeAsk(step)
+  if ("value" in step) return `dynamic { ${step.name}: ${text(step.value)} }`
+  if ("list" in step) return `dynamic { ${step.name}: ${list(step.list)} }`
+  return `dynamic { ${step.name}: { p: ${text(step.parts.p)}, q: ${text(step.parts.q)} } }`
+}
+
+function writeAgent({
+  name,
+  loop,
+  when,
+  models,
+  instruction,
+  system,
+  requirement,
+  context,
+  uses,
+  skips,
+}: Agent): string {
+  const lines = [
+    `model: ${models.length === 1 ? `model.${models[0]}` : `[${models.map((one) => `model.${one}`).join(", ")}]`}`,
+    `instruction: ${text(instruction)}`,
+    "output { text: string  ok: boolean }",
+  ]
+  if (system !== undefined) lines.push(`system: ${text(system)}`)
+  if (requirement !== undefined) lines.push(`require result.text != (${text(requirement)})`)
+  if (context !== undefined) {
+    const { compact } = context
+    lines.push(
+      compact === undefined
+        ? `context: agent.${context.name}`
+        : `context: compact agent.${context.name} { model: model.${compact.model} instruction: ${text(compact.instruction)} }`,
+    )
+  }
+  if (uses.length > 0) {
+    const entries = uses.map(({ tool, to, approval }) => {
+      const block = [writeApproval(approval), to === undefined ? "" : `bindings { to: ${text(to)} }`].join(" ").trim()
+      return block === "" ? `tool.${tool}` : `tool.${tool} { ${block} }`
+    })
+    lines.push(`uses: [${entries.join(", ")}]`)
+  }
+  if (skips) lines.push("on_failure: skip")
+  const often = loop === undefined ? "" : ` ${writeLoop(loop)}`
+  return `agent ${name}${often}${writeWhen(when)} {\n  ${lines.join("\n  ")}\n}`
+}
+
+function writeAsk({ name, when, question, to, isCleared, expired }: Ask): string {
+  const lines = [`question: ${text(question)}`, "output { text: string }"]
+  if (to !== undefined) lines.push(`to: ${text(to)}`)
+  if (isCleared) lines.push("cleared: private")
+  if (expired !== undefined) lines.push(`on_expiry: { text: ${text(expired)} }`)
+  return `ask ${name}${writeWhen(when)} {\n  ${lines.join("\n  ")}\n}`
+}
+
+function writeLoop({ variable, over }: Loop): string {
+  return `for ${variable} in ${over.kind === "outputs" ? `agent.${over.name}` : list(over)}`
+}
+
+function writeWhen(when: Condition | undefined): string {
+  return when === undefined ? "" : ` when (${condition(when)})`
+}
+
+function orElse(value: string, otherwise: Text | undefined): string {
+  return otherwise === undefined ? value : `(${value} ?? (${text(otherwise)}))`
+}
+
+function text(node: Text): string {
+  switch (node.kind) {
+    case "literal":
+      return `"x"`
+    case "input":
+      return `input.${node.field}`
+    case "customer":
+      return `input.customer.${node.field}`
+    case "agent": {
+      const step = node.otherwise === undefined ? "." : "?."
+      if (node.field === "text") return orElse(`agent.${node.name}${step}text`, node.otherwise)
+      return node.otherwise === undefined
+        ? `text(agent.${node.name}.ok)`
+        : `(match agent.${node.name}?.ok { true: "yes" false: "no" _ ${text(node.otherwise)} })`
+    }
+    case "ask":
+      return orElse(`ask.${node.name}${node.otherwise === undefined ? "." : "?."}text`, node.otherwise)
+    case "dynamic":
+      return `dynamic.${node.name}`
+    case "part":
+      return `dynamic.${node.name}.${node.field}`
+    case "all":
+      return `json(dynamic.${node.name})`
+    case "item":
+      return node.name
+    case "item-field":
+      return `text(${node.name}${node.isNullable ? "?." : "."}${node.field})`
+    case "interpolation":
+      return `"${node.parts.map((part) => `{{ ${text(part)} }}`).join(" ")}"`
+    case "upper":
+      return `upper(${text(node.of)})`
+    case "match":
+      return `(match (${condition(node.on)}) { true: ${text(node.yes)} false: ${text(node.no)} })`
+    case "exception":
+      return `(${node.word} (${text(node.of)}) because "reason ${node.id}")`
+    case "join":
+      return `join(${list(node.list)}, ",")`
+    case "call": {
+      const to = node.to === undefined ? "" : `to: ${text(node.to)}, `
+      const block = `input { ${to}body: ${text(node.body)} } ${writeApproval(node.approval)}`
+      return `text(call tool.${node.tool} { ${block} })`
+    }
+  }
+}
+
+function condition(node: Condition): string {
+  switch (node.kind) {
+    case "go":
+      return "input.go"
+    case "equal":
+      return `(${text(node.left)}) == (${text(node.right)})`
+    case "not":
+      return `!(${condition(node.of)})`
+    case "and":
+      return `(${condition(node.left)}) && (${condition(node.right)})`
+    case "longer":
+      return `length(${list(node.list)}) > 1`
+    case "agent":
+      return node.isNullable ? `(agent.${node.name}?.ok ?? false)` : `agent.${node.name}.ok`
+    case "item-field":
+      return node.isNullable ? `(${node.name}?.ok ?? false)` : `${node.name}.ok`
+  }
+}
+
+function list(node: List): string {
+  switch (node.kind) {
+    case "mails":
+    case "letters":
+      return `input.${node.kind}`
+    case "ids":
+      return "input.rows.*.id"
+    case "notes":
+      return "input.rows.*.note"
+    case "lines":
+      return `lines(${text(node.of)})`
+    case "slice":
+      return `slice(${list(node.of)}, 1)`
+    case "concat":
+      return `concat(${list(node.left)}, ${list(node.right)})`
+    case "array":
+      return `[${node.items.map(text).join(", ")}]`
+    case "dynamic-list":
+      return `dynamic.${node.name}`
+    case "pluck": {
+      const plucked = `agent.${node.name}.${node.drops ? "**" : "*"}.${node.field}`
+      return node.field === "text" ? plucked : `[text(one) for one in ${plucked}]`
+    }
+    case "list": {
+      const { loop, value, when, by } = node
+      const key = by === undefined ? "" : ` by ${text(by)}`
+      return `[${text(value)} ${writeLoop(loop)}${writeWhen(when)}${key}]`
+    }
+  }
+}
