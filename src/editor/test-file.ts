@@ -18,17 +18,34 @@ import type { Target } from "./targets.ts"
 export function completeTest(program: Program, tested: Program | undefined, offset: number): Completions | undefined {
   const { text } = program.tree
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset)
-  const word = wordBefore(line)
+  const word = endOf(line, /\w/)
   const span = { start: offset - word.length, end: offset + (/^\w*/.exec(text.slice(offset))?.[0].length ?? 0) }
   const items = itemsAfter(program, tested, line.slice(0, line.length - word.length), offset)
   return items === undefined || items.length === 0 ? undefined : { span, items }
 }
 
-/** The word that a text ends with. Not by a pattern: one that looks for an end tries every place before it. */
-function wordBefore(text: string): string {
+/** The characters of a kind that a text ends with. Not by a pattern: one that looks for an end tries every place before it. */
+function endOf(text: string, character: RegExp): string {
   let start = text.length
-  while (start > 0 && /\w/.test(text.charAt(start - 1))) start--
+  while (start > 0 && character.test(text.charAt(start - 1))) start--
   return text.slice(start)
+}
+
+/** The path that a text ends with, `workflow.triage.agent.`: the names of called files, and the kind of step after them. */
+function pathBefore(text: string): { files: string[]; word: string | undefined } {
+  const parts = endOf(text, /[\w.]/).split(".").slice(0, -1)
+  const files = calledFiles(parts)
+  const word = parts.at(-1)
+  if (word !== "workflow" && !stepKinds.some((kind) => kind === word)) return { files, word: undefined }
+  const before = calledFiles(parts.slice(0, -1))
+  return files.length > before.length ? { files, word: undefined } : { files: before, word }
+}
+
+/** The names in the pairs `workflow`, name that a path ends with. */
+function calledFiles(parts: readonly string[]): string[] {
+  const names: string[] = []
+  for (let at = parts.length - 2; parts[at] === "workflow"; at -= 2) names.unshift(parts[at + 1] ?? "")
+  return names
 }
 
 const observing = ["given", "ran", "skipped", "asked", "calls", "rejections"]
@@ -39,13 +56,12 @@ function itemsAfter(
   before: string,
   offset: number,
 ): Completion[] | undefined {
-  const [, files = "", word] =
-    /((?:\bworkflow\.\w+\.)*)(?:\b(agent|ask|tool|resource|prompt|workflow)\.)?$/.exec(before) ?? []
+  const { files, word } = pathBefore(before)
   const called = tested === undefined ? undefined : calledBy(tested, files)
   const found = stepKinds.find((each) => each === word)
   if (found !== undefined) return called === undefined ? [] : stepItems(called, found)
   if (word === "workflow") return [...(called?.workflows.keys() ?? [])].map((name) => item(name, "workflow"))
-  if (files !== "") return rootsOf(called)
+  if (files.length > 0) return rootsOf(called)
   const [, root] = /\b(output|input|usage|error|run)\.$/.exec(before) ?? []
   if (root === "output" || root === "input") {
     return (tested?.[root]?.type.fields ?? []).map(({ name }) => item(name, "field"))
@@ -63,7 +79,7 @@ function itemsAfter(
   )
   if (!inside) return before.trim() === "" ? topLevel : undefined
   const written = before.trimEnd()
-  const last = written.length < before.length ? wordBefore(written) : ""
+  const last = written.length < before.length ? endOf(written, /\w/) : ""
   if (observing.includes(last)) {
     const steps = rootsOf(tested)
     return last === "given" ? [...steps, item("run", "root", "run.")] : steps
@@ -73,9 +89,9 @@ function itemsAfter(
 }
 
 /** What a path of called files leads to: `workflow.triage.` */
-function calledBy(tested: Program, files: string): Program | undefined {
+function calledBy(tested: Program, files: readonly string[]): Program | undefined {
   let program: Program | undefined = tested
-  for (const [, name = ""] of files.matchAll(/workflow\.(\w+)\./g)) program = program?.workflows.get(name)?.program
+  for (const name of files) program = program?.workflows.get(name)?.program
   return program
 }
 
