@@ -12,7 +12,7 @@ export async function runCommandLine(): Promise<void> {
     if (error.code !== "EPIPE") throw error
   })
   try {
-    await (await commandLine(process.argv[2])).parseAsync()
+    await (await commandLine(process.argv.slice(2))).parseAsync()
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 2
@@ -23,33 +23,114 @@ export async function runCommandLine(): Promise<void> {
   }
 }
 
-type AddCommand = (program: Command) => void
+interface CommandRow {
+  readonly name: string
+  /** Its line in the list of all commands. */
+  readonly summary: string
+  /** Loads what gives the command its description, arguments, options and action. */
+  readonly load: () => Promise<(command: Command) => void>
+}
 
-/** In the order of the help. A command's module is loaded when the command is used: a service has no use for the others. */
-const commands: ReadonlyMap<string | undefined, () => Promise<AddCommand>> = new Map([
-  ["check", async (): Promise<AddCommand> => (await import("./commands/check.ts")).addCheck],
-  ["fmt", async () => (await import("./commands/fmt.ts")).addFmt],
-  ["run", async () => (await import("./commands/run.ts")).addRun],
-  ["test", async () => (await import("./commands/test.ts")).addTest],
-  ["serve", async () => (await import("./commands/serve.ts")).addServe],
-  ["types", async () => (await import("./commands/types.ts")).addTypes],
-  ["bundle", async () => (await import("./commands/bundle.ts")).addBundle],
-  ["reach", async () => (await import("./commands/reach.ts")).addReach],
-  ["schedule", async () => (await import("./commands/schedule.ts")).addSchedule],
-  ["webhook", async () => (await import("./commands/webhook.ts")).addWebhook],
-  ["init", async () => (await import("./commands/init.ts")).addInit],
-  ["runs", async () => (await import("./commands/runs.ts")).addRuns],
-  ["questions", async () => (await import("./commands/questions.ts")).addQuestions],
-  ["answer", async () => (await import("./commands/questions.ts")).addAnswer],
-  ["audit", async () => (await import("./commands/audit.ts")).addAudit],
-  ["store", async () => (await import("./commands/store.ts")).addStore],
-  ["api", async () => (await import("./commands/api.ts")).addApi],
-  ["mcp", async () => (await import("./commands/mcp.ts")).addMcp],
-  ["lsp", async () => (await import("./commands/lsp.ts")).addLsp],
-])
+/** In the order of the help. A command's module is loaded when the command is used: the list of all commands does without them. */
+const commands: readonly CommandRow[] = [
+  {
+    name: "check",
+    summary: "report what is wrong with workflows",
+    load: async () => (await import("./commands/check.ts")).checkCommand,
+  },
+  {
+    name: "fmt",
+    summary: "write workflows in their canonical form",
+    load: async () => (await import("./commands/fmt.ts")).fmtCommand,
+  },
+  {
+    name: "run",
+    summary: "run a workflow here and print its result",
+    load: async () => (await import("./commands/run.ts")).runCommand,
+  },
+  {
+    name: "test",
+    summary: "run the tests of workflows",
+    load: async () => (await import("./commands/test.ts")).testCommand,
+  },
+  {
+    name: "serve",
+    summary: "run the service",
+    load: async () => (await import("./commands/serve.ts")).serveCommand,
+  },
+  {
+    name: "types",
+    summary: "write the types of a folder of workflows",
+    load: async () => (await import("./commands/types.ts")).typesCommand,
+  },
+  {
+    name: "bundle",
+    summary: "print a workflow with all files that it needs",
+    load: async () => (await import("./commands/bundle.ts")).bundleCommand,
+  },
+  {
+    name: "reach",
+    summary: "say what a workflow can do at most",
+    load: async () => (await import("./commands/reach.ts")).reachCommand,
+  },
+  {
+    name: "schedule",
+    summary: "print the next times of a workflow's schedules",
+    load: async () => (await import("./commands/schedule.ts")).scheduleCommand,
+  },
+  {
+    name: "webhook",
+    summary: "try the webhooks of a workflow",
+    load: async () => (await import("./commands/webhook.ts")).webhookCommand,
+  },
+  {
+    name: "init",
+    summary: "start a project of workflows",
+    load: async () => (await import("./commands/init.ts")).initCommand,
+  },
+  {
+    name: "runs",
+    summary: "list the runs of a service; show, follow, cancel, delete and repeat them",
+    load: async () => (await import("./commands/runs.ts")).runsCommand,
+  },
+  {
+    name: "questions",
+    summary: "list what the runs of a service ask people",
+    load: async () => (await import("./commands/questions.ts")).questionsCommand,
+  },
+  {
+    name: "answer",
+    summary: "answer a question of a run",
+    load: async () => (await import("./commands/questions.ts")).answerCommand,
+  },
+  {
+    name: "audit",
+    summary: "check an audit trail",
+    load: async () => (await import("./commands/audit.ts")).auditCommand,
+  },
+  {
+    name: "store",
+    summary: "check, back up or move the store of runs",
+    load: async () => (await import("./commands/store.ts")).storeCommand,
+  },
+  {
+    name: "api",
+    summary: "declare HTTP APIs from their documents",
+    load: async () => (await import("./commands/api.ts")).apiCommand,
+  },
+  {
+    name: "mcp",
+    summary: "inspect MCP servers, and serve workflows or the documentation as one",
+    load: async () => (await import("./commands/mcp.ts")).mcpCommand,
+  },
+  {
+    name: "lsp",
+    summary: "serve editors over the Language Server Protocol",
+    load: async () => (await import("./commands/lsp.ts")).lspCommand,
+  },
+]
 
-/** With the command of that name; with all of them when there is none. */
-async function commandLine(name: string | undefined): Promise<Command> {
+async function commandLine(args: readonly string[]): Promise<Command> {
   const program = new Command("wire")
     .description("Checks, formats, runs and serves AI workflows written in .wire files.")
     .version(about.version, "-V, --version", "print the version")
@@ -57,7 +138,12 @@ async function commandLine(name: string | undefined): Promise<Command> {
     .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("(add --help to see how it is used)")
     .exitOverride()
-  const chosen = commands.get(name)
-  for (const load of chosen === undefined ? commands.values() : [chosen]) (await load())(program)
-  return program
+  const [name, ofHelp] = args.filter((arg) => !arg.startsWith("-"))
+  const chosen = name === "help" ? ofHelp : name
+  for (const row of commands) {
+    const command = program.command(row.name).summary(row.summary)
+    if (row.name === chosen) (await row.load())(command)
+  }
+  // Whether it was loaded or not. Set last: its own commands would inherit it.
+  return program.configureHelp({ subcommandTerm: (command) => command.name() })
 }

@@ -201,7 +201,8 @@ describe("the command line", () => {
   test("help of the whole and of a command, with examples", async () => {
     const whole = await runWire(["--help"])
     assert.equal(whole.code, 0)
-    assert.match(whole.out, /check \[options\] \[file\.\.\.\]/)
+    assert.match(whole.out, /^ {2}check +report what is wrong with workflows$/m)
+    for (const line of whole.out.split("\n")) assert.ok(line.length <= 80, line)
     const check = await runWire(["check", "--help"])
     assert.equal(check.code, 0)
     assert.match(check.out, /Examples:\n {2}wire check flow\.wire/)
@@ -217,6 +218,32 @@ describe("the command line", () => {
   test("the version is the package's", async () => {
     const { version } = (await import("../../package.json", { with: { type: "json" } })).default
     assert.deepEqual(await runWire(["--version"]), { code: 0, out: `${version}\n`, err: "" })
+  })
+
+  test("`wire help` has the same help of a command as its option, and `--` before a command changes nothing", async () => {
+    for (const name of ["check", "mcp"]) {
+      assert.deepEqual(await runWire(["help", name]), await runWire([name, "--help"]))
+    }
+    const { code, out } = await runWire(["--", "check", "-"], { input: "output { x: agent.nobody }\n" })
+    assert.equal(code, 1)
+    assert.match(out, /unknown-reference/)
+  })
+
+  test("the version and the list of commands load no command", async () => {
+    const counter = `import { registerHooks } from "node:module"
+      registerHooks({
+        load: (url, context, next) => {
+          if (url.startsWith("file:")) process.stderr.write(url + "\\n")
+          return next(url, context)
+        },
+      })`
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(counter)}` }
+    for (const option of ["--version", "--help"]) {
+      const { code, err } = await runWire([option], { env })
+      assert.equal(code, 0)
+      assert.match(err, /\/command-line-\w+\.js\n/)
+      assert.ok(err.split("\n").length < 10, err)
+    }
   })
 
   test("mistakes have a hint and exit code 2", async () => {

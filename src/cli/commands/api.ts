@@ -14,10 +14,8 @@ interface ImportFlags {
   readonly out?: string
 }
 
-export function addApi(program: Command): void {
-  program
-    .command("api")
-    .summary("declare HTTP APIs from their documents")
+export function apiCommand(command: Command): void {
+  command
     .description("Writes declarations of HTTP APIs.")
     .command("import")
     .summary("write an OpenAPI document as declarations")

@@ -3,11 +3,8 @@ import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { count } from "../terminal/count.ts"
 import { Output } from "../terminal/terminal.ts"
 
-export function addAudit(program: Command): void {
-  const audit = program
-    .command("audit")
-    .summary("check an audit trail")
-    .description("Checks the audit trail that the service writes with WIRE_AUDIT_FILE.")
+export function auditCommand(audit: Command): void {
+  audit.description("Checks the audit trail that the service writes with WIRE_AUDIT_FILE.")
   audit
     .command("verify")
     .summary("report the first line that does not fit")

@@ -8,10 +8,8 @@ import { paletteFor } from "../terminal/terminal.ts"
 import { diagnosisOf } from "./diagnose.ts"
 import { readSource } from "./read-source.ts"
 
-export function addBundle(program: Command): void {
-  program
-    .command("bundle")
-    .summary("print a workflow with all files that it needs")
+export function bundleCommand(command: Command): void {
+  command
     .description("Prints the JSON body for POST /execute: the workflow, and all files that it uses.")
     .argument("<file>", "a workflow")
     .addHelpText(

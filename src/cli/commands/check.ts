@@ -8,10 +8,8 @@ import { showIssue, showProblem } from "../terminal/show-issue.ts"
 import { Output, paletteFor } from "../terminal/terminal.ts"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
 
-export function addCheck(program: Command): void {
-  program
-    .command("check")
-    .summary("report what is wrong with workflows")
+export function checkCommand(command: Command): void {
+  command
     .description(
       "Reports everything that is wrong with workflows, each problem with its place, its code and how to fix it.\n" +
         "Nothing is run and nothing is called over the network.",

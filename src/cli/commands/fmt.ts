@@ -9,10 +9,8 @@ import { Output, paletteFor } from "../terminal/terminal.ts"
 import { visibleText } from "../../base/visible-text.ts"
 import { writeAtomically } from "./write-atomically.ts"
 
-export function addFmt(program: Command): void {
-  program
-    .command("fmt")
-    .summary("write workflows in their canonical form")
+export function fmtCommand(command: Command): void {
+  command
     .description(
       "Writes workflows in their canonical form, in place. The meaning never changes; files with syntax errors are " +
         "reported and left as they are.",

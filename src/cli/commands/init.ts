@@ -7,10 +7,8 @@ import { whyUnwritable } from "./file-errors.ts"
 import { projectFiles, type Triggering } from "./project-files.ts"
 import { visibleText } from "../../base/visible-text.ts"
 
-export function addInit(program: Command): void {
-  program
-    .command("init")
-    .summary("start a project of workflows")
+export function initCommand(command: Command): void {
+  command
     .description(
       "Writes a project that runs as it is: workflows, tests, a recording, what each can reach, a typed call, package.json,\n" +
         "tsconfig.json, a GitHub Actions file, a devcontainer and an AGENTS.md for coding agents. Nothing that is there is overwritten.",

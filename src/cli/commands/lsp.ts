@@ -2,10 +2,8 @@ import type { Command } from "commander"
 import about from "../../../package.json" with { type: "json" }
 import { serveStdio } from "../../lsp/serve-stdio.ts"
 
-export function addLsp(program: Command): void {
-  program
-    .command("lsp")
-    .summary("serve editors over the Language Server Protocol")
+export function lspCommand(command: Command): void {
+  command
     .description(
       "Speaks the Language Server Protocol over standard input and output, for editors: diagnostics, completion, hover,\n" +
         "definitions, references, rename, outline, folding, colours, quick fixes and formatting.",

@@ -3,11 +3,8 @@ import { addInspect } from "./mcp-inspect.ts"
 import { addMcpDocs } from "./mcp-docs.ts"
 import { addMcpServe } from "./mcp-serve.ts"
 
-export function addMcp(program: Command): void {
-  const mcp = program
-    .command("mcp")
-    .summary("inspect MCP servers, and serve workflows or the documentation as one")
-    .description("Lists what MCP servers offer to workflows, and serves workflows as MCP tools.")
+export function mcpCommand(mcp: Command): void {
+  mcp.description("Lists what MCP servers offer to workflows, and serves workflows as MCP tools.")
   addInspect(mcp)
   addMcpServe(mcp)
   addMcpDocs(mcp)

@@ -17,10 +17,8 @@ interface AnswerFlags extends ServiceFlags {
   readonly by?: string
 }
 
-export function addQuestions(program: Command): void {
-  const command = program
-    .command("questions")
-    .summary("list what the runs of a service ask people")
+export function questionsCommand(command: Command): void {
+  command
     .description("Lists the questions that you may answer, oldest first, or all questions of one run.")
     .argument("[run]", "id of a run")
     .option("--status <status>", "open, answered, expired or withdrawn; open unless given")
@@ -76,10 +74,8 @@ async function inbox(client: WireworksClient, status: Question["status"] = "open
   }
 }
 
-export function addAnswer(program: Command): void {
-  const command = program
-    .command("answer")
-    .summary("answer a question of a run")
+export function answerCommand(command: Command): void {
+  command
     .description(
       "Answers a question: its fields as field=value, with JSON where the field is no text. An approval takes approve=true or approve=false, and a note.",
     )

@@ -18,10 +18,8 @@ interface ReachFlags {
   readonly check?: string
 }
 
-export function addReach(program: Command): void {
-  program
-    .command("reach")
-    .summary("say what a workflow can do at most")
+export function reachCommand(command: Command): void {
+  command
     .description(
       "Says what a workflow can do at most: the hosts that it calls and what they get, its tools and what guards them, what strangers\n" +
         "can decide, the most that it can cost, and every exception. Nothing is run.",

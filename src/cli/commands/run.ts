@@ -47,10 +47,8 @@ interface RunFlags extends ValueFlags, AnswerFlags {
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-export function addRun(program: Command): void {
-  program
-    .command("run")
-    .summary("run a workflow here and print its result")
+export function runCommand(command: Command): void {
+  command
     .description(
       "Runs one workflow in this process, without a service, and prints its result as JSON.\n" +
         "Progress is shown on standard error. Ctrl+C cancels the run, a second one quits at once.\n" +

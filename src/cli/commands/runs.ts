@@ -30,11 +30,8 @@ interface RerunFlags extends ServiceFlags {
   readonly follow?: true
 }
 
-export function addRuns(program: Command): void {
-  const runs = program
-    .command("runs")
-    .summary("list the runs of a service; show, follow, cancel, delete and repeat them")
-    .description("Lists the runs of a running service, newest first. With an operator's key: those of all callers.")
+export function runsCommand(runs: Command): void {
+  runs.description("Lists the runs of a running service, newest first. With an operator's key: those of all callers.")
   serviceOptions(runs)
     .option("--status <status>", `one of ${[...runStatuses, "open", "ended"].join(", ")}`)
     .option("--since <time>", "only runs that were made since: 2026-11-16T22:15:00Z, or how long ago, such as 1h")

@@ -6,10 +6,8 @@ import { readTriggers } from "./read-triggers.ts"
 
 const printed = 10
 
-export function addSchedule(program: Command): void {
-  program
-    .command("schedule")
-    .summary("print the next times of a workflow's schedules")
+export function scheduleCommand(command: Command): void {
+  command
     .description("Prints the next ten times of each schedule of a workflow, one RFC 3339 time a line. Nothing is run.")
     .argument("<file>", "a workflow")
     .addHelpText(

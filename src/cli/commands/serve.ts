@@ -1,10 +1,8 @@
 import type { Command } from "commander"
 import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
 
-export function addServe(program: Command): void {
-  const command = program
-    .command("serve")
-    .summary("run the service")
+export function serveCommand(command: Command): void {
+  command
     .argument("[folder]", "folder whose .wire files are served by name (WIRE_WORKFLOWS)")
     .description("Runs the service until it is stopped with SIGINT or SIGTERM. Each option is also a variable.")
     .addHelpText(

@@ -5,11 +5,8 @@ import { count } from "../terminal/count.ts"
 import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
 import { Output } from "../terminal/terminal.ts"
 
-export function addStore(program: Command): void {
-  const store = program
-    .command("store")
-    .summary("check, back up or move the store of runs")
-    .description("Checks, copies and moves the database that the service keeps its runs in.")
+export function storeCommand(store: Command): void {
+  store.description("Checks, copies and moves the database that the service keeps its runs in.")
   store
     .command("check")
     .summary("report whether the store is whole")

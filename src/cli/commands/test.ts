@@ -38,10 +38,8 @@ interface TestFlags {
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-export function addTest(program: Command): void {
-  const test = program
-    .command("test")
-    .summary("run the tests of workflows")
+export function testCommand(test: Command): void {
+  test
     .description(
       "Runs the tests in *.test.wire files, side by side, each with a store of its own. A step with a `given` gets that result,\n" +
         "the demo model is asked, and everything else is played from the recording beside the test file.",

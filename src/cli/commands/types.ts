@@ -26,10 +26,8 @@ interface TypesFlags {
   readonly check?: true
 }
 
-export function addTypes(program: Command): void {
-  program
-    .command("types")
-    .summary("write the types of a folder of workflows")
+export function typesCommand(command: Command): void {
+  command
     .description(
       "Writes the types of the inputs and outputs of all workflows of a folder, so that calls of a service that serves it are\n" +
         "checked by the compiler. Nothing is run.",

@@ -25,8 +25,7 @@ interface SendFlags {
   readonly record?: true
 }
 
-export function addWebhook(program: Command): void {
-  const webhook = program.command("webhook").summary("try the webhooks of a workflow")
+export function webhookCommand(webhook: Command): void {
   webhook
     .command("send")
     .summary("sign a delivery and send it to a service")
