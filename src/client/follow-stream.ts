@@ -2,7 +2,7 @@ import { errorStatus } from "../api/error-kinds.ts"
 import { timerMs } from "../base/timer-ms.ts"
 import { isTerminal } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
-import { WireworksError } from "./errors.ts"
+import { misfit, WireworksError } from "./errors.ts"
 import { UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"
 import { readEvents } from "./read-events.ts"
@@ -41,6 +41,7 @@ export async function* followStream(stream: FollowedStream): AsyncGenerator<Stre
     try {
       const response = run_id === undefined ? await open() : await resume(run_id, last)
       if (response.status === 204 || response.body === null) return
+      if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) throw misfit(response)
       const known = response.headers.get("x-service-run-id")
       if (run_id === undefined && known !== null) onRun?.((run_id = known))
       for await (const { event, failure, retryMs, partial } of readEvents(response.body)) {

@@ -97,9 +97,10 @@ async function holdAgainst(
       failures.push({ text: `${step} waits for a person`, at: test.span.start, details })
     }
   } else if (error !== null && !test.fails) {
-    const details = error.issues.flatMap(({ path, message }) =>
-      (path === "" ? message : `${path}: ${message}`).split("\n"),
-    )
+    const details = error.issues.flatMap(({ path, message, hint }) => [
+      ...(path === "" ? message : `${path}: ${message}`).split("\n"),
+      ...(hint === undefined ? [] : hint.split("\n").map((line) => `= ${line}`)),
+    ])
     failures.push({ text: `The run failed: ${error.kind}`, at: test.span.start, details })
   } else if (error === null && test.fails) {
     failures.push({ text: "The run was expected to fail, and it completed", at: test.span.start, details: [] })

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import type { DemoServer } from "../../src/demo/demo-server.ts"
 import { startDemoServer } from "../../src/demo/demo-server.ts"
+import { startServer } from "../support/http-server.ts"
 import { atStrength, soakTest } from "../support/strength.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 
@@ -89,6 +90,21 @@ agent a { model: model.m  instruction: "First {{ input.text }}"  output { x: str
 agent b { model: model.m  instruction: "Second {{ agent.a.x }}"  output { y: string } }
 output { x: agent.a.x  y: agent.b.y }
 `
+
+  test("a run that fails shows the hint of its error", async (t) => {
+    const backend = await startServer((_, response) => response.writeHead(401).end("{}"))
+    t.after(() => backend.close())
+    const cwd = folderWith({
+      "a.wire": simple().replace(demo.endpoint, backend.origin),
+      "a.test.wire": 'test "t" { input { text: "owl" } }',
+    })
+    const { code, out } = await runWire(["test", "--live", "--secret", "key=env:KEY"], { cwd, ...secret })
+    assert.equal(code, 1)
+    assert.match(
+      out,
+      /answered 401: .*does not accept secrets\.key\n +(?:\S* *)?= Check that secrets\.key is a key for /,
+    )
+  })
 
   test("a miss shows the nearest request and the difference; --record adds it and drops what is not used", async () => {
     const text = 'test "t" { input { text: "owl" }  expect output.x != "" }'

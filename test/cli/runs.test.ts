@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { ada, hello, startService } from "../contract/http/start-service.ts"
+import { startServer } from "../support/http-server.ts"
 import { folderWith, runWire, type Ended } from "./run-wire.ts"
 import { soakTest } from "../support/strength.ts"
 
@@ -105,5 +106,17 @@ describe("wire runs, questions and answer", async () => {
     const nowhere = await runWire(["runs", "--url", "http://127.0.0.1:9", "--json"], { cwd: folderWith({}) })
     assert.equal(nowhere.code, 1)
     assert.match(nowhere.err, /http:\/\/127\.0\.0\.1:9 cannot be reached/)
+  })
+
+  test("the address of something else is a sentence, not a bug", async (t) => {
+    for (const body of ["{}", '{"runs":[5],"questions":[5]}', "[]", "<html>"]) {
+      const other = await startServer((_, response) => response.end(body))
+      t.after(() => other.close())
+      for (const args of [["runs"], ["questions"], ["runs", "events", "x"]]) {
+        const { code, err } = await runWire([...args, "--url", other.origin], { cwd: folderWith({}) })
+        assert.equal(code, 1, `${args.join(" ")} of ${body}: ${err}`)
+        assert.match(err, /^The (?:answer of http:\S+ cannot be read|service answered with status 200 and nothing)/)
+      }
+    }
   })
 })

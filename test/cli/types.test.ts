@@ -1,12 +1,16 @@
 import assert from "node:assert/strict"
-import { execFile, spawnSync } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { execFile, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { describe, test } from "node:test"
 import { promisify } from "node:util"
 import { hello, startService } from "../contract/http/start-service.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 import { isSoak } from "../support/strength.ts"
+import { within } from "../support/within.ts"
+
+const root = dirname(dirname(import.meta.dirname))
 
 const rich = `// Two lines
 // of it.
@@ -124,6 +128,31 @@ export { input, wrong, type Missing }
 })
 
 describe("wire init", () => {
+  const noShell = process.platform === "win32" && "npm starts no sh"
+  test("npm start of the project ends with the signal that ends npm", { skip: noShell }, async (t) => {
+    const folder = join(folderWith({}), "new")
+    assert.equal((await runWire(["init", folder])).code, 0)
+    // The project's command, as an installation links it.
+    mkdirSync(join(folder, "node_modules", ".bin"), { recursive: true })
+    const link = join(folder, "node_modules", ".bin", "wire")
+    writeFileSync(link, `#!/bin/sh\nexec ${process.execPath} ${join(root, "src", "cli", "wire.ts")} "$@"\n`, {
+      mode: 0o755,
+    })
+    const env = { ...process.env, WIRE_PORT: "0", WIRE_STORE: "memory" }
+    const npm = spawn("npm", ["start", "--silent"], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] })
+    t.after(() => npm.kill("SIGKILL"))
+    let output = ""
+    const read = (chunk: Buffer): void => void (output += chunk.toString())
+    npm.stdout.on("data", read)
+    npm.stderr.on("data", read)
+    // The pipes close when the last process that has them has ended.
+    const closed = once(npm, "close")
+    while (!output.includes("service started")) await within(60_000, `a start: ${output}`, once(npm.stderr, "data"))
+    npm.kill("SIGTERM")
+    await within(60_000, "the end of the service", closed)
+    assert.match(output, /"msg":"service stopped"/)
+  })
+
   test("writes workflows that start by themselves, valid, formatted, tested and typed", async () => {
     const folder = join(folderWith({}), "new")
     assert.equal((await runWire(["init", folder, "--schedule", "--webhook"])).code, 0)

@@ -192,7 +192,8 @@ const packageFile = {
   type: "module",
   engines: { node: ">=22.18.0" },
   scripts: {
-    start: "wire serve workflows",
+    // npm passes SIGTERM to the shell alone, and a shell that ends leaves the service running. Windows has no `exec`.
+    start: process.platform === "win32" ? "wire serve workflows" : "exec wire serve workflows",
     call: "node src/triage.ts",
     check: [
       "wire check workflows",

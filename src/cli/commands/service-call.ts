@@ -24,23 +24,22 @@ export function serviceOptions(command: Command): Command {
 /** A command's way to the service, and to its reader. */
 export class ServiceCall {
   readonly client: WireworksClient
+  readonly address: string
   /** Whether programs read the output. */
   readonly isJson: boolean
   readonly #output = new Output()
   readonly #palette: Palette = paletteFor(process.stdout)
 
   constructor({ url, key, json }: ServiceFlags) {
-    const baseUrl = url ?? nonEmpty(process.env["WIRE_URL"])
+    const baseUrl = url ?? nonEmpty(process.env["WIRE_URL"]) ?? "http://127.0.0.1:13703"
     const apiKey = key ?? nonEmpty(process.env["WIRE_KEY"])
-    if (baseUrl !== undefined && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+    if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
       throw new WrongValue(
         `${url === undefined ? "WIRE_URL" : "--url"} must be an address such as http://127.0.0.1:13703.`,
       )
     }
-    this.client = new WireworksClient({
-      ...(baseUrl !== undefined && { baseUrl }),
-      ...(apiKey !== undefined && { apiKey }),
-    })
+    this.address = baseUrl
+    this.client = new WireworksClient({ baseUrl, ...(apiKey !== undefined && { apiKey }) })
     this.isJson = json === true || !process.stdout.isTTY
   }
 
@@ -62,8 +61,11 @@ export class ServiceCall {
 /** Runs a command. What the service refuses, and an address where none answers, is a sentence and exit code 1; a wrong command line is 2. */
 export async function callService(flags: ServiceFlags, work: (call: ServiceCall) => Promise<void>): Promise<void> {
   const output = new Output()
+  let address = ""
   try {
-    await work(new ServiceCall(flags))
+    const call = new ServiceCall(flags)
+    ;({ address } = call)
+    await work(call)
   } catch (error) {
     if (error instanceof WrongValue) {
       output.err(visibleLines(error.message))
@@ -73,9 +75,15 @@ export async function callService(flags: ServiceFlags, work: (call: ServiceCall)
     if (error instanceof WireworksError) output.err(visibleLines(refusalOf(error)))
     // The client says which address it could not reach.
     else if (error instanceof TypeError && error.cause !== undefined) output.err(visibleLines(`${error.message}.`))
+    // A field of the answer is missing, or is something else.
+    else if (error instanceof TypeError) output.err(visibleLines(strangeAnswer(address)))
     else throw error
     process.exitCode = 1
   }
+}
+
+function strangeAnswer(address: string): string {
+  return `The answer of ${address} cannot be read: it is not a Wireworks service, or one of another version than this command.`
 }
 
 function refusalOf({ message, issues, status }: WireworksError): string {

@@ -93,11 +93,9 @@ function findWorkflow(parts: RouteDependencies, name: string): NamedWorkflow {
 }
 
 function noSuchWorkflow({ folder }: RouteDependencies, name: string): HttpError {
-  const served = (folder?.list() ?? []).filter(({ refused }) => !refused)
-  const near = didYouMean(
-    name,
-    served.map((workflow) => workflow.name),
-  )
+  const served = (folder?.list() ?? []).flatMap((workflow) => (workflow.refused ? [] : [workflow.name]))
+  // Callers forget the folder: `triage` for `tickets/triage`.
+  const near = didYouMean(name, served) ?? served.find((known) => known.endsWith(`/${name}`))
   const hint = near === undefined ? "" : `. Did you mean ${near}?`
   return refuse("not_found", `There is no workflow ${name.slice(0, 200)}${hint}`)
 }

@@ -96,7 +96,7 @@ describe("workflows with names", async () => {
       )
     }
     assert.equal((await errorOf(await service.get("/workflows/nothing"))).message, "There is no workflow nothing")
-    for (const wrong of ["ticket/triage", "tickets-triage"]) {
+    for (const wrong of ["ticket/triage", "tickets-triage", "triage"]) {
       const error = await errorOf(await service.post(`/workflows/${wrong}/execute`, { input: ada }))
       assert.deepEqual([error.status, error.kind], [404, "not_found"])
       assert.match(error.message, /^There is no workflow \S+\. Did you mean tickets\/triage\?$/)
