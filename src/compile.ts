@@ -85,6 +85,11 @@ export class Files {
     return { program, diagnostics, plan: diagnostics.some(isError) ? undefined : plan(program) }
   }
 
+  /** A file as it is checked among the others; undefined where there is none. */
+  checked(file: string): CheckedFile | undefined {
+    return this.#parse(file) === undefined ? undefined : this.#check(file)
+  }
+
   /** The files that one needs, and itself, by path; those that are not there are left out. */
   needed(file: string): ReadonlyMap<string, string> {
     const found = new Map<string, string>()

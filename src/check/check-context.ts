@@ -108,6 +108,7 @@ export class CheckContext {
   readonly tags = new Map<Syntax.ChainStep | Syntax.MatchNode, string>()
   readonly receivers = new Map<Syntax.ChainStep, Type>()
   readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
+  readonly secretNodes = new Map<Syntax.ValueField, Syntax.TypeField | Syntax.ValueField>()
   readonly variantNodes = new Map<VariantType, Syntax.VariantType>()
   readonly fittedTypes: [Type, Type][] = []
   /** The assets, and where they stand. */

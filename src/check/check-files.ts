@@ -8,6 +8,7 @@ import { blockOf } from "./block-of.ts"
 import { boundSecrets, secretNamed } from "./bound-secrets.ts"
 import type { CheckContext } from "./check-context.ts"
 import { isForeign } from "./file-space.ts"
+import { foreignNodes } from "./foreign-nodes.ts"
 import type { SharedNode } from "./graft.ts"
 import { eachChainIn, graft, referredTo, sharedNode } from "./graft.ts"
 import { infer } from "./infer.ts"
@@ -21,10 +22,12 @@ import { requestScope } from "./scope.ts"
 
 export type FileUse = Syntax.FileImportDeclaration | Syntax.WorkflowDeclaration
 
-/** An import whose file could be used, and the secrets that its declarations need. */
-export interface ImportedFile {
-  readonly declaration: Syntax.FileImportDeclaration
+/** A file that could be used, and the secrets that are needed of it. */
+export interface UsedFile {
+  readonly declaration: FileUse
   readonly program: Program
+  /** The first offset of its text among those of other files. */
+  readonly base: number
   /** By the other file's names. */
   readonly needs: ReadonlySet<string>
 }
@@ -43,7 +46,7 @@ export function pathOfFile(declaration: FileUse): string {
 }
 
 /** Finds the files of all imports, and adds the declarations that they name, with what these need, to those of the program. */
-export function importFiles(checking: CheckContext): ImportedFile[] {
+export function importFiles(checking: CheckContext): UsedFile[] {
   const grafting = new Grafting(checking)
   const imports: { readonly found: UsableFile; readonly declaration: Syntax.FileImportDeclaration }[] = []
   for (const declaration of checking.tree.declarations) {
@@ -59,10 +62,10 @@ export function importFiles(checking: CheckContext): ImportedFile[] {
     for (const item of items) source.enter(item)
     return { source, items, declaration, found }
   })
-  return named.map(({ source, items, declaration, found: { program } }) => {
+  return named.map(({ source, items, declaration, found: { program, base } }) => {
     for (const item of items) source.take(item)
     const needs = new Set(items.flatMap(({ word, source: { text } }) => [...needsOf(program, `${word.text}.${text}`)]))
-    return { declaration, program, needs }
+    return { declaration, program, base, needs }
   })
 }
 
@@ -294,30 +297,34 @@ function needsOf(program: Program, id: string): ReadonlySet<string> {
 // -------------------------------------------------------------------------------------------------------- secrets
 
 /** What the imports say of secrets. */
-export function checkFileImports(checking: CheckContext, imports: readonly ImportedFile[]): void {
+export function checkFileImports(checking: CheckContext, imports: readonly UsedFile[]): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind !== "file-import") continue
     readProperties(checking, "file-import", declaration.body, pathOfFile(declaration), declaration.file)
   }
-  for (const { declaration, program, needs: needed } of imports) {
-    checkSecrets(checking, declaration, program, needed, " for a declaration that is imported")
-  }
+  for (const one of imports) checkSecrets(checking, one, " for a declaration that is imported")
 }
 
 /** The bindings of a file's secrets: each is one of this file's, and each that is needed is there. */
 export function checkSecrets(
   checking: CheckContext,
-  declaration: FileUse,
-  program: Program,
-  needed: ReadonlySet<string>,
+  { declaration, program, base, needs: needed }: UsedFile,
   what = "",
 ): void {
   const path = pathOfFile(declaration)
+  const nodeOf = foreignNodes(program, base)
   const bound = new Set<string>()
   const block = blockOf(checking, propertyOf(declaration.body, "secrets"), `${path}.secrets`)
-  for (const { name, value } of block?.items ?? []) {
+  for (const binding of block?.items ?? []) {
+    const { name, value } = binding
     const fieldPath = `${path}.secrets.${name.text}`
     bound.add(name.text)
+    const wanted = program.secrets && fieldNamed(program.secrets.type, name.text)
+    const node = wanted && nodeOf(wanted)
+    if (wanted !== undefined && node !== undefined) {
+      checking.fieldNodes.set(wanted, node)
+      checking.secretNodes.set(binding, node)
+    }
     if (!needed.has(name.text)) {
       const hint = needed.size === 0 ? "Remove it." : `Needed are ${[...needed].join(", ")}.`
       checking.report("unknown-property", fieldPath, name, `Nothing needs the secret \`${name.text}\``, hint)
@@ -330,7 +337,6 @@ export function checkSecrets(
       checking.report("type-mismatch", fieldPath, value, "Expected one of this file's secrets", hint)
       continue
     }
-    const wanted = program.secrets && fieldNamed(program.secrets.type, name.text)
     if (wanted === undefined || isAssignable(type, wanted.type, program.types)) continue
     const message = `\`${name.text}\` is ${showType(wanted.type)}, and secrets.${own} is ${showType(type)}`
     checking.report("type-mismatch", fieldPath, value, message, `Bind a secret of type ${showType(wanted.type)}.`)

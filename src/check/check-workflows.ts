@@ -1,7 +1,8 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { RecordType } from "../types/types.ts"
+import type { Field, RecordType } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkSecrets, findFile, pathOfFile } from "./check-files.ts"
+import { foreignNodes } from "./foreign-nodes.ts"
 import { ForeignTypes } from "./foreign-types.ts"
 import { isLibrary } from "./is-library.ts"
 import { readProperties } from "./properties.ts"
@@ -20,7 +21,12 @@ export function declareWorkflows(checking: CheckContext): void {
       continue
     }
     const { file, program, base } = found
-    const types = new ForeignTypes(file, program.types, checking.types, () => undefined)
+    const nodeOf = foreignNodes(program, base)
+    const fieldOf = (copy: Field, own: Field): void => {
+      const node = nodeOf(own)
+      if (node !== undefined) checking.fieldNodes.set(copy, node)
+    }
+    const types = new ForeignTypes(file, program.types, checking.types, fieldOf)
     checking.workflows.set(name, {
       name: declaration.name,
       declaration,
@@ -51,8 +57,8 @@ export function checkWorkflows(checking: CheckContext): void {
   for (const declaration of checking.workflowNodes.values()) {
     readProperties(checking, "workflow", declaration.body, pathOfFile(declaration), declaration.file)
   }
-  for (const { declaration, program } of checking.workflows.values()) {
+  for (const { declaration, program, base } of checking.workflows.values()) {
     const declared = program.secrets?.type.fields.map(({ name }) => name) ?? []
-    checkSecrets(checking, declaration, program, new Set(declared))
+    checkSecrets(checking, { declaration, program, base, needs: new Set(declared) })
   }
 }

@@ -124,6 +124,7 @@ export function programOf(checking: CheckContext): Program {
     tags: checking.tags,
     receivers: checking.receivers,
     fieldNodes: checking.fieldNodes,
+    secretNodes: checking.secretNodes,
     variantNodes: checking.variantNodes,
     fittedTypes: checking.fittedTypes,
     expressionTypes: checking.expressionTypes,

@@ -45,6 +45,8 @@ export interface Program {
   readonly receivers: ReadonlyMap<Syntax.ChainStep, Type>
   /** Where the fields of types and of object literals are written. */
   readonly fieldNodes: ReadonlyMap<Field, Syntax.TypeField | Syntax.ValueField>
+  /** Bindings of secrets, with where the other file declares them. */
+  readonly secretNodes: ReadonlyMap<Syntax.ValueField, Syntax.TypeField | Syntax.ValueField>
   /** Where the variants are written, and with them their cases and tags. */
   readonly variantNodes: ReadonlyMap<VariantType, Syntax.VariantType>
   /** Pairs of types where one must fit the other: renaming a field of one must rename the field of the other. */

@@ -23,7 +23,7 @@ import { completionSite, siteInPlaceOf } from "./completion-site.ts"
 import { describe } from "./describe.ts"
 import { eachNameIn } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"
-import { elementOf, importsOf } from "./targets.ts"
+import { elementOf, takenBy } from "./targets.ts"
 import { tokenIndexAt } from "./token-at.ts"
 import { declarationsAt, useAt } from "./use-at.ts"
 
@@ -111,6 +111,7 @@ function nameItems(program: Program, use: NameUse): Completion[] {
       return importedItems(program, use)
     case "keyword":
     case "declaration":
+    case "bound-secret":
     case "enum-value":
     case "tag":
     case "case":
@@ -175,10 +176,9 @@ function segmentItems(program: Program, { segments, index }: NameUse & { kind: "
 }
 
 function argumentItems(program: Program, { block, node }: NameUse & { kind: "argument" }): Completion[] {
-  const taker = block.import && importsOf(program, block.import.kind).get(block.import.name)
   const given = new Set(block.items.map(({ name }) => name.text))
   const colon = node.colon === undefined ? ": " : ""
-  return fieldItems(program, taker?.input)
+  return fieldItems(program, takenBy(program, block))
     .filter(({ label }) => !given.has(label))
     .map((item) => ({ ...item, insert: `${item.insert}${colon}` }))
 }

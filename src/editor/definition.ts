@@ -2,6 +2,7 @@ import type { FilePlace } from "../check/file-space.ts"
 import { isForeign } from "../check/file-space.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
+import { importedTarget } from "./imported-target.ts"
 import type { Target } from "./targets.ts"
 import { targetsOf } from "./targets.ts"
 import { useAt } from "./use-at.ts"
@@ -25,7 +26,8 @@ export interface DefinitionTarget {
 export function definition(program: Program, offset: number): Definition | undefined {
   const use = useAt(program, offset)
   if (use === undefined) return undefined
-  const all = targetsOf(program, use)
+  const imported = use.kind === "imported-name" ? importedTarget(program, use.item) : undefined
+  const all = imported === undefined ? targetsOf(program, use) : [imported]
   // In `for { path } in …` the variable is declared at the name itself: the field that it holds is of more use.
   const targets = use.kind === "pattern-field" && all.length > 1 ? all.slice(1) : all
   if (targets.length === 0) return undefined

@@ -2,10 +2,10 @@ import { dynamicPlace, modelPlace, runPlace, withoutSecrets } from "../check/all
 import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
 import { placeOfImport } from "../syntax/import-place.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { DeclarationKind, DeclaredNode, PropertyBlock, Setting } from "./name-use.ts"
+import { importedTarget } from "./imported-target.ts"
+import type { PropertyBlock, Setting } from "./name-use.ts"
 import type { Visit } from "./name-walk.ts"
 import { NameWalk } from "./name-walk.ts"
-import { importsOf } from "./targets.ts"
 import { constant, inRequest, settingIn, triggerSetting } from "./property-setting.ts"
 
 /** Visits every name of the source with its role, one declaration after the other. */
@@ -104,12 +104,13 @@ class DeclarationWalk extends NameWalk {
   }
 
   #fileImport({ names, file, body }: Syntax.FileImportDeclaration): void {
-    for (const { word, source, name } of names.items) {
+    for (const item of names.items) {
+      const { word, source, name } = item
       this.keyword(word)
-      const node = importedNode(this.program, word.text, name.text)
-      if (source !== name) this.name(source, { kind: "imported-name" })
+      const node = importedTarget(this.program, item)
+      if (source !== name) this.name(source, { kind: "imported-name", item })
       if (source !== name) this.words(source.end, name.start, ["as"])
-      if (node === undefined || node.name.start !== name.start) this.name(name, { kind: "imported-name" })
+      if (node === undefined || node.name.start !== name.start) this.name(name, { kind: "imported-name", item })
       else this.declared(node.declares, name, node.node)
     }
     this.words(names.end, file.start, ["from"])
@@ -221,33 +222,5 @@ class DeclarationWalk extends NameWalk {
           this.expression(item.condition, inTest)
       }
     }
-  }
-}
-
-/** The declaration of another file that an import names. */
-function importedNode(
-  program: Program,
-  kind: string,
-  name: string,
-): { readonly declares: DeclarationKind; readonly node: DeclaredNode; readonly name: Syntax.Name } | undefined {
-  const found = (declares: DeclarationKind, node: DeclaredNode | undefined) =>
-    node && { declares, node, name: node.name }
-  switch (kind) {
-    case "schema":
-      return found(kind, program.schemas.get(name))
-    case "provider":
-      return found(kind, program.providers.get(name))
-    case "model":
-      return found(kind, program.models.get(name))
-    case "mcp":
-      return found(kind, program.servers.get(name))
-    case "api":
-      return found(kind, program.apis.get(name))
-    case "tool":
-    case "resource":
-    case "prompt":
-      return found(kind, importsOf(program, kind).get(name)?.node)
-    default:
-      return undefined
   }
 }

@@ -68,12 +68,14 @@ export type NameRole =
       readonly id: string
       readonly node: DeclaredNode
     }
-  /** The name of something in another file. */
-  | { readonly kind: "imported-name" }
+  /** The name of something in another file; the item of the import that names it. */
+  | { readonly kind: "imported-name"; readonly item: Syntax.FileImportItem }
+  /** A key of the `secrets` of an import or a workflow: a secret of the other file. */
+  | { readonly kind: "bound-secret"; readonly node: Syntax.ValueField }
   | { readonly kind: "property"; readonly property: Syntax.Property; readonly block: PropertyBlock }
   /** Where a field is written: of a type, or of an object. `remote` ones have the name that a server gave them. */
   | { readonly kind: "field"; readonly node: Syntax.TypeField | Syntax.ValueField; readonly remote: boolean }
-  /** A key of the `input` or `bindings` of an import. */
+  /** A key of the `input`, `bindings` or `next` of an import or a workflow. */
   | { readonly kind: "argument"; readonly node: Syntax.ValueField; readonly block: ArgumentBlock }
   /** A key of the `input` of a schedule or webhook. */
   | { readonly kind: "input-field"; readonly node: Syntax.ValueField }
@@ -144,8 +146,8 @@ export interface SendBlock {
 }
 
 export interface ArgumentBlock {
-  readonly name: "input" | "bindings"
+  readonly name: "input" | "bindings" | "next"
   readonly items: readonly Syntax.ValueField[]
-  /** `tool.find`: the import that takes the arguments; undefined for those that a batch shares. */
-  readonly import: { readonly kind: Syntax.ImportKind; readonly name: string } | undefined
+  /** `tool.find`, `workflow.triage`: what takes the arguments; undefined for those that a batch shares. */
+  readonly import: { readonly kind: Syntax.ImportKind | "workflow"; readonly name: string } | undefined
 }

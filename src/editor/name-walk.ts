@@ -175,9 +175,12 @@ export class NameWalk {
       } else if (place === "schedule" || place === "webhook") {
         this.name(field.name, { kind: "input-field", node: field })
         this.expression(field.value, setting)
-      } else if (name === "input" || name === "bindings") {
+      } else if (name === "secrets" && (place === "file-import" || place === "workflow")) {
+        this.name(field.name, { kind: "bound-secret", node: field })
+        this.expression(field.value, setting)
+      } else if (name === "input" || name === "bindings" || name === "next") {
         this.name(field.name, { kind: "argument", node: field, block: { name, items, import: taker } })
-        const inner = name === "input" ? withoutSecrets(setting) : bindingSetting(place, taker, setting)
+        const inner = name === "bindings" ? bindingSetting(place, taker, setting) : withoutSecrets(setting)
         this.expression(field.value, inner)
       } else {
         this.name(field.name, { kind: "field", node: field, remote: false })
@@ -410,7 +413,7 @@ export class NameWalk {
     this.#chain(node.target, { ...setting, expects: "workflow" })
     const inner: Setting = { ...inValue(setting), expects: "value" }
     const place = node.kind === "repeat" ? "repeat" : "workflow-call"
-    this.properties(place, node.block?.items ?? [], inner)
+    this.properties(place, node.block?.items ?? [], inner, importOf(node.target))
   }
 
   #chain(chain: Syntax.Chain, setting: Setting): void {
@@ -430,7 +433,7 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   const { base } = chain
   const [step] = chain.steps
   if (base.kind !== "name" || step?.kind !== "field") return undefined
-  const kind = importKindOf(base.text)
+  const kind = base.text === "workflow" ? base.text : importKindOf(base.text)
   return kind && { kind, name: step.name.text }
 }
 

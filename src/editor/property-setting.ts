@@ -31,7 +31,8 @@ export function settingIn(place: Allowance, node?: string, agent?: StepSymbol): 
 /** A batch decides for all its items whether its bindings may hold secrets; elsewhere the import decides. */
 export function bindingSetting(place: PropertyPlace, taker: ArgumentBlock["import"], setting: Setting): Setting {
   if (place === "batch") return inValue(setting)
-  return inBindings(setting, taker?.kind ?? (place === "render" ? "prompt" : "tool"))
+  const kind = taker?.kind === "workflow" ? undefined : taker?.kind
+  return inBindings(setting, kind ?? (place === "render" ? "prompt" : "tool"))
 }
 
 export function propertySetting(place: PropertyPlace, name: string, setting: Setting): Setting {

@@ -46,22 +46,34 @@ export interface Renaming {
 export function rename(program: Program, offset: number, newName: string): Renaming | Refusal {
   const found = renamableAt(program, offset)
   if ("problem" in found) return found
+  const { use, occurrences } = found
+  const refused = misnamed([program], use.text, newName, occurrences[0]?.target.kind)
+  if (refused !== undefined) return refused
+  if (newName === use.text) return { edits: [] }
+  const edits = occurrences.map((occurrence) => renamed(occurrence, newName))
+  const problem = changedMeaning(program, edits, occurrences, newName)
+  return problem === undefined ? { edits } : { problem }
+}
+
+/** Why a thing of some kind cannot have a name, whatever else has it. */
+export function misnamed(
+  programs: readonly Program[],
+  name: string,
+  newName: string,
+  kind: Target["kind"] | undefined,
+): Refusal | undefined {
   if (!isIdentifier(newName)) {
     return { problem: "A name is made of letters, digits and `_`, and does not begin with a digit." }
   }
-  const { use, occurrences } = found
-  if (newName === use.text) return { edits: [] }
-  const kind = occurrences[0]?.target.kind
-  const merged = kind === "field" ? [use.text, newName].find((name) => mergesKey(program.tree, name)) : undefined
+  const both = kind === "field" && newName !== name ? [name, newName] : []
+  const merged = both.find((one) => programs.some(({ tree }) => mergesKey(tree, one)))
   if (merged !== undefined) {
     return { problem: `A \`merge\` sets \`${merged}\`, and would set another field afterwards: rename both by hand.` }
   }
   if (newName === "_" && (kind === "case" || kind === "variable")) {
     return { problem: "`_` stands for all other cases; it is not a name." }
   }
-  const edits = occurrences.map((occurrence) => renamed(occurrence, newName))
-  const problem = changedMeaning(program, edits, occurrences, newName)
-  return problem === undefined ? { edits } : { problem }
+  return undefined
 }
 
 /** Whether a call of `merge` is given an object with this key: it replaces the field of that name, whichever declaration that is of. */
@@ -89,10 +101,13 @@ function renamableAt(program: Program, offset: number): Found | Refusal {
   if (target.kind === "block") return { problem: `\`${use.text}\` is a word of the language.` }
   if (isForeign(target.name)) return { problem: `\`${use.text}\` is declared in another file.` }
   const occurrences = occurrencesOf(program, [target])
-  if (occurrences.some(({ use: one }) => one?.kind === "field" && one.remote)) {
-    return { problem: `\`${use.text}\` is what the tool itself calls it: only its server can rename it.` }
-  }
-  return { use, occurrences }
+  return remoteField(use, occurrences) ?? { use, occurrences }
+}
+
+/** A field of a tool's types has the name that its server gave it. */
+export function remoteField(use: NameUse, occurrences: readonly Occurrence[]): Refusal | undefined {
+  if (!occurrences.some(({ use: one }) => one?.kind === "field" && one.remote)) return undefined
+  return { problem: `\`${use.text}\` is what the tool itself calls it: only its server can rename it.` }
 }
 
 function notRenamable(use: NameUse): string {
@@ -121,7 +136,7 @@ function notRenamable(use: NameUse): string {
   return `Nothing is known by the name \`${use.text}\`.`
 }
 
-function renamed({ start, end, use, target }: Occurrence, newName: string): Edit {
+export function renamed({ start, end, use, target }: Occurrence, newName: string): Edit {
   if (use?.kind === "declaration" && "naming" in use.node && use.node.naming === "remote") {
     return { span: { start: end, end }, text: ` as ${newName}` }
   }

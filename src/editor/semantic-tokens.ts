@@ -162,6 +162,7 @@ function nameToken(program: Program, use: NameUse): SemanticToken {
       return token("class")
     case "remote-name":
     case "imported-name":
+    case "bound-secret":
       return token("property")
     case "function":
       return token("function", isFunction(use.text) ? builtIn : none)

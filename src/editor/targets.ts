@@ -2,11 +2,11 @@ import type { ImportSymbol, Program } from "../check/program.ts"
 import { elementType } from "../types/element-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { caseRecord, resolve, tagType, withoutNull } from "../types/relations.ts"
-import type { Field, Type, VariantType } from "../types/types.ts"
+import type { Field, RecordType, Type, VariantType } from "../types/types.ts"
 import type { Token } from "../syntax/token.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { DeclarationKind, DeclaredNode, NameUse } from "./name-use.ts"
+import type { ArgumentBlock, DeclarationKind, DeclaredNode, NameUse } from "./name-use.ts"
 
 /** What a name refers to. `node` is its identity: two names that refer to the same thing have the same node. */
 export type Target =
@@ -36,9 +36,11 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
       return [{ kind: "declaration", declares: use.declares, node: use.node, name: declaredName(use.node) }]
     case "field":
       return [{ kind: "field", node: use.node, name: use.node.name }]
-    case "argument": {
-      const taker = use.block.import && importsOf(program, use.block.import.kind).get(use.block.import.name)
-      return fieldTargets(program, taker?.input, use.text)
+    case "argument":
+      return fieldTargets(program, takenBy(program, use.block), use.text)
+    case "bound-secret": {
+      const node = program.secretNodes.get(use.node)
+      return node === undefined ? [] : [{ kind: "field", node, name: node.name }]
     }
     case "input-field":
       return fieldTargets(program, program.input?.type, use.text)
@@ -90,6 +92,13 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
 
 export function importsOf(program: Program, kind: Syntax.ImportKind): ReadonlyMap<string, ImportSymbol> {
   return kind === "tool" ? program.tools : kind === "resource" ? program.resources : program.prompts
+}
+
+/** What the arguments of a block are given to. */
+export function takenBy(program: Program, { import: taker }: ArgumentBlock): RecordType | undefined {
+  if (taker === undefined) return undefined
+  if (taker.kind === "workflow") return program.workflows.get(taker.name)?.input
+  return importsOf(program, taker.kind).get(taker.name)?.input
 }
 
 function declaredName(node: DeclaredNode): Syntax.Name {

@@ -10,7 +10,7 @@ import type { TextDocument } from "./text-document.ts"
 
 // A workflow declares a step, and its tests name it too: references and renames reach both files.
 
-interface Source {
+export interface Source {
   readonly document: TextDocument
   readonly isOpen: boolean
 }

@@ -1,6 +1,7 @@
 import { join, relative, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { FolderTexts, rootOf } from "../compiler/folder-texts.ts"
+import { sourceFilesIn } from "./files-in.ts"
 import type { SourceFolder } from "./language-server.ts"
 
 /** The folder of a file: what the editor has open comes before what is stored. Null for a file of another machine, and for none. */
@@ -10,5 +11,6 @@ export function folderOnDisk(uri: string, open: (uri: string) => string | undefi
   const root = rootOf(path)
   const texts = new FolderTexts(root, (one) => open(pathToFileURL(one).href))
   const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
-  return { root, file: relative(root, path).split(sep).join("/"), texts, uriOf }
+  const fromRoot = (one: string): string => relative(root, one).split(sep).join("/")
+  return { root, file: fromRoot(path), texts, uriOf, paths: () => sourceFilesIn(root).map(fromRoot) }
 }

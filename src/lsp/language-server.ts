@@ -35,6 +35,8 @@ import { differingPiece } from "./differing-piece.ts"
 import type { JsonObject } from "./protocol.ts"
 import { at, integerIn, objectIn, positionIn, rangeIn, stringIn, uriIn } from "./protocol.ts"
 import { RpcError } from "./rpc-error.ts"
+import type { FilesAround } from "./across-files.ts"
+import { FolderFiles, referencesInFiles, renamableInFiles, renamedInFiles } from "./across-files.ts"
 import type { Others } from "./across-tests.ts"
 import { inTest, prepareRenameAcross, referencesAcross, renameAcross } from "./across-tests.ts"
 import type { Around, TestedDocument } from "./text-document.ts"
@@ -63,6 +65,8 @@ export interface SourceFolder {
   readonly file: string
   readonly texts: FileTexts
   uriOf(file: string): string
+  /** The paths of all files in it, open or not. */
+  paths(): readonly string[]
 }
 
 /** The language over the Language Server Protocol: one client, its open documents. Bytes in, bytes out. */
@@ -114,6 +118,7 @@ export class LanguageServer implements Handler {
     const document = this.#documents.get(uri)
     if (document === undefined) throw new RpcError("invalidParams", `${uri} is not open`)
     return answer(document, read, client, {
+      filesAround: () => this.#filesAround(document),
       open: [...this.#documents.values()],
       closedTests: (workflow, name) => this.#closedTests(workflow, name),
       codesPage: this.#codesPage(),
@@ -197,6 +202,24 @@ export class LanguageServer implements Handler {
 
   #folderOf(uri: string): SourceFolder | null {
     return this.#options.folderOf?.(uri, (open) => this.#openAt(open)?.text) ?? null
+  }
+
+  /** For questions that reach other files; undefined for a document that stands alone, and for a test. */
+  #filesAround(document: TextDocument): FilesAround | undefined {
+    const folder = document.isTest || document.isTooLarge ? null : this.#folderOf(document.uri)
+    if (folder === null) return undefined
+    const { program } = this.#compile(document.uri, document.text)
+    const files = this.#folders.get(folder.root)
+    if (files === undefined) return undefined
+    return {
+      files: new FolderFiles(files, folder.texts, folder.paths()),
+      program,
+      source: (file, text) => {
+        const uri = folder.uriOf(file)
+        const open = this.#openAt(uri)
+        return { document: open ?? document.beside(uri, text), isOpen: open !== undefined }
+      },
+    }
   }
 
   /** Files may have changed on disk. */
@@ -328,6 +351,7 @@ function diagnosticsOf(document: TextDocument, codesPage: string | undefined): L
 
 interface AnswerParts extends Others {
   readonly codesPage: string | undefined
+  readonly filesAround: () => FilesAround | undefined
   /** The URI of another file by its path from the root. */
   readonly uriOf: (file: string) => string | undefined
 }
@@ -383,7 +407,10 @@ const answers: Readonly<Record<string, Answer>> = {
 
   "textDocument/references": (document, params, _client, others): Lsp.Location[] => {
     const withDeclaration = at(params, "context", "includeDeclaration") !== false
-    return referencesAcross(document, offsetIn(document, params), others)
+    const offset = offsetIn(document, params)
+    const around = others.filesAround()
+    const found = (around && referencesInFiles(around, offset)) ?? referencesAcross(document, offset, others)
+    return found
       .filter(({ declares }) => withDeclaration || !declares)
       .map((one) => ({ uri: one.source.document.uri, range: one.source.document.range(one) }))
   },
@@ -394,14 +421,21 @@ const answers: Readonly<Record<string, Answer>> = {
       .map((one) => ({ range: document.range(one), kind: one.declares ? 3 : 2 }))
   },
 
-  "textDocument/prepareRename": (document, params, _client, { open }): Lsp.PrepareRenameResult => {
-    const found = prepareRenameAcross(document, offsetIn(document, params), { open, closedTests: () => [] })
+  "textDocument/prepareRename": (document, params, _client, { open, filesAround }): Lsp.PrepareRenameResult => {
+    const offset = offsetIn(document, params)
+    const around = filesAround()
+    const found =
+      (around && renamableInFiles(around, offset)) ??
+      prepareRenameAcross(document, offset, { open, closedTests: () => [] })
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return { range: document.range(found.span), placeholder: found.name }
   },
 
   "textDocument/rename": (document, params, client, others): Lsp.WorkspaceEdit => {
-    const found = renameAcross(document, offsetIn(document, params), stringIn(params, "newName"), others)
+    const offset = offsetIn(document, params)
+    const newName = stringIn(params, "newName")
+    const around = others.filesAround()
+    const found = (around && renamedInFiles(around, offset, newName)) ?? renameAcross(document, offset, newName, others)
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return toWorkspaceEdit(found, client)
   },

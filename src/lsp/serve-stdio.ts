@@ -3,7 +3,7 @@ import { readRegularFile } from "../compiler/read-regular-file.ts"
 import { fileURLToPath } from "node:url"
 import { folderOnDisk } from "./folder-on-disk.ts"
 import { LanguageServer } from "./language-server.ts"
-import { testFilesIn } from "./test-files-in.ts"
+import { testFilesIn } from "./files-in.ts"
 import { sourceBytes } from "../base/limits.ts"
 
 /** Serves the editor at standard input and output until it is done, or gone. The exit code. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, relative } from "node:path"
+import { join } from "node:path"
 import { after, test } from "node:test"
-import { fileURLToPath, pathToFileURL } from "node:url"
+import { pathToFileURL } from "node:url"
 import type { CompletionList, Location } from "vscode-languageserver-protocol"
-import { FolderTexts } from "../../src/compiler/folder-texts.ts"
+import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
 import { LanguageServer } from "../../src/lsp/language-server.ts"
 
 interface Said {
@@ -23,6 +23,7 @@ output { x: agent.a.x }
 `
 
 function start(root: string) {
+  writeFileSync(join(root, "wireworks.json"), "{}")
   const said: Said[] = []
   const server = new LanguageServer({
     version: "0",
@@ -32,12 +33,7 @@ function start(root: string) {
     },
     log: () => undefined,
     exit: () => undefined,
-    folderOf: (uri, open) => ({
-      root,
-      file: relative(root, fileURLToPath(uri)),
-      texts: new FolderTexts(root, (path) => open(pathToFileURL(path).href)),
-      uriOf: (file) => pathToFileURL(join(root, file)).href,
-    }),
+    folderOf: folderOnDisk,
   })
   const send = (message: object): void => {
     const text = JSON.stringify({ jsonrpc: "2.0", ...message })

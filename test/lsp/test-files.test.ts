@@ -14,7 +14,7 @@ import type {
 } from "vscode-languageserver-protocol"
 import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
 import { LanguageServer } from "../../src/lsp/language-server.ts"
-import { testFilesIn } from "../../src/lsp/test-files-in.ts"
+import { testFilesIn } from "../../src/lsp/files-in.ts"
 import { within } from "../support/within.ts"
 
 const workflow = `provider p from openai { endpoint: "demo" }

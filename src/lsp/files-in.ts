@@ -10,14 +10,23 @@ const mostEntries = 50_000
 export function testFilesIn(folder: string, below: boolean): readonly string[] {
   const at = URL.parse(folder)
   if (at?.protocol !== "file:" || at.host !== "") return []
+  return filesIn(fileURLToPath(at), below, isTestFile).map((path) => pathToFileURL(path).href)
+}
+
+/** The paths of the workflows and libraries in a folder and below it. */
+export function sourceFilesIn(folder: string): readonly string[] {
+  return filesIn(folder, true, (name) => name.endsWith(".wire") && !isTestFile(name))
+}
+
+function filesIn(folder: string, below: boolean, isWanted: (name: string) => boolean): string[] {
   const found: string[] = []
-  const folders = [fileURLToPath(at)]
+  const folders = [folder]
   let looked = 0
   // Grows while it is walked.
   for (const path of folders) {
     for (const entry of entriesOf(path)) {
       if (++looked > mostEntries) return found
-      if (entry.isFile() && isTestFile(entry.name)) found.push(pathToFileURL(join(path, entry.name)).href)
+      if (entry.isFile() && isWanted(entry.name)) found.push(join(path, entry.name))
       if (below && entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules") {
         folders.push(join(path, entry.name))
       }

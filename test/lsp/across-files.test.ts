@@ -1,0 +1,217 @@
+import assert from "node:assert/strict"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, relative } from "node:path"
+import { after, test } from "node:test"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import type { Location, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol"
+import { compileFile } from "../../src/compiler/folder-texts.ts"
+import { applyEdits } from "../../src/editor/edit.ts"
+import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
+import { LanguageServer } from "../../src/lsp/language-server.ts"
+import { TextDocument } from "../../src/lsp/text-document.ts"
+import { isError } from "../../src/source/diagnostic.ts"
+
+const library = `secrets { api_key: string }
+schema finding { text: string }
+provider p from openai { endpoint: "demo" api_key: secrets.api_key }
+model fast from p { id: "demo" }
+tool search from mcp.s.tool.search_books { input { query: string } output { found: [schema.finding] } }
+mcp s { endpoint: "demo" }
+`
+const called = `import { model.fast } from "./lib/common.wire" { secrets { api_key: secrets.key } }
+input { text: string }
+secrets { key: string }
+agent a { model: model.fast instruction: "{{ input.text }}" output { score: integer } }
+output { score: agent.a.score }
+`
+const main = `import { model.fast as quick, schema.finding, tool.search } from "./lib/common.wire" { secrets { api_key: secrets.k } }
+workflow rate from "./rate.wire" { secrets { key: secrets.k } }
+input { finding: schema.finding }
+secrets { k: string }
+dynamic {
+    books: call tool.search { input { query: input.finding.text } }
+    rated: repeat workflow.rate { input { text: input.finding.text } until: result.score > 3 next { text: "more" } at_most: 2 }
+}
+agent b { model: model.quick instruction: "{{ dynamic.books.found[0]?.text ?? input.finding.text }} {{ dynamic.rated.result.score }}" output { x: string } }
+output { x: agent.b.x }
+`
+const alone = `input { text: string }\noutput { text: input.text }\n`
+
+type Answer = { readonly result?: unknown; readonly error?: { readonly message: string } }
+
+function project(files: Readonly<Record<string, string>>) {
+  const root = mkdtempSync(join(tmpdir(), "wireworks-lsp-across-"))
+  after(() => rmSync(root, { recursive: true, force: true }))
+  for (const [file, text] of Object.entries({ "wireworks.json": "{}", ...files })) {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    writeFileSync(join(root, file), text)
+  }
+  const said: (Answer & { readonly id?: number })[] = []
+  const server = new LanguageServer({
+    version: "0",
+    write: (bytes) => {
+      const text = bytes.toString()
+      said.push(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)) as Answer)
+    },
+    log: (line) => assert.fail(line),
+    exit: () => undefined,
+    folderOf: folderOnDisk,
+  })
+  const send = (message: object): void => {
+    const text = JSON.stringify({ jsonrpc: "2.0", ...message })
+    server.receive(Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`))
+  }
+  let asked = 0
+  const ask = async (method: string, params: object): Promise<Answer> => {
+    const id = ++asked
+    send({ id, method, params })
+    for (;;) {
+      const found = said.find((one) => one.id === id)
+      if (found !== undefined) return found
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
+  const open = async (file: string, text = readFileSync(join(root, file), "utf8")): Promise<void> => {
+    if (asked === 0) await ask("initialize", { capabilities: {} })
+    const textDocument = { uri: uriOf(file), version: 1, languageId: "wire", text }
+    send({ method: "textDocument/didOpen", params: { textDocument } })
+  }
+  /** Asks about the place in a file that the mark `‸` stands at, else the beginning. */
+  const at = async (method: string, file: string, text: string, mark: string, more: object = {}) => {
+    const offset = text.indexOf(mark.replace("‸", ""))
+    assert.notEqual(offset, -1, mark)
+    const position = new TextDocument("", text, 0, "utf-16").position(offset + Math.max(0, mark.indexOf("‸")))
+    return await ask(`textDocument/${method}`, { textDocument: { uri: uriOf(file) }, position, ...more })
+  }
+  const names = (locations: unknown): string[] => {
+    return (locations as Location[]).map(({ uri, range }) => {
+      const path = fileURLToPath(uri)
+      const document = new TextDocument(uri, readFileSync(path, "utf8"), 0, "utf-16")
+      const { start, end } = document.span(range)
+      return `${relative(root, path)}:${range.start.line + 1} ${document.text.slice(start, end)}`
+    })
+  }
+  /** What the files hold after the edits. */
+  const edited = (answer: Answer): Readonly<Record<string, string>> => {
+    assert.equal(answer.error, undefined)
+    const { changes = {} } = answer.result as WorkspaceEdit
+    return Object.fromEntries(
+      Object.entries(changes).map(([uri, edits]) => {
+        const path = fileURLToPath(uri)
+        const document = new TextDocument(uri, readFileSync(path, "utf8"), 0, "utf-16")
+        const spans = edits.map(({ range, newText }: TextEdit) => ({ span: document.span(range), text: newText }))
+        return [relative(root, path), applyEdits(document.text, spans)]
+      }),
+    )
+  }
+  /** The errors of every file, once the edits are on disk. */
+  const errorsWith = (texts: Readonly<Record<string, string>>): string[] => {
+    for (const [file, text] of Object.entries(texts)) writeFileSync(join(root, file), text)
+    return Object.keys(files).flatMap((file) => {
+      const path = join(root, file)
+      return compileFile(path, readFileSync(path, "utf8"))
+        .diagnostics.filter(isError)
+        .map(({ message }) => message)
+    })
+  }
+  return { open, at, names, edited, errorsWith }
+}
+
+const all = { "lib/common.wire": library, "rate.wire": called, "main.wire": main, "alone.wire": alone }
+
+test("references reach every file that names a thing, whichever file is asked", async () => {
+  const { open, at, names } = project(all)
+  await open("lib/common.wire")
+  const inLibrary = names((await at("references", "lib/common.wire", library, "fast")).result)
+  assert.deepEqual(inLibrary.toSorted(), [
+    "lib/common.wire:4 fast",
+    "main.wire:1 fast",
+    "main.wire:1 quick",
+    "main.wire:9 quick",
+    "rate.wire:1 fast",
+    "rate.wire:4 fast",
+  ])
+  await open("main.wire")
+  const inMain = names((await at("references", "main.wire", main, "model.‸quick")).result)
+  assert.deepEqual(inMain.toSorted(), inLibrary.toSorted())
+  const fields = names((await at("references", "main.wire", main, "input.finding.‸text")).result)
+  assert.deepEqual(fields.toSorted(), [
+    "lib/common.wire:2 text",
+    "main.wire:6 text",
+    "main.wire:7 text",
+    "main.wire:9 text",
+    "main.wire:9 text",
+  ])
+})
+
+test("definitions lead to the fields of a called file, to secrets of an imported one and to what an import renames", async () => {
+  const { open, at, names } = project(all)
+  await open("main.wire")
+  const defined = async (mark: string): Promise<string[]> =>
+    names((await at("definition", "main.wire", main, mark)).result)
+  assert.deepEqual(await defined("text: input"), ["rate.wire:2 text"])
+  assert.deepEqual(await defined("result.‸score >"), ["rate.wire:5 score"])
+  assert.deepEqual(await defined("api_key"), ["lib/common.wire:1 api_key"])
+  assert.deepEqual(await defined("{ ‸key: secrets"), ["rate.wire:3 key"])
+  assert.deepEqual(await defined("model.‸fast as"), ["lib/common.wire:4 fast"])
+})
+
+test("a rename edits every file, and all of them mean the same afterwards", async () => {
+  const renames = [
+    ["lib/common.wire", library, "fast", "swift"],
+    ["main.wire", main, "model.‸fast as", "swift"],
+    ["main.wire", main, "tool.‸search", "look_up"],
+    ["main.wire", main, "input.finding.‸text", "words"],
+    ["main.wire", main, "result.‸score >", "points"],
+    ["rate.wire", called, "input.‸text", "words"],
+    ["rate.wire", called, "key: string", "provider_key"],
+    ["main.wire", main, "api_key", "llm_key"],
+    ["main.wire", main, "schema.‸finding", "issue"],
+  ] as const
+  for (const [file, text, mark, newName] of renames) {
+    const { open, at, edited, errorsWith } = project(all)
+    await open(file)
+    const prepared = await at("prepareRename", file, text, mark)
+    assert.equal(prepared.error, undefined, `${file} ${mark}`)
+    const texts = edited(await at("rename", file, text, mark, { newName }))
+    assert.ok(Object.keys(texts).length > 1, `${file} ${mark}: ${Object.keys(texts).join()}`)
+    for (const one of Object.values(texts)) assert.ok(one.includes(newName))
+    assert.deepEqual(errorsWith(texts), [], `${file} ${mark}`)
+  }
+})
+
+test("a name that a file gave to what it imports is renamed in this file alone", async () => {
+  const { open, at, edited } = project(all)
+  await open("main.wire")
+  const texts = edited(await at("rename", "main.wire", main, "model.‸quick", { newName: "hasty" }))
+  assert.deepEqual(Object.keys(texts), ["main.wire"])
+  assert.match(texts["main.wire"] ?? "", /model\.fast as hasty/)
+  const there = edited(await at("rename", "main.wire", main, "model.‸fast as", { newName: "swift" }))
+  assert.match(there["main.wire"] ?? "", /model\.swift as quick/)
+  assert.match(there["main.wire"] ?? "", /model: model\.quick/)
+  assert.match(there["rate.wire"] ?? "", /model: model\.swift/)
+})
+
+test("a rename that another file would not survive is refused, and says which", async () => {
+  const { open, at } = project({
+    ...all,
+    "taken.wire": called.replace(
+      "agent a",
+      'model swift from p { id: "x" }\nprovider p from openai { endpoint: "demo" }\nagent a',
+    ),
+  })
+  await open("lib/common.wire")
+  const taken = await at("rename", "lib/common.wire", library, "fast", { newName: "swift" })
+  assert.match(taken.error?.message ?? "", /taken\.wire.*swift/)
+  const remote = await at("rename", "lib/common.wire", library, "query", { newName: "words" })
+  assert.match(remote.error?.message ?? "", /only its server/)
+})
+
+test("without a library that can be read, nothing is renamed in part", async () => {
+  const { open, at } = project({ ...all, "lib/common.wire": `${library}model broken from nobody { id: "x" }\n` })
+  await open("lib/common.wire")
+  const answer = await at("rename", "lib/common.wire", library, "fast", { newName: "swift" })
+  assert.match(answer.error?.message ?? "", /Fix the errors of lib\/common\.wire first/)
+})
