@@ -59,7 +59,7 @@ export function referencesInFiles(around: FilesAround, offset: number): readonly
   })
 }
 
-/** What is declared in another file and can be renamed there; undefined for all else. */
+/** The name at the offset, if another file declares it. */
 export function renamableInFiles({ program }: FilesAround, offset: number): Renamable | undefined {
   const found = sharedTarget(program, offset)
   if (found === undefined || !isDeclaredElsewhere(program, found.target)) return undefined
