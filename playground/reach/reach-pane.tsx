@@ -1,4 +1,5 @@
-import type { ComponentChildren } from "preact"
+import type { ComponentChildren, VNode } from "preact"
+import { cloneElement, toChildArray } from "preact"
 import type { Bound } from "../../src/trust/reach-bounds.ts"
 import type { Reach } from "../../src/trust/reach.ts"
 import { boundNames } from "../../src/trust/show-reach.ts"
@@ -166,10 +167,22 @@ function BoundView({ name, bound }: { readonly name: string; readonly bound: Bou
   )
 }
 
+/** The word above a column, for a cell that stands alone where there is no room for columns. */
+function withHeads(row: VNode<RowProps>, heads: readonly string[]): VNode {
+  const cells = toChildArray(row.props.children).map((cell, at) =>
+    typeof cell === "object" ? cloneElement(cell, { "data-head": heads[at] }) : cell,
+  )
+  return cloneElement(row, {}, cells)
+}
+
+interface RowProps {
+  readonly children?: ComponentChildren
+}
+
 interface TableProps {
   readonly title: string
   readonly heads: readonly string[]
-  readonly children: readonly ComponentChildren[]
+  readonly children: readonly VNode[]
 }
 
 /** Nothing where it would be empty. */
@@ -188,7 +201,7 @@ function Table({ title, heads, children }: TableProps) {
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>{children.map((row) => withHeads(row, heads))}</tbody>
       </table>
     </section>
   )

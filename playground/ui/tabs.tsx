@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
-import { useLayoutEffect, useRef } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
+import { Menu } from "./menu.tsx"
 
 export interface TabItem<Name extends string> {
   readonly name: Name
@@ -37,7 +38,8 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
     document.getElementById(`${id}-${next.name}-tab`)?.focus()
   }
   const list = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => keepInView(list.current), [current])
+  const [isCut, setCut] = useState(false)
+  useLayoutEffect(() => keepInView(list.current, setCut), [current, items.length])
   return (
     <div class="tabs">
       <div ref={list} role="tablist" aria-label={label} onKeyDown={move}>
@@ -66,15 +68,33 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
           </button>
         ))}
       </div>
+      {isCut ? (
+        <Menu
+          label={`All of ${label.toLowerCase()}`}
+          align="end"
+          items={items.map(({ name, label: text }) => ({
+            label: text,
+            checked: name === current,
+            onSelect: () => onSelect(name),
+          }))}
+        >
+          <span aria-hidden="true">…</span>
+        </Menu>
+      ) : null}
       {tools === undefined ? null : <div class="tools">{tools}</div>}
     </div>
   )
 }
 
-/** Scrolls the row to its current tab: now, and when the row gets another width, as where its pane is shown again. */
-function keepInView(list: HTMLElement | null): (() => void) | undefined {
+/**
+ * Scrolls the row to its current tab, and reports whether it has room for all tabs: now, and when the row gets another width, as where its
+ * pane is shown again.
+ */
+function keepInView(list: HTMLElement | null, report: (isCut: boolean) => void): (() => void) | undefined {
   if (list === null) return undefined
   const observer = new ResizeObserver(() => {
+    // By the whole row, so that the menu of what is cut off is not a reason for it.
+    report(list.scrollWidth > (list.parentElement?.clientWidth ?? 0) - toolsWidth(list))
     const row = list.getBoundingClientRect()
     const tab = list.querySelector('[aria-selected="true"]')?.getBoundingClientRect()
     if (tab === undefined) return
@@ -83,6 +103,15 @@ function keepInView(list: HTMLElement | null): (() => void) | undefined {
   })
   observer.observe(list)
   return () => observer.disconnect()
+}
+
+/** Pixels of the row that are not for its tabs: its edges, and its tools. */
+function toolsWidth(list: HTMLElement): number {
+  const row = list.parentElement
+  if (row === null) return 0
+  const { paddingLeft, paddingRight } = getComputedStyle(row)
+  const tools = row.querySelector<HTMLElement>(":scope > .tools")?.offsetWidth ?? 0
+  return parseFloat(paddingLeft) + parseFloat(paddingRight) + tools
 }
 
 interface PanelProps {

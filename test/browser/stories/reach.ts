@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { hasCount, says, tab, write } from "../actions.ts"
+import { eventually, hasCount, says, tab, write } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 
@@ -81,4 +81,45 @@ export function reach(playground: Playground): void {
     await hasCount(page.locator(".way"), 0)
     await close()
   })
+
+  test("every tab can be reached at 1280 px, and names in the tables of Reach stay whole on a telephone", async () => {
+    const { page, close } = await playground.visit({ viewport: { width: 1280, height: 800 } })
+    await write(page, source)
+    const menu = page.getByRole("button", { name: "All of results" })
+    // A row of tabs that does not end within its pane has a menu of all of them.
+    await eventually(async () => {
+      const isCut = await page.getByRole("tablist", { name: "Results" }).evaluate((row) => {
+        const edge = row.getBoundingClientRect().right
+        return [...row.children].some((one) => one.getBoundingClientRect().right > edge + 1)
+      })
+      assert.equal(await menu.count(), isCut ? 1 : 0)
+    })
+    await page.setViewportSize({ width: 1110, height: 800 })
+    await menu.click()
+    await page.getByRole("menuitemradio", { name: "Reach" }).click()
+    await page.getByRole("tab", { name: "Reach", selected: true }).waitFor()
+    await page.setViewportSize({ width: 390, height: 800 })
+    await tab(page, "Results")
+    await page.getByRole("region", { name: "Reach" }).waitFor()
+    await eventually(async () => assert.deepEqual(await page.locator(".reach").evaluate(brokenNames), []))
+    const complaints: string[] = []
+    await lookAt(page, complaints)("reach-390")
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+}
+
+/** Words, or parts of dotted names, that stand on two lines. */
+function brokenNames(root: Element): string[] {
+  const broken: string[] = []
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+  for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+    for (const { 0: word, index } of (node.textContent ?? "").matchAll(/[^\s.,/]+/g)) {
+      const range = document.createRange()
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word)
+    }
+  }
+  return broken
 }
