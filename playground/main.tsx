@@ -33,6 +33,7 @@ import "./style/events.css"
 import "./style/json-tree.css"
 import "./style/runs.css"
 import "./style/reach.css"
+import "./style/trace.css"
 import "./style/run-limits.css"
 import "./style/details.css"
 

@@ -61,6 +61,7 @@ const playgroundLayers: Readonly<Record<string, number>> = {
   ui: 0,
   state: 1,
   run: 2,
+  trace: 2,
   output: 3,
   timeline: 3,
   graph: 3,

@@ -3,7 +3,11 @@ import { planOf } from "../state/changes.ts"
 import { copyText } from "../state/copy.ts"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
+import { tracedProgram } from "../trace/traced-program.ts"
+import { requestTracer } from "../trace/trace-request.ts"
+import { TracedPieces } from "../trace/traced-text.tsx"
 import { Icon } from "../ui/icon.tsx"
+import type { TextView } from "../ui/json-tree.tsx"
 import { counted } from "../ui/show.ts"
 import { Part, Value } from "./part.tsx"
 import type { RebuiltRequest } from "./rebuilt-request.ts"
@@ -18,6 +22,7 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
     () => rebuildRequest(planOf(run), run.request.input, state, at),
     [run, at, state.last_event_id],
   )
+  const view = useMemo(() => textView(run, at), [run, at, state.last_event_id])
   const answer = rebuildAnswer(state, at)
   const call = state.spans[at]
   const isFailed = call?.state === "failed"
@@ -35,11 +40,22 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
       )}
       {error === undefined ? null : <Fault error={error} />}
       {answer === undefined ? null : <Value title={isFailed ? "Answer, rejected" : "Answer"} value={answer} />}
-      <SentRequest run_id={run.run_id} call_id={call?.call?.call_id} lastEvent={state.last_event_id}>
+      <SentRequest run_id={run.run_id} call_id={call?.call?.call_id} lastEvent={state.last_event_id} view={view}>
         {request === null ? null : <Request request={request} model={call?.call?.id ?? call?.call?.model} />}
       </SentRequest>
     </>
   )
+}
+
+/** Shows where the texts of a request came from, for a run whose source is known. */
+function textView(run: RunView, at: number): TextView | undefined {
+  const traced = tracedProgram(run)
+  if (traced === null) return undefined
+  const trace = requestTracer(traced, run.request.input, run.state, at)
+  return (text) => {
+    const pieces = trace(text)
+    return pieces === null ? null : <TracedPieces pieces={pieces} />
+  }
 }
 
 interface RequestProps {

@@ -5,6 +5,7 @@ import type { CallRequestAnswer } from "../../src/client/client.ts"
 import { copyText } from "../state/copy.ts"
 import { asksForKey, client } from "../state/service.ts"
 import { Icon } from "../ui/icon.tsx"
+import type { TextView } from "../ui/json-tree.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { showBytes } from "../ui/show.ts"
 import { requestCurl } from "./request-curl.ts"
@@ -30,22 +31,29 @@ interface SentRequestProps {
   readonly call_id: string | undefined
   /** The id of the last event: a request is there once its turn has ended. */
   readonly lastEvent: number
+  /** Says where the texts of the body came from. */
+  readonly view: TextView | undefined
   /** Shown where the service does not have the request. */
   readonly children: ComponentChildren
 }
 
 /** The request of a model call as it went over the wire. */
-export function SentRequest({ run_id, call_id, lastEvent, children }: SentRequestProps) {
+export function SentRequest({ run_id, call_id, lastEvent, view, children }: SentRequestProps) {
   const key = `${run_id ?? ""} ${call_id ?? ""}`
   const request = run_id === undefined || call_id === undefined ? null : requests.value.get(key)
   useEffect(() => {
     if (run_id !== undefined && call_id !== undefined && !requests.peek().get(key)) void load(key, run_id, call_id)
   }, [key, request === null ? lastEvent : 0])
   if (request === undefined) return <p class="note">The request is on its way …</p>
-  return request === null ? children : <Shown request={request} />
+  return request === null ? children : <Shown request={request} view={view} />
 }
 
-function Shown({ request }: { readonly request: CallRequestAnswer }) {
+interface ShownProps {
+  readonly request: CallRequestAnswer
+  readonly view: TextView | undefined
+}
+
+function Shown({ request, view }: ShownProps) {
   const { method, url, headers, body, text, bytes, sha256, redacted } = request
   return (
     <section class="part sent-request">
@@ -84,7 +92,8 @@ function Shown({ request }: { readonly request: CallRequestAnswer }) {
         <p class="hint-text">The body of {showBytes(bytes)} was too large to be kept.</p>
       ) : (
         <>
-          <JsonTree value={body} label="Body" open={6} />
+          <JsonTree value={body} label="Body" open={6} {...(view !== undefined && { view })} />
+          {view === undefined ? null : <p class="hint-text">Point at a marked text to see where it came from.</p>}
           <p class="hint-text">
             {redacted
               ? "Secrets were replaced by their names: what was sent differs in these places."

@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks"
 import type { Question, ShownMessages } from "../../src/log/events.ts"
 import type { NodeState, Span } from "../../src/log/run-state.ts"
 import { visibleLines } from "../../src/base/visible-text.ts"
@@ -11,6 +12,9 @@ import { runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion } from "../state/questions.ts"
 import { select } from "../state/selection.ts"
 import { nodeOfSpan, spanLabel } from "../state/spans.ts"
+import { traceInstruction } from "../trace/trace-request.ts"
+import { tracedProgram } from "../trace/traced-program.ts"
+import { TracedText } from "../trace/traced-text.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
@@ -60,7 +64,7 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       <Facts span={span} node={node} />
       {span.instruction === undefined ? null : (
         <Part title="Instruction, as rendered" copy={span.instruction}>
-          <pre class="prose">{span.instruction}</pre>
+          <Instruction run={run} span={span} text={span.instruction} />
         </Part>
       )}
       {text === undefined ? null : (
@@ -85,6 +89,15 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
     </>
   )
+}
+
+/** The rendered instruction, with the origin of each of its parts where the source of the run is known. */
+function Instruction({ run, span, text }: { readonly run: RunView; readonly span: Span; readonly text: string }) {
+  const pieces = useMemo(() => {
+    const traced = tracedProgram(run)
+    return traced === null ? null : traceInstruction(traced, run.request.input, run.state, span)
+  }, [run, span, text])
+  return pieces === null ? <pre class="prose">{text}</pre> : <TracedText pieces={pieces} />
 }
 
 /** The request of a call of an api; the button copies it as a command. */

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals"
+import { useRef } from "preact/hooks"
 import { reconnect } from "../run/follow-run.ts"
 import type { RunView } from "../state/run-view.ts"
 import { watchShown } from "../state/runs.ts"
@@ -10,6 +11,7 @@ import { BeingWritten, TextsSoFar } from "./being-written.tsx"
 import { Fault } from "./fault.tsx"
 import { hasProse } from "./prose.ts"
 import { Reading } from "./reading.tsx"
+import { WhereFromBar } from "./where-from.tsx"
 
 type Shape = "text" | "tree" | "raw"
 const shapes: readonly { readonly name: Shape; readonly label: string }[] = [
@@ -69,6 +71,8 @@ function Lost({ run }: { readonly run: RunView }) {
 function Result({ run }: { readonly run: RunView }) {
   const value = run.state.output
   const text = JSON.stringify(value, null, 2)
+  const shown = useRef<HTMLDivElement>(null)
+  const shownRaw = useRef<HTMLPreElement>(null)
   const shape = chosen.value ?? (hasProse(value) ? "text" : "tree")
   return (
     <div class="column">
@@ -101,18 +105,19 @@ function Result({ run }: { readonly run: RunView }) {
         </span>
       </div>
       {shape === "text" ? (
-        <div class="scrolls padded" tabIndex={0} role="region" aria-label="Output as text">
+        <div ref={shown} class="scrolls padded" tabIndex={0} role="region" aria-label="Output as text">
           <Reading value={value} label="Output" />
         </div>
       ) : shape === "tree" ? (
-        <div class="scrolls padded">
+        <div ref={shown} class="scrolls padded">
           <JsonTree key={run.asked_at} value={value} label="Output" open={3} />
         </div>
       ) : (
-        <pre class="scrolls padded raw" tabIndex={0} aria-label="Output as JSON">
+        <pre ref={shownRaw} class="scrolls padded raw" tabIndex={0} aria-label="Output as JSON">
           {text.length > mostShown ? `${text.slice(0, mostShown)}\n… (copy or download for all of it)` : text}
         </pre>
       )}
+      <WhereFromBar key={run.asked_at} run={run} within={shape === "raw" ? shownRaw : shown} />
     </div>
   )
 }

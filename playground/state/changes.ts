@@ -1,4 +1,5 @@
 import { computed } from "@preact/signals"
+import type { Compiled } from "../../src/compile.ts"
 import { compile } from "../../src/compile.ts"
 import type { NodeChange } from "../../src/plan/compare-plans.ts"
 import { comparePlans } from "../../src/plan/compare-plans.ts"
@@ -10,13 +11,18 @@ import { unknownRequest } from "./run-view.ts"
 import { graphOf, liveRun, watchShown } from "./runs.ts"
 import { lastGood } from "./source.ts"
 
-const plans = new WeakMap<RunView, Plan | null>()
+const compiled = new WeakMap<RunView, Compiled>()
+
+/** The text of a run, compiled. */
+export function compiledOf(run: RunView): Compiled {
+  let found = compiled.get(run)
+  if (found === undefined) compiled.set(run, (found = compile(run.request.source, run.request.around)))
+  return found
+}
 
 /** The plan of a run; null where its source is not known, or has errors. */
 export function planOf(run: RunView): Plan | null {
-  let plan = plans.get(run)
-  if (plan === undefined) plans.set(run, (plan = compile(run.request.source, run.request.around).plan ?? null))
-  return plan
+  return compiledOf(run).plan ?? null
 }
 
 /** The run that a re-run of the changed steps would take results over from; null where there is none. */

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { Icon } from "./icon.tsx"
@@ -14,13 +15,17 @@ interface JsonTreeProps {
   readonly label: string
   /** Levels that are open at first. */
   readonly open?: number
+  /** How a text is shown where it says more than its characters; null for one that does not. */
+  readonly view?: TextView
 }
 
+export type TextView = (text: string) => ComponentChildren
+
 /** A JSON value as a tree; branches are made when they are opened, so that a large value costs nothing before. */
-export function JsonTree({ value, label, open = 2 }: JsonTreeProps) {
+export function JsonTree({ value, label, open = 2, view }: JsonTreeProps) {
   return (
     <ul class="json-tree" aria-label={label}>
-      <Branch name={undefined} value={value} open={open} />
+      <Branch name={undefined} value={value} open={open} view={view} />
     </ul>
   )
 }
@@ -29,9 +34,10 @@ interface BranchProps {
   readonly name: string | undefined
   readonly value: JsonValue
   readonly open: number
+  readonly view: TextView | undefined
 }
 
-function Branch({ name, value, open }: BranchProps) {
+function Branch({ name, value, open, view }: BranchProps) {
   const [isOpen, setOpen] = useState(open > 0)
   const [shown, setShown] = useState(page)
   if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
@@ -39,7 +45,7 @@ function Branch({ name, value, open }: BranchProps) {
       <li>
         <span class="leaf">
           <Key name={name} />
-          <Leaf value={value} />
+          <Leaf value={value} view={view} />
         </span>
       </li>
     )
@@ -60,7 +66,7 @@ function Branch({ name, value, open }: BranchProps) {
       {isOpen ? (
         <ul>
           {entries.map(([key, item]) => (
-            <Branch key={key} name={key} value={item} open={open - 1} />
+            <Branch key={key} name={key} value={item} open={open - 1} view={view} />
           ))}
           {size > shown ? (
             <li>
@@ -88,12 +94,14 @@ function readsAsOther(text: string): boolean {
   return text.trim() === "" || /^(?:true|false|null|-?\d[\d.eE+-]*)$/.test(text)
 }
 
-function Leaf({ value }: { readonly value: JsonValue }) {
+function Leaf({ value, view }: { readonly value: JsonValue; readonly view: TextView | undefined }) {
   const [whole, setWhole] = useState(false)
   if (typeof value === "object" && value !== null)
     return <span class="summary">{Array.isArray(value) ? "[ ]" : "{ }"}</span>
   if (typeof value !== "string") return <span class={value === null ? "null" : typeof value}>{String(value)}</span>
   const cut = !whole && value.length > longest
+  const seen = cut ? null : (view?.(value) ?? null)
+  if (seen !== null) return <span class="string">{seen}</span>
   return (
     <span class="string">
       <VisibleText text={cut ? value.slice(0, longest) : readsAsOther(value) ? JSON.stringify(value) : value} />

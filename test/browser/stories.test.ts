@@ -13,6 +13,7 @@ import { requests } from "./stories/requests.ts"
 import { runs } from "./stories/runs.ts"
 import { served } from "./stories/served.ts"
 import { sharing } from "./stories/sharing.ts"
+import { tracing } from "./stories/tracing.ts"
 import { views } from "./stories/views.ts"
 
 // What most people do in the playground. All stories share one process, one service and one browser: starting these takes as long as
@@ -37,6 +38,7 @@ describe("the main stories", { concurrency: 2 }, () => {
     views,
     chat,
     reach,
+    tracing,
   ])
     stories(playground)
 })

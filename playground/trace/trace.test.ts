@@ -1,0 +1,174 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { EventData, EventType } from "../../src/log/events.ts"
+import { reduce } from "../../src/log/reduce.ts"
+import type { RunState, SeenEvent } from "../../src/log/run-state.ts"
+import { initialState } from "../../src/log/run-state.ts"
+import { compile } from "../../src/compile.ts"
+import { LineMap } from "../../src/source/line-map.ts"
+import type { TracedProgram } from "./template.ts"
+import { requestTracer, traceInstruction } from "./trace-request.ts"
+import { whereFrom } from "./where-from.ts"
+
+const source = `input { files: [{ path: string, patch: string }] topic: string }
+secrets { key: string }
+provider p from openai { endpoint: "demo" }
+mcp s { endpoint: "https://mcp.example.org" }
+tool find from mcp.s.tool.find
+model m from p { id: "demo" }
+agent review for { path, patch } in input.files {
+    model: model.m
+    dynamic { label: "file {{ path }}" }
+    uses: [tool.find]
+    system: "Be brief about {{ input.topic }}."
+    instruction: """
+    Review {{ dynamic.label }}:
+    {{ patch }}
+    Nothing else.
+    """
+    output { comment: string }
+}
+agent write {
+    model: model.m
+    instruction: "Sum up {{ agent.review.*.comment }} {{ length(input.topic) }} for {{ input.topic }}"
+    output { text: string }
+}
+output {
+    report: { text: agent.write.text }
+    first: input.files[0]?.path
+}
+`
+const input = { files: [{ path: "src/clock.ts", patch: "+ return clock.now()" }], topic: "time" }
+const instruction = "Review file src/clock.ts:\n+ return clock.now()\nNothing else."
+
+function ran(): { readonly state: RunState; readonly traced: TracedProgram } {
+  const { program, plan } = compile(source)
+  assert.ok(plan !== undefined)
+  const state = initialState()
+  let id = 0
+  const take = <T extends EventType>(type: T, data: EventData[T]): void => {
+    id++
+    reduce(state, { id, type, data: { ...data, at: new Date(1_000_000 + id).toISOString() } } as SeenEvent)
+  }
+  const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: null }
+  const done = { usage, cached: false, duration_ms: 1 }
+  const calls = [{ turn: 1, attempt: 1, started_at: new Date(1_000_002).toISOString(), duration_ms: 1, model: "m" }]
+  take("workflow_planned", {
+    nodes: plan.nodes.map(({ id: node, kind, name, depends_on }) => ({ id: node, kind, name, depends_on })),
+  })
+  take("agent_loop_started", { agent: "review", iterations: 1 })
+  take("agent_started", { agent: "review", iteration: 0, model: "demo", tools: ["find"], instruction })
+  const tool = { agent: "review", iteration: 0, tool: "find", server: "s", call_id: "1" }
+  take("tool_call_started", { ...tool, arguments: { q: "clock" } })
+  take("tool_call_completed", { ...tool, result: "The wall clock jumps twice a year", duration_ms: 1 })
+  const comment = { comment: "Because the wall clock jumps twice a year, use a port." }
+  take("agent_completed", { agent: "review", iteration: 0, output: comment, ...done, calls })
+  take("agent_loop_completed", { agent: "review", iterations: 1, duration_ms: 1 })
+  const written = `Sum up ${JSON.stringify([comment.comment])} 4 for time`
+  take("agent_started", { agent: "write", model: "demo", tools: [], instruction: written })
+  const text = "The wall clock jumps twice a year. Buy bread."
+  take("agent_completed", { agent: "write", output: { text }, ...done, calls })
+  const result = { report: { text }, first: "src/clock.ts" }
+  take("workflow_completed", { output: { result }, usage, duration_ms: 9 })
+  return { state, traced: { program, plan, lines: new LineMap(source) } }
+}
+
+function lineWith(text: string): number {
+  return source.split("\n").findIndex((line) => line.includes(text)) + 1
+}
+
+test("each character of a rendered instruction has its origin: lines of the source, items of a loop, values inside of values", () => {
+  const { state, traced } = ran()
+  const span = state.spans.find(({ kind }) => kind === "iteration")
+  assert.ok(span !== undefined)
+  const pieces = traceInstruction(traced, input, state, span) ?? []
+  assert.equal(pieces.map(({ text }) => text).join(""), instruction)
+  assert.deepEqual(
+    pieces.map(({ text, origin }) => [text, origin?.label]),
+    [
+      ["Review ", `line ${lineWith("Review {{")}`],
+      ["file ", `line ${lineWith('"file {{ path }}"')}`],
+      ["src/clock.ts", "input.files[0].path"],
+      [":\n", `line ${lineWith("Review {{")}`],
+      ["+ return clock.now()", "input.files[0].patch"],
+      ["\n", `line ${lineWith("    {{ patch }}")}`],
+      ["Nothing else.", `line ${lineWith("Nothing else.")}`],
+    ],
+  )
+})
+
+test("a part that the page cannot compute is what stands between its neighbours", () => {
+  const { state, traced } = ran()
+  const span = state.spans.find(({ kind, name }) => kind === "agent" && name === "write")
+  assert.ok(span !== undefined)
+  const pieces = traceInstruction(traced, input, state, span) ?? []
+  const found = pieces.map(({ text, origin }) => [text, origin?.kind, origin?.label])
+  assert.deepEqual(found[1]?.slice(1), ["step", "agent.review.*.comment"])
+  assert.deepEqual(found[3], ["4", "computed", "length(input.topic)"])
+  assert.deepEqual(found.at(-1), ["time", "input", "input.topic"])
+})
+
+test("an instruction that another text gave has no pieces", () => {
+  const { state, traced } = ran()
+  const span = state.spans.find(({ kind }) => kind === "iteration")
+  assert.ok(span !== undefined)
+  assert.equal(traceInstruction(traced, input, state, { ...span, instruction: "Something else." }), null)
+})
+
+test("the texts of a request are traced: the system text to its parts, the result of a tool as a whole", () => {
+  const { state, traced } = ran()
+  const at = state.spans.findIndex(({ kind }) => kind === "model_call")
+  const trace = requestTracer(traced, input, state, at)
+  assert.deepEqual(
+    trace("Be brief about time.")?.map(({ text, origin }) => [text, origin?.label]),
+    [
+      ["Be brief about ", `line ${lineWith("Be brief")}`],
+      ["time", "input.topic"],
+      [".", `line ${lineWith("Be brief")}`],
+    ],
+  )
+  assert.deepEqual(trace("The wall clock jumps twice a year")?.[0]?.origin, {
+    kind: "tool",
+    label: "tool.find",
+    node: "agent.review",
+    isGuess: true,
+  })
+  assert.equal(trace("message"), null)
+})
+
+test("a phrase of the result leads to the field, the step that wrote it, and the texts that had its words", () => {
+  const { state, traced } = ran()
+  const { fields, found } = whereFrom(traced.plan, input, state, "the wall CLOCK\njumps twice a year")
+  const made = { kind: "step", label: "agent.write.text", node: "agent.write" }
+  assert.deepEqual(fields, [{ path: "output.report.text", made }])
+  assert.deepEqual(
+    found.map(({ origin, shared }) => [origin.label, shared]),
+    [
+      ["result of tool.find", null],
+      ["agent.review[0].comment", null],
+    ],
+  )
+})
+
+test("words that nothing before had are the model's own, and similar ones are named as such", () => {
+  const { state, traced } = ran()
+  assert.deepEqual(whereFrom(traced.plan, input, state, "Buy bread.").found, [])
+  const { found } = whereFrom(traced.plan, input, state, "jumps twice a year. Buy bread")
+  assert.deepEqual(
+    found.map(({ origin, shared }) => [origin.label, shared]),
+    [
+      ["result of tool.find", "jumps twice a year"],
+      ["agent.review[0].comment", "jumps twice a year"],
+    ],
+  )
+})
+
+test("a field that the input gives is said to be from there, and words of several fields belong to none", () => {
+  const { state, traced } = ran()
+  assert.deepEqual(whereFrom(traced.plan, input, state, "src/clock.ts").fields, [
+    { path: "output.first", made: { kind: "input", label: "input.files[0]?.path" } },
+  ])
+  assert.deepEqual(whereFrom(traced.plan, input, state, "bread src/clock.ts").fields, [])
+  assert.deepEqual(whereFrom(traced.plan, input, state, "…").fields, [])
+  assert.deepEqual(whereFrom(null, input, state, "buy bread").fields, [{ path: "output.report.text", made: null }])
+})

@@ -1,0 +1,106 @@
+import { useState } from "preact/hooks"
+import { editor } from "../state/editor-port.ts"
+import { paneTab } from "../state/layout.ts"
+import { select } from "../state/selection.ts"
+import { compilation } from "../state/source.ts"
+import { VisibleText } from "../ui/visible-text.tsx"
+import type { Origin, Piece } from "./origin.ts"
+
+/** Leads to where some characters came from: the step, or the line of the source. */
+export function goToOrigin({ node, line }: Origin): void {
+  if (node !== undefined) {
+    select({ node })
+    return
+  }
+  if (line === undefined) return
+  paneTab.value = "editor"
+  const start = compilation.value.lines.lineStart(line)
+  requestAnimationFrame(() => editor()?.reveal({ start, end: start }))
+}
+
+export function hasPlace({ node, line }: Origin): boolean {
+  return node !== undefined || line !== undefined
+}
+
+/** The pieces of a text on a line of its own: pointing at one says where it came from, a click leads there. */
+export function TracedPieces({ pieces }: { readonly pieces: readonly Piece[] }) {
+  return (
+    <span class="traced">
+      {pieces.map(({ text, origin }, at) =>
+        origin === null ? (
+          <VisibleText key={at} text={text} />
+        ) : (
+          <span key={at} class={`of-${origin.kind}`} title={originWords(origin)}>
+            <VisibleText text={text} />
+          </span>
+        ),
+      )}
+    </span>
+  )
+}
+
+/** A text whose characters say where they came from when they are pointed at, and a list of all of their origins. */
+export function TracedText({ pieces }: { readonly pieces: readonly Piece[] }) {
+  const [active, setActive] = useState<string | null>(null)
+  const origins = new Map(pieces.flatMap(({ origin }) => (origin === null ? [] : [[keyOf(origin), origin] as const])))
+  return (
+    <>
+      <pre class="prose traced" onMouseLeave={() => setActive(null)}>
+        {pieces.map(({ text, origin }, at) => {
+          if (origin === null) return <VisibleText key={at} text={text} />
+          const key = keyOf(origin)
+          return (
+            <span
+              key={at}
+              class={`of-${origin.kind}${key === active ? " active" : ""}`}
+              title={originWords(origin)}
+              onMouseEnter={() => setActive(key)}
+            >
+              <VisibleText text={text} />
+            </span>
+          )
+        })}
+      </pre>
+      <ul class="origins" aria-label="Where it came from">
+        {[...origins].map(([key, origin]) => (
+          <li
+            key={key}
+            class={key === active ? "active" : undefined}
+            onMouseEnter={() => setActive(key)}
+            onMouseLeave={() => setActive(null)}
+          >
+            <OriginLink origin={origin} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** The name of an origin, and the way there where there is one. */
+export function OriginLink({ origin }: { readonly origin: Origin }) {
+  const name = <code class={`origin-name of-${origin.kind}`}>{origin.label}</code>
+  if (!hasPlace(origin)) return name
+  return (
+    <button type="button" class="button link" title={originWords(origin)} onClick={() => goToOrigin(origin)}>
+      {name}
+    </button>
+  )
+}
+
+function keyOf({ kind, label }: Origin): string {
+  return `${kind} ${label}`
+}
+
+const kindWords: Readonly<Record<Origin["kind"], string>> = {
+  source: "Written in the source",
+  input: "From the input",
+  step: "From a step",
+  tool: "From a tool, resource, prompt or workflow",
+  person: "A person's answer",
+  computed: "Computed",
+}
+
+function originWords({ kind, label, isGuess }: Origin): string {
+  return `${kindWords[kind]}: ${label}${isGuess === true ? " (the same words stand there)" : ""}`
+}
