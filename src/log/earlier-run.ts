@@ -79,9 +79,15 @@ export class EarlierRun {
     return this.#isForcedWhole || ids.some((id) => this.#forced.has(id))
   }
 
+  /** Whether `from` names a call that the model of this step made, or a step in it: only the model can call again. */
+  #isForcedInside(step: string, iteration: number | null): boolean {
+    const made = `@${step}${iteration === null ? "" : `[${iteration}]`}#`
+    return [...this.#forced].some((id) => id.split("/", 1)[0]?.includes(made) === true)
+  }
+
   /** `needed`: the step is of use only with its history. */
   takeStep(step: string, iteration: number | null, facts: string, needed: boolean): EarlierStep | undefined {
-    if (this.#isForced(step)) return undefined
+    if (this.#isForced(step) || this.#isForcedInside(step, iteration)) return undefined
     return take(
       this.#tables.steps.get(`${step} ${facts}`),
       positionIn(this.#scope, placeKey("", iteration)),

@@ -77,6 +77,7 @@ function takeInside(state: RunState, scope: string, event: SeenEvent, at: number
     case "workflow_call_failed":
       inner.error = event.data.error
       failBlamedNodes(inner, event.data.error, at)
+      cancelInside(state, inner, at)
       finish(inner, "failed", at, event.data.duration_ms)
       take(outer, event, at)
       return
@@ -95,6 +96,17 @@ function takeInside(state: RunState, scope: string, event: SeenEvent, at: number
       inner.usage = showUsage(usageAfter(inner.usage, event))
   }
   take(inner, event, at)
+}
+
+/** The failure of a call ends the calls that are open in it, of which the log says nothing more. */
+function cancelInside(state: RunState, failed: RunState, at: number): void {
+  for (const position of Object.values(failed.index.spans)) {
+    const { scope } = failed.spans[position] ?? {}
+    const inner = scope === undefined ? undefined : state.inside?.[scope]
+    if (inner === undefined || inner.finished_at !== null) continue
+    cancelInside(state, inner, at)
+    finish(inner, "cancelled", at, at - (inner.started_at ?? at))
+  }
 }
 
 function stateInside(state: RunState, scope: string): RunState {

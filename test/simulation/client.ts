@@ -140,7 +140,8 @@ export class Client {
     // Two people do not always agree.
     const yes = (digest(question) + random.below(2)) % 3 !== 0
     const answer = {
-      ask: { go: yes, note: null },
+      // Where workflows call each other, the note tells whose answer it is.
+      ask: { go: yes, note: sentSource(this.job.source).modules === undefined ? null : question },
       approval: { approve: yes, note: null },
       elicitation: yes ? { action: "accept", content: {} } : { action: "decline" },
     }[kind]

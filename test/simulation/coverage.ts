@@ -1,5 +1,6 @@
 import type { EventData } from "../../src/log/events.ts"
 import type { Job } from "./client.ts"
+import { allNestedFeatures, nestedFeatures } from "./nested.ts"
 
 // How often each fault, and each part of the language and of a request, comes up. What never does proves nothing.
 
@@ -74,7 +75,8 @@ const requestFeature: Readonly<Record<string, (job: Job) => boolean>> = {
 export function requestFeatures(job: Job): string[] {
   const language = Object.entries(languageFeatures).filter(([, pattern]) => pattern.test(job.source))
   const request = Object.entries(requestFeature).filter(([, has]) => has(job))
-  return [...language.map(([name]) => `language: ${name}`), ...request.map(([name]) => `request: ${name}`)]
+  const named = [...language.map(([name]) => name), ...new Set(nestedFeatures(job.source))]
+  return [...named.map((name) => `language: ${name}`), ...request.map(([name]) => `request: ${name}`)]
 }
 
 /** All types of events. */
@@ -177,7 +179,7 @@ export class Coverage {
 
   constructor() {
     const eventTypes = Object.keys(events).map((type) => `event: ${type}`)
-    const language = Object.keys(languageFeatures).map((name) => `language: ${name}`)
+    const language = [...Object.keys(languageFeatures), ...allNestedFeatures].map((name) => `language: ${name}`)
     const request = Object.keys(requestFeature).map((name) => `request: ${name}`)
     for (const name of [...happenings, ...eventTypes, ...language, ...request]) this.#histories.set(name, 0)
   }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import { mostRepairs } from "./simulated-model.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { Limits } from "../../src/plan/plan-shape.ts"
+import type { Limits, Plan } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
@@ -10,6 +10,17 @@ import { secretOf, type Client, type Job } from "./client.ts"
 import type { Ledger, LedgerCall } from "./ledger.ts"
 import type { SimulatedReceiver } from "./simulated-receiver.ts"
 import { planned } from "./simulated-service.ts"
+import { planAt } from "../../src/plan/call-scope.ts"
+import {
+  answerProblems,
+  callEventProblems,
+  insidesOf,
+  isPartOf,
+  roundProblems,
+  workflowApprovalProblems,
+  type Inside,
+} from "./inner-calls.ts"
+import { isInnermost, sentSource, sentStep } from "./nested.ts"
 
 /** Which process held the right to write to a run, from when to when. */
 export interface Tenure {
@@ -47,14 +58,13 @@ export async function violations(
 ): Promise<string[]> {
   const found: string[] = []
   const runOf = new Map<string, string>()
-  const needs = new Map<string, Needs>()
-  const earlier = new Map<string, string>()
+  const jobs = new Map<string, Job>()
   for (const client of clients) {
     const { label } = client.job
     found.push(...client.problems.map((problem) => `${label}: ${problem}`))
     if (client.ids.size > 1) found.push(`${label}: one key gave ${client.ids.size} runs`)
     if (client.run_id === null) continue
-    needs.set(label, needsOf(client.job.source))
+    jobs.set(label, client.job)
     const known = runOf.get(label)
     if (known !== undefined && known !== client.run_id) found.push(`${label}: one key gave two runs`)
     runOf.set(label, client.run_id)
@@ -63,21 +73,35 @@ export async function violations(
     found.push(...questionProblems(client.run_id, log, book).map((problem) => `${label}: ${problem}`))
     found.push(...approvalProblems(label, log, ledger, client.job.source).map((problem) => `${label}: ${problem}`))
     const used = ledger.calls.filter(({ run }) => run === label)
+    const { job, run_id } = client
+    const all = insidesOf(log, job.id)
     const own = [
-      ...limitProblems(client.job, used, book.punctual ? (book.stored.get(client.run_id) ?? []) : null),
-      ...countProblems(client.job, used),
-      ...secretProblems(client.job, log),
-      ...concurrencyProblems(client.job, log),
-      ...listProblems(client.job, log),
-      ...skipProblems(log),
-      ...resumptionProblems(client.job, log),
-      ...requirementProblems(client.job, log),
-      ...runValueProblems(client.run_id, log),
+      ...limitProblems(job, used, all, book.punctual ? (book.stored.get(run_id) ?? []) : null),
+      ...secretProblems(job, log),
+      ...resumptionProblems(job, log),
+      ...callEventProblems(job.source, job.id, log),
+      ...workflowApprovalProblems(log, all, planOf(job)),
+      ...all.flatMap((inside) => [
+        ...skipProblems(inside.log),
+        ...answerProblems(inside, job.id),
+        ...roundProblems(inside, all, job.source),
+      ]),
+      ...all
+        .filter(({ scope }) => isInnermost(job.source, scope))
+        .flatMap((inside) => [
+          ...countProblems(
+            job,
+            used.filter(({ part }) => part === inside.part),
+          ),
+          ...concurrencyProblems(job, inside.log),
+          ...listProblems(job, inside),
+          ...requirementProblems(job, inside.log),
+          ...runValueProblems(run_id, log, inside),
+        ]),
     ]
     found.push(...own.map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
     if (client.job.rerun !== null) {
-      earlier.set(label, client.job.rerun.run_id)
       const before = await store.read(client.job.rerun.run_id, 0, 100_000)
       found.push(...rerunProblems(client.job, before, log, ledger).map((problem) => `${label}: ${problem}`))
     }
@@ -88,12 +112,10 @@ export async function violations(
       }
     }
   }
-  for (const [label, run_id] of runOf)
-    found.push(
-      ...callProblems(label, run_id, ledger, book, needs.get(label) ?? new Map(), earlier.get(label) ?? null).map(
-        (problem) => `${label}: ${problem}`,
-      ),
-    )
+  for (const [label, job] of jobs) {
+    const run_id = runOf.get(label) ?? ""
+    found.push(...callProblems(job, run_id, ledger, book).map((problem) => `${label}: ${problem}`))
+  }
   found.push(...(await noticeProblems(store, book)))
   const once = new Map<string, number>()
   for (const { once: text } of ledger.calls) if (text !== null) once.set(text, (once.get(text) ?? 0) + 1)
@@ -112,7 +134,7 @@ function logProblems(log: readonly LogEvent[]): string[] {
   const completed = new Map<string, number>()
   for (const event of log) {
     if (event.type !== "agent_completed") continue
-    const step = stepOf(event.data)
+    const step = `${event.data.scope ?? ""} ${stepOf(event.data)}`
     if (completed.has(step)) found.push(`${step} completed twice`)
     completed.set(step, event.id)
   }
@@ -133,48 +155,57 @@ function needsOf(source: string): Needs {
   return new Map(nodes.map(({ id, depends_on }) => [id, depends_on.filter((other) => single.has(other))]))
 }
 
-function callProblems(
-  label: string,
-  run_id: string,
-  ledger: Ledger,
-  book: StoreBook,
-  needs: Needs,
-  earlier: string | null,
-): string[] {
+function callProblems({ label, id, source, rerun }: Job, run_id: string, ledger: Ledger, book: StoreBook): string[] {
   const found: string[] = []
   const stored = book.stored.get(run_id) ?? []
   const tenures = book.tenures.get(run_id) ?? []
+  const needs = needsOf(source)
   const end = stored.find(({ event }) => isTerminal(event.type))?.at ?? Number.POSITIVE_INFINITY
+  const events = stored.map(({ event }) => event)
+  const storedAt = new Map(stored.map(({ at, event }) => [event.id, at]))
+  const all = insidesOf(events, id)
+  // By part and step.
   const done = new Map<string, number>()
   const settled = new Map<string, number>()
   // A step that a re-run did not run again has its outcome in the log of the earlier run, also before the re-run's own log says so.
-  const again = new Set(ledger.calls.flatMap(({ run, step }) => (run === label ? [step] : [])))
-  for (const { event } of earlier === null ? [] : (book.stored.get(earlier) ?? [])) {
-    const step = event.type === "agent_completed" ? `agent.${event.data.agent}` : null
-    if (step !== null && !again.has(step)) settled.set(step, 0)
+  const again = new Set(ledger.calls.flatMap(({ run, part, step }) => (run === label ? [`${part} ${step}`] : [])))
+  const before = rerun === null ? [] : (book.stored.get(rerun.run_id) ?? []).map(({ event }) => event)
+  for (const { part, log } of insidesOf(before, id)) {
+    for (const { type, data } of log) {
+      const step = type === "agent_completed" ? `${part} agent.${data.agent}` : null
+      if (step !== null && !again.has(step)) settled.set(step, 0)
+    }
   }
-  for (const { at, event } of stored) {
-    if (event.type === "agent_completed") settled.set(`agent.${event.data.agent}`, at)
-    if (event.type === "step_skipped") settled.set(event.data.step, at)
-    // Its result is in the log of the earlier run.
-    if (event.type === "step_reused") settled.set(event.data.step, 0)
-    if (event.type === "agent_completed" && event.data.iteration === undefined)
-      done.set(`agent.${event.data.agent}`, at)
+  for (const { part, log } of all) {
+    for (const { id: event, type, data } of log) {
+      const at = storedAt.get(event) ?? 0
+      if (type === "agent_completed") settled.set(`${part} agent.${data.agent}`, at)
+      if (type === "step_skipped") settled.set(`${part} ${data.step}`, at)
+      // Its result is in the log of the earlier run.
+      if (type === "step_reused") settled.set(`${part} ${data.step}`, 0)
+      if (type === "agent_completed" && data.iteration === undefined) done.set(`${part} agent.${data.agent}`, at)
+    }
   }
   for (const call of ledger.calls) {
     if (call.run !== label) continue
-    if (call.at > end) found.push(`${call.kind} was called for ${call.step} after the end of the run`)
-    const completed = done.get(call.step)
-    if (call.kind === "model" && completed !== undefined && call.at > completed) {
-      found.push(`${call.step} had completed, and its model was called again`)
+    const { part, step } = call
+    if (call.at > end) found.push(`${call.kind} was called for ${step} after the end of the run`)
+    for (const inside of all) {
+      if (inside.ended === null || !isPartOf(part, inside)) continue
+      if (call.at <= (storedAt.get(inside.ended.id) ?? 0)) continue
+      found.push(`${call.kind} was called for ${step} after the end of ${inside.scope ?? ""}`)
     }
-    for (const needed of needs.get(call.step.split(/[./]/, 2).join(".")) ?? []) {
-      if ((settled.get(needed) ?? Number.POSITIVE_INFINITY) > call.at) {
-        found.push(`${call.kind} was called for ${call.step} before the outcome of ${needed} was stored`)
+    const completed = done.get(`${part} ${step}`)
+    if (call.kind === "model" && completed !== undefined && call.at > completed) {
+      found.push(`${step} had completed, and its model was called again`)
+    }
+    for (const needed of needs.get(step.split(/[./]/, 2).join(".")) ?? []) {
+      if ((settled.get(`${part} ${needed}`) ?? Number.POSITIVE_INFINITY) > call.at) {
+        found.push(`${call.kind} was called for ${step} before the outcome of ${needed} was stored`)
       }
     }
     if (!tenures.some(({ owner, from, until }) => owner === call.owner && from <= call.at && call.at <= until)) {
-      found.push(`${call.owner} called ${call.kind} for ${call.step} without holding the run`)
+      found.push(`${call.owner} called ${call.kind} for ${step} without holding the run`)
     }
   }
   return found
@@ -268,11 +299,10 @@ function withoutRun(output: object): string {
 }
 
 /** The output shows the run's id, and one time of its own, however often it was resumed. */
-function runValueProblems(run_id: string, log: readonly LogEvent[]): string[] {
-  const [first, last] = [log[0], log.at(-1)]
-  if (first === undefined || last?.type !== "workflow_completed") return []
-  const { ran } = last.data.output.result as { ran?: string }
-  if (ran === undefined) return []
+function runValueProblems(run_id: string, log: readonly LogEvent[], { output }: Inside): string[] {
+  const [first] = log
+  const ran = output?.["ran"]
+  if (first === undefined || typeof ran !== "string") return []
   const [id, started = "", date] = ran.split(" ")
   const isRight = id === run_id && started <= first.at && started.slice(0, 10) === date
   return isRight ? [] : [`the output shows the run as ${ran}, which began at ${first.at}`]
@@ -311,9 +341,9 @@ function skipProblems(log: readonly LogEvent[]): string[] {
   })
 }
 
-/** A completed run has called once for each item of its lists. */
-function listProblems({ source, items }: Job, log: readonly LogEvent[]): string[] {
-  if (log.at(-1)?.type !== "workflow_completed") return []
+/** A completed workflow has called once for each item of its lists. */
+function listProblems({ source, items }: Job, { log, output }: Inside): string[] {
+  if (output === null) return []
   const found: string[] = []
   for (const [, name = "", list = ""] of source.matchAll(/^dynamic \{ (\w+): (\[.*\]) \}$/gm)) {
     const ones = list.includes(`when one != "i1"`) ? items.filter((item) => item !== "i1").length : items.length
@@ -364,14 +394,25 @@ function resumptionProblems({ resumable }: Job, log: readonly LogEvent[]): strin
 function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly LogEvent[], ledger: Ledger): string[] {
   const found: string[] = []
   const edited = job.edited ? [...job.source.matchAll(/^agent \w+/gm)].at(-1)?.[0].replace(" ", ".") : null
-  const before = new Set(earlier.flatMap((event) => (event.type === "agent_completed" ? [stepOf(event.data)] : [])))
-  for (const event of log) {
-    if (event.type !== "step_reused") continue
-    const { step, iteration } = event.data
-    const reused = iteration === undefined ? step : `${step}[${iteration}]`
-    if (step === edited) found.push(`${step} is asked something else, and was reused`)
-    if (job.rerun?.from.includes(step) === true) found.push(`${step} was to run again, and was reused`)
-    if (step.startsWith("agent.") && !before.has(reused)) found.push(`${reused} was reused, and had not completed`)
+  const before = new Set(
+    insidesOf(earlier, job.id).flatMap(({ part, log: own }) =>
+      own.flatMap(({ type, data }) => (type === "agent_completed" ? [`${part} ${stepOf(data)}`] : [])),
+    ),
+  )
+  const from = (job.rerun?.from ?? []).map((step) => sentStep(job.source, step))
+  for (const { scope, part, log: own } of insidesOf(log, job.id)) {
+    for (const { type, data } of own) {
+      if (type !== "step_reused") continue
+      const { step, iteration } = data
+      const reused = `${part} ${iteration === undefined ? step : `${step}[${iteration}]`}`
+      if (step === edited) found.push(`${step} is asked something else, and was reused`)
+      const own = scope === null ? "" : `${scope}/`
+      // Where a model makes the call, only the model can call again.
+      if (from.some((path) => path === `${own}${step}` || path.startsWith(`${own}inner@${step}#`))) {
+        found.push(`${step} was to run again, and was reused`)
+      }
+      if (step.startsWith("agent.") && !before.has(reused)) found.push(`${reused} was reused, and had not completed`)
+    }
   }
   const [was, is] = [earlier.at(-1), log.at(-1)]
   if (job.edited || job.rerun?.from.length !== 0 || was?.type !== "workflow_completed") return found
@@ -389,21 +430,40 @@ function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly Log
   return found
 }
 
-/** What the outside world was asked for stays within the limits of the request, the workflow and each agent. */
-function limitProblems(job: Job, calls: readonly LedgerCall[], stored: readonly StoredEvent[] | null): string[] {
-  const compiled = planned({ source: job.source })
-  if (!("plan" in compiled)) return []
-  const { plan } = compiled
-  const found = [job.limits, plan.limits].flatMap((limits) => [
-    ...overLimit(limits, calls),
-    ...(stored === null ? [] : timeProblems(limits, calls, stored)),
-  ])
-  for (const node of plan.nodes) {
-    if (node.kind !== "agent" || node.limits === null) continue
-    const { id } = node
-    // A conversation that is compacted is another agent's; its values are computed before it begins.
-    const own = calls.filter(({ step }) => step === id || (step.startsWith(`${id}.`) && !step.includes("/")))
-    found.push(...overLimit(node.limits, own).map((problem) => `${id}: ${problem}`))
+function planOf({ source }: Job): Plan {
+  const compiled = planned(sentSource(source))
+  if (!("plan" in compiled)) throw new Error("The workflow is not valid")
+  return compiled.plan
+}
+
+/** What the outside world was asked for stays within the limits of the request, of each workflow and of its agents. */
+function limitProblems(
+  job: Job,
+  calls: readonly LedgerCall[],
+  all: readonly Inside[],
+  stored: readonly StoredEvent[] | null,
+): string[] {
+  const whole = planOf(job)
+  const limited = (limits: Limits | null, own: readonly LedgerCall[], began: LogEvent | null): string[] => [
+    ...overLimit(limits, own),
+    ...(stored === null || began === null ? [] : timeProblems(limits, own, stored, began.id)),
+  ]
+  const found = limited(job.limits, calls, stored?.[0]?.event ?? null)
+  for (const inside of all) {
+    const { scope, part, began } = inside
+    const plan = planAt(whole, scope)
+    if (plan === undefined) continue
+    const within = calls.filter((call) => isPartOf(call.part, inside))
+    found.push(...limited(plan.limits, within, began))
+    for (const node of plan.nodes) {
+      if (node.kind !== "agent" || node.limits === null) continue
+      const { id, workflows = [] } = node
+      // A conversation that is compacted is another agent's; its values are computed before it begins.
+      const own = within.filter(({ step, part: of }) =>
+        of === part ? step === id || (step.startsWith(`${id}.`) && !step.includes("/")) : workflows.length > 0,
+      )
+      found.push(...overLimit(node.limits, own).map((problem) => `${id}: ${problem}`))
+    }
   }
   return found
 }
@@ -424,8 +484,14 @@ function overLimit(limits: Limits | null, calls: readonly LedgerCall[]): string[
   return found
 }
 
-/** Nobody is called when the time of the run is over. The time that it waits for people does not count. */
-function timeProblems(limits: Limits | null, calls: readonly LedgerCall[], stored: readonly StoredEvent[]): string[] {
+/** Nobody is called when the time of the run, or of a call, is over. The time that it waits for people does not count. */
+function timeProblems(
+  limits: Limits | null,
+  calls: readonly LedgerCall[],
+  all: readonly StoredEvent[],
+  first: number,
+): string[] {
+  const stored = all.filter(({ event }) => event.id >= first)
   const start = stored[0]?.at
   if (limits?.time_seconds === undefined || start === undefined) return []
   let end = start + limits.time_seconds * 1000
@@ -437,7 +503,7 @@ function timeProblems(limits: Limits | null, calls: readonly LedgerCall[], store
     before = at
   }
   const late = calls.find(({ at }) => at > end)
-  return late === undefined ? [] : [`${late.kind} was called for ${late.step} after the time limit of the run`]
+  return late === undefined ? [] : [`${late.kind} was called for ${late.step} after the time limit`]
 }
 
 /** A run that asks for notices gets one for each stored event that it names, and no others. */

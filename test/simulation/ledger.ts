@@ -6,8 +6,9 @@ export interface LedgerCall {
   readonly kind: "model" | "tool"
   /** Owner of the lease that the caller believes it holds. */
   readonly owner: string
-  /** The label of the run, and the step and item (or turn) within it. */
+  /** The label of the run, what its `id` has after that in a call of a workflow, and the step and item (or turn) within it. */
   readonly run: string
+  readonly part: string
   readonly step: string
   readonly at: number
   /** Of a call of a tool: which, and what it was asked to do. A resource that is read counts as one. */
@@ -33,12 +34,16 @@ export class Ledger {
     this.#world = world
   }
 
-  record(asked: Omit<LedgerCall, "at">): void {
+  /** `id` is that of the call of a workflow, or of the run: what the text begins with. */
+  record({ id, ...asked }: Omit<LedgerCall, "at" | "run" | "part"> & { readonly id: string }): void {
+    const [label = ""] = id.split("@", 1)
     const once = asked.once === null ? null : asked.once + this.suffix
-    const call = { ...asked, once, run: asked.run + this.suffix, at: this.#world.now }
+    const part = id.slice(label.length)
+    const call = { ...asked, once, run: label + this.suffix, part, at: this.#world.now }
     this.calls.push(call)
     this.#world.note(
-      () => `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
+      () =>
+        `${call.owner} calls ${call.kind} for ${call.run}${part} ${call.step}${call.once === null ? "" : " (once)"}`,
     )
   }
 }

@@ -32,13 +32,13 @@ export function simulatedApi(world: World, machine: Machine, ledger: Ledger, fau
 
     const [, tool = "", inPath = ""] = new URL(url).pathname.replace("/v1/", "/").split("/")
     const text = method === "GET" ? decodeURIComponent(inPath) : (JSON.parse(String(body)) as { text: string }).text
-    const [run = "", step = ""] = text.split(" ", 2)
+    const [id = "", step = ""] = text.split(" ", 2)
     const key = headers["idempotency-key"] ?? null
     const isKnown = key !== null && ledger.keys.has(key)
     if (isKnown) world.count("api: is sent a key again")
     if (key !== null) ledger.keys.add(key)
     const once = method === "GET" || isKnown ? null : text
-    ledger.record({ kind: "tool", owner: machine.name, run, step, tool, text, once, tokens: 0, cost: 0n })
+    ledger.record({ kind: "tool", owner: machine.name, id, step, tool, text, once, tokens: 0, cost: 0n })
 
     const isStuck = fate < failed + hanging
     const takes = isStuck ? Number.POSITIVE_INFINITY : random.next() * (random.chance(slow) ? 20_000 : 500)

@@ -45,7 +45,7 @@ export class SimulatedModel implements ModelClient {
     for (let retries = request.progress?.retries ?? 0; ; retries++) {
       attempt++
       const asked = currentInstruction(request)
-      const [run = "", step = ""] = asked.split(" ", 2)
+      const [id = "", step = ""] = asked.split(" ", 2)
       const estimate = 20 + Math.ceil(asked.length / 2)
       const reservation = await watch.reserve?.({
         turn: request.turn,
@@ -69,7 +69,7 @@ export class SimulatedModel implements ModelClient {
       this.#ledger.record({
         kind: "model",
         owner: this.#machine.name,
-        run,
+        id,
         step: request.contract === null ? `${step}/compact` : step,
         tool: null,
         text: "",
@@ -141,13 +141,18 @@ export class SimulatedModel implements ModelClient {
   #answer(request: ModelRequest, asked: string, repairs: number): ModelTurn {
     if (request.contract === null) return says(`summary of ${digest(asked)}`, request)
     const turns = turnsSince(request)
-    const wanted = digest(asked) % 3
+    // One that may call a workflow does.
+    const [only] = request.tools.length === 1 && request.tools[0]?.name === "inner" ? request.tools : []
+    const wanted = only === undefined ? digest(asked) % 3 : 1 + (digest(asked) % 2)
     if (request.tools.length > 0 && turns < wanted) {
-      const calls = request.tools.slice(0, 1 + (digest(`${asked} ${turns}`) % 2)).map(({ name }, index) => ({
+      const count = 1 + (digest(`${asked} ${turns}`) % 2)
+      const [id = "", step = ""] = asked.split(" ", 2)
+      const tools = only === undefined ? request.tools.slice(0, count) : Array.from({ length: count }, () => only)
+      const calls = tools.map(({ name }, index) => ({
         name,
         // A model that is asked again gives its calls other ids.
         call_id: `c${Math.floor(this.#world.random.next() * 1e9).toString(36)}`,
-        arguments: { text: `${asked.split(" ", 2).join(" ")} ${turns}.${index}` },
+        arguments: only === undefined ? { text: `${id} ${step} ${turns}.${index}` } : { id: `${id}@${turns}.${index}` },
       }))
       return callsTools(calls, request)
     }
@@ -173,7 +178,7 @@ function currentInstruction(request: ModelRequest): string {
 
 /** The engine says something at times, too: that a tool is used up. */
 function isInstruction(message: Message): boolean {
-  return message.role === "user" && /^run\d+ /.test(textOf(message))
+  return message.role === "user" && /^run\d+(?:@[\d.]+)* /.test(textOf(message))
 }
 
 /** How often the model has answered since the instruction. */

@@ -108,7 +108,7 @@ export class SimulatedTools implements ToolHost {
 
   /** What happens to a call on its way, and who hears of it. */
   async #done(tool: string, text: string, idempotent: boolean, signal: AbortSignal): Promise<void> {
-    const [run = "", step = ""] = text.split(" ", 2)
+    const [id = "", step = ""] = text.split(" ", 2)
     const { random } = this.#world
     const fate = random.next()
     const { failed, unanswered, hanging, slow, deaf } = this.faults
@@ -118,7 +118,7 @@ export class SimulatedTools implements ToolHost {
       await this.#wait(random.next() * 20, signal)
       throw lost()
     }
-    const asked = { kind: "tool", owner: this.#machine.name, run, step, tool, text } as const
+    const asked = { kind: "tool", owner: this.#machine.name, id, step, tool, text } as const
     this.#ledger.record({ ...asked, once: idempotent ? null : text, tokens: 0, cost: 0n })
     const isDeaf = random.chance(deaf)
     const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 500

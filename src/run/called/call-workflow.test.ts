@@ -8,8 +8,10 @@ import type { Outcome } from "../../../test/support/run-plan.ts"
 import { dataOf, errorOf, resultOf, runPlan, usualOptions } from "../../../test/support/run-plan.ts"
 import { answers, callsTools, lastText, ScriptedModel } from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../../log/events.ts"
+import { reduce } from "../../log/reduce.ts"
+import { initialState } from "../../log/run-state.ts"
 import type { Expression, WorkflowCallExpression } from "../../plan/expression.ts"
-import type { CalledWorkflow, Plan } from "../../plan/plan-shape.ts"
+import type { AskNode, CalledWorkflow, Plan } from "../../plan/plan-shape.ts"
 import { failure } from "../../ports/run-failure.ts"
 
 const called = (name: string, inner: Plan, more: Partial<CalledWorkflow> = {}): CalledWorkflow => ({
@@ -287,6 +289,79 @@ test("on_failure: skip makes the value of a call null", async () => {
   assert.deepEqual(resultOf(outcome), { first: null })
 })
 
+test("a called workflow that fails does not wait for the people whom it has asked", async () => {
+  const asks: AskNode = {
+    id: "ask.sure",
+    kind: "ask",
+    name: "sure",
+    depends_on: [],
+    loop: null,
+    when: null,
+    concurrency: null,
+    question: text("Sure?"),
+    show: null,
+    to: null,
+    expires_seconds: 3600,
+    on_expiry: null,
+    output: record({ note: string }),
+    requires: [],
+  }
+  const asking = plan([asks, agent("fails"), output({ text: ref("agent.fails.message") })], { input })
+  const one = plan(
+    [
+      dynamic("first", callOf("asking", "dynamic.first", { text: lit("one") }, { skips: true })),
+      output({ first: ref("dynamic.first") }),
+    ],
+    { workflows: { asking: called("asking", asking) } },
+  )
+  const model = new ScriptedModel(async () => {
+    await later(5)
+    throw failure("provider_error", "", "The backend is down")
+  })
+  const outcome = await runPlan(one, { model })
+  assert.equal(dataOf(outcome.events, "question_asked").length, 1)
+  assert.deepEqual(dataOf(outcome.events, "run_waiting"), [])
+  assert.deepEqual(resultOf(outcome), { first: null })
+})
+
+test("calls that are open when the call around them fails are over, also in what is shown of the run", async () => {
+  const two = plan(
+    [
+      dynamic("one", callOf("triage", "dynamic.one", { text: lit("fails") })),
+      dynamic("other", callOf("triage", "dynamic.other", { text: lit("hangs") })),
+      output({ one: ref("dynamic.one"), other: ref("dynamic.other") }),
+    ],
+    { input, workflows: { triage: called("triage", triage) } },
+  )
+  const outer = plan(
+    [
+      dynamic("first", callOf("two", "dynamic.first", { text: lit("") }, { skips: true })),
+      agent("after", { instruction: text("after ", ref("dynamic.first")) }),
+      output({ first: ref("dynamic.first"), after: ref("agent.after.message") }),
+    ],
+    { workflows: { two: called("two", two) } },
+  )
+  const shownAt = new Map<string, string>()
+  const state = initialState()
+  const model = new ScriptedModel(async (request, { signal }) => {
+    if (lastText(request).includes("hangs")) await new Promise((_, reject) => signal.addEventListener("abort", reject))
+    if (!lastText(request).includes("fails")) return answers({ message: "" }, request)
+    await later(5)
+    throw failure("provider_error", "", "The backend is down")
+  })
+  const { events } = await runPlan(outer, { model })
+  for (const event of events) {
+    reduce(state, event)
+    if (event.type !== "agent_started" || event.data.agent !== "after") continue
+    for (const [scope, { status }] of Object.entries(state.inside ?? {})) shownAt.set(scope, status)
+  }
+  assert.deepEqual(Object.fromEntries(shownAt), {
+    "two@dynamic.first": "failed",
+    "two@dynamic.first/triage@dynamic.one": "failed",
+    "two@dynamic.first/triage@dynamic.other": "cancelled",
+  })
+})
+
 test("a called file's own limits hold for each call and fail that call; those of the run end the run", async () => {
   const limited: Plan = { ...desk, limits: { model_calls: 1 } }
   const skipped = plan(
@@ -369,4 +444,18 @@ test("a re-run takes inner steps over by file, step and facts, and `from` takes 
     "desk@dynamic.nested/reply",
     "triage@dynamic.polished[1]/classify",
   ])
+})
+
+test("a re-run from a step in a call that a model made asks the model again, and takes over the rest", async () => {
+  const first = await runPlan(everything, { model: thinking(), run_id: "earlier" })
+  const forced = thinking()
+  const from = ["desk@agent.plan#2/agent.reply"]
+  const rerun = await runPlan(everything, {
+    model: forced,
+    store: first.store,
+    run_id: "forced",
+    rerun: { run_id: "earlier", from },
+  })
+  assert.deepEqual(resultOf(rerun), resultOf(first))
+  assert.deepEqual(forced.requests.map(({ step = "" }) => step).toSorted(), ["desk@agent.plan#2/reply", "plan", "plan"])
 })

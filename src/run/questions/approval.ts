@@ -65,9 +65,9 @@ export class CallApproval {
 
   /** Waits for the person. Null when the call may be made; otherwise why it may not. */
   async refusal(): Promise<string | null> {
-    const { questions } = this.#running
+    const { questions, signal } = this.#running
     const question = this.#questions.at(-1) ?? this.#ask()
-    const outcome = await questions.outcome(question)
+    const outcome = await questions.outcome(question, signal)
     if (outcome.kind === "expired") return declined("expired")
     const { approve, note } = readApproval(outcome.answer)
     return approve ? null : declined(note)

@@ -135,7 +135,7 @@ async function outcomeOf(
   node: AskNode,
   { question, scope, effects }: { readonly question: QuestionPast; readonly scope: Scope; readonly effects: Effects },
 ): Promise<JsonValue> {
-  const outcome = await running.questions.outcome(question)
+  const outcome = await running.questions.outcome(question, running.signal)
   return outcome.kind === "answered" ? outcome.answer : expired(node, scope, effects)
 }
 

@@ -46,7 +46,9 @@ export async function askForServer(
 /** Waits for the answers. One that nobody gave in time is `cancel`. */
 export async function replyOf(running: RunContext, { questions, state }: AskedByServer): Promise<AskReply> {
   const outcomes = await Promise.all(
-    [...questions].map(async ([key, question]) => [key, await running.questions.outcome(question)] as const),
+    [...questions].map(
+      async ([key, question]) => [key, await running.questions.outcome(question, running.signal)] as const,
+    ),
   )
   const responses: JsonObject = {}
   for (const [key, outcome] of outcomes) {

@@ -43,6 +43,8 @@ export interface QuestionParts {
 
 interface Waiting {
   readonly question: QuestionPast
+  /** Aborts when the run, or the called workflow that asks, stops. */
+  readonly signal: AbortSignal
   readonly resolve: (outcome: QuestionOutcome) => void
   readonly reject: (reason: unknown) => void
 }
@@ -52,6 +54,8 @@ export class Questions {
   readonly #parts: QuestionParts
   /** By id: open questions that a step waits for. */
   readonly #waiting = new Map<string, Waiting>()
+  /** Those that are listened to. */
+  readonly #signals = new WeakSet<AbortSignal>()
   #stopListening: (() => void) | null = null
   #watching = false
   #parking = false
@@ -103,14 +107,13 @@ export class Questions {
     return { asked: question, outcome: null }
   }
 
-  /** What has become of a question, when it is known. */
-  outcome(question: QuestionPast): Promise<QuestionOutcome> {
-    const { signal } = this.#parts
+  /** What has become of a question, when it is known. Rejects when what asks it stops, so that nothing waits for a person in vain. */
+  outcome(question: QuestionPast, signal: AbortSignal): Promise<QuestionOutcome> {
     if (question.outcome !== null) return Promise.resolve(question.outcome)
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     return new Promise((resolve, reject) => {
-      this.#waiting.set(question.asked.id, { question, resolve, reject })
-      this.#listen()
+      this.#waiting.set(question.asked.id, { question, signal, resolve, reject })
+      this.#listen(signal)
       this.#watch()
     })
   }
@@ -119,20 +122,26 @@ export class Questions {
     this.#stopListening?.()
   }
 
-  #listen(): void {
+  #listen(signal: AbortSignal): void {
+    if (!this.#signals.has(signal)) {
+      this.#signals.add(signal)
+      signal.addEventListener("abort", () => this.#drop(signal), { once: true })
+    }
     if (this.#stopListening !== null) return
-    const { store, runId, signal } = this.#parts
+    const { store, runId } = this.#parts
     this.#stopListening = store.questions.onOutcome((run_id) => {
       if (run_id === runId) this.#look()
     })
     // Also what was stored before anybody listened.
     this.#look()
-    signal.addEventListener("abort", () => this.#drop(signal.reason), { once: true })
   }
 
-  #drop(reason: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(reason)
-    this.#waiting.clear()
+  #drop(signal: AbortSignal): void {
+    for (const [id, waiting] of this.#waiting) {
+      if (waiting.signal !== signal) continue
+      this.#waiting.delete(id)
+      waiting.reject(signal.reason)
+    }
   }
 
   #look(): void {
