@@ -25,11 +25,25 @@ export function filterWords(filter: string): string[] {
     .filter((word) => word !== "")
 }
 
+/** The path of calls that leads to an event: `triage@dynamic.first`; undefined for one of the workflow itself. */
+export function scopeOf({ data }: StreamEvent): string | undefined {
+  const scope = (data as Record<string, unknown>)["scope"]
+  return typeof scope === "string" ? scope : undefined
+}
+
+/** Whether an event happened in a call, or in a call further inside; the empty scope is the workflow itself. */
+export function isWithin(event: StreamEvent, scope: string): boolean {
+  const own = scopeOf(event)
+  if (scope === "") return own === undefined || event.type.startsWith("workflow_call_")
+  return own === scope || own?.startsWith(`${scope}/`) === true
+}
+
 /** Whom an event is about: `agent.review[2]`, `tool.find`. */
 export function subjectOf({ data }: StreamEvent): string {
   const fields = data as Record<string, unknown>
   const iteration = typeof fields["iteration"] === "number" ? `[${fields["iteration"]}]` : ""
   const parts = [
+    typeof fields["scope"] === "string" ? fields["scope"] : "",
     typeof fields["agent"] === "string" ? `agent.${fields["agent"]}${iteration}` : "",
     typeof fields["step"] === "string" ? `${fields["step"]}${iteration}` : "",
     typeof fields["dynamic"] === "string" ? `dynamic.${fields["dynamic"]}` : "",
@@ -41,7 +55,10 @@ export function subjectOf({ data }: StreamEvent): string {
 }
 
 /** The step that an event is about, and its bar where it has one of its own; null for events of the whole run. */
-export function stepOf({ data }: StreamEvent, state: RunState): Selection | null {
+export function stepOf(event: StreamEvent, state: RunState): Selection | null {
+  const scope = scopeOf(event)
+  if (scope !== undefined) return callOf(scope, state)
+  const { data } = event
   const { agent, step, dynamic, call_id, kind, name, iteration } = data as Record<string, unknown>
   const at = state.spans.findIndex((span) =>
     typeof call_id === "string"
@@ -56,4 +73,11 @@ export function stepOf({ data }: StreamEvent, state: RunState): Selection | null
   if (typeof agent === "string") return { node: `agent.${agent}` }
   if (typeof dynamic === "string") return { node: `dynamic.${dynamic}` }
   return kind === "ask" && typeof name === "string" ? { node: `ask.${name}` } : null
+}
+
+/** The bar of the call of a workflow that an event happened in. */
+function callOf(scope: string, state: RunState): Selection | null {
+  const at = state.spans.findIndex((span) => span.scope === scope || scope.startsWith(`${span.scope ?? ""}/`))
+  const node = at < 0 ? undefined : nodeOfSpan(state, at)
+  return node === undefined ? null : { node, span: at }
 }

@@ -10,9 +10,13 @@ import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { counted, showDuration, showNumber } from "../ui/show.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
-import { eventText, filterWords, matches, stepOf, subjectOf } from "./event-text.ts"
+import { eventText, filterWords, isWithin, matches, stepOf, subjectOf } from "./event-text.ts"
 
 const filter = signal("")
+/** The call whose events are listed; empty for those of the workflow itself, null for all. */
+export const eventScope = signal<string | null>(null)
+/** A list of more would not be read; the filter finds the others. */
+const mostScopes = 500
 /** Whether the pieces of text are listed too, which are most of the events of a run and each say little. */
 const withDeltas = signal(false)
 
@@ -31,7 +35,13 @@ function EventList({ run }: { readonly run: RunView }) {
   const words = filterWords(filter.value)
   const { deltas } = run
   const all = withDeltas.value || deltas === 0 ? run.events : run.events.filter(({ type }) => type !== "agent_delta")
-  const events = words.length === 0 ? all : all.filter((event) => matches(event, words))
+  const scopes = Object.keys(run.state.inside ?? {})
+  const scope =
+    eventScope.value !== null && (eventScope.value === "" || scopes.includes(eventScope.value))
+      ? eventScope.value
+      : null
+  const scoped = scope === null ? all : all.filter((event) => isWithin(event, scope))
+  const events = words.length === 0 ? scoped : scoped.filter((event) => matches(event, words))
   const current = events.find(({ id }) => id === chosen)
   const position = current === undefined ? -1 : events.indexOf(current)
   // Once for each choice: who scrolls away from it stays away.
@@ -67,8 +77,26 @@ function EventList({ run }: { readonly run: RunView }) {
           value={filter.value}
           onInput={(event) => (filter.value = event.currentTarget.value)}
         />
+        {scopes.length === 0 ? null : (
+          <select
+            class="field"
+            aria-label="Events of"
+            value={scope === null ? "*" : scope}
+            onChange={({ currentTarget }) =>
+              (eventScope.value = currentTarget.value === "*" ? null : currentTarget.value)
+            }
+          >
+            <option value="*">all calls</option>
+            <option value="">this workflow</option>
+            {scopes.slice(0, mostScopes).map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        )}
         <span class="note" role="status">
-          {words.length === 0
+          {words.length === 0 && scope === null
             ? counted(events.length, "event")
             : `${showNumber(events.length)} of ${counted(all.length, "event")}`}
         </span>

@@ -81,7 +81,10 @@ export async function openLink(): Promise<void> {
   history.replaceState(null, "", `${pathname}${search}`)
   const shared = await fromFragment(hash)
   if (typeof shared === "string") notify(shared, "wrong")
-  else openWorkflow({ name: "From a link", ...shared, origin: "link" })
+  else {
+    const { source, input, ...around } = shared
+    openWorkflow({ name: "From a link", source, input, around, origin: "link" })
+  }
 }
 
 function storedFiles(): readonly KeptFile[] {

@@ -6,8 +6,9 @@ import { notify } from "../state/notices.ts"
 import { optionCheck } from "../state/options.ts"
 import { isText, secretFields, secretIn } from "../state/secrets.ts"
 import { apiKey, baseUrl } from "../state/service.ts"
-import { compilation, compileNow } from "../state/source.ts"
+import { compilation, compileNow, filesAround } from "../state/source.ts"
 import { copyText } from "../state/copy.ts"
+import { filesOf } from "../../src/source/source-files.ts"
 import { Dialog } from "../ui/dialog.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showBytes } from "../ui/show.ts"
@@ -23,7 +24,7 @@ const language = signal<SnippetLanguage>("curl")
 /** Opens the dialog, unless a secret's value is in what would leave the page. */
 export function openShare(): void {
   const { text } = compileNow()
-  const secret = secretIn(text) ?? secretIn(JSON.stringify(currentInput()))
+  const secret = secretIn(text) ?? secretIn(JSON.stringify([currentInput(), filesAround.value]))
   if (secret === undefined) shareOpen.value = true
   else notify(`Not shared: the value of secrets.${secret} is in the source or the input. Remove it first.`, "wrong")
 }
@@ -45,18 +46,20 @@ export function ShareDialog() {
 function LinkPart() {
   const [link, setLink] = useState("")
   const { text } = compilation.value
+  const around = filesAround.value
   useEffect(() => {
-    void toFragment({ source: text, input: currentInput() }).then((fragment) =>
+    void toFragment({ source: text, input: currentInput(), ...around }).then((fragment) =>
       setLink(`${location.origin}${location.pathname}${fragment}`),
     )
-  }, [text])
+  }, [text, around])
   return (
     <section>
       <h3>This workflow</h3>
       <LinkField id="share-link" label="Link to this workflow" link={link} announced="Link" isMain />
       <p class="hint-text">
-        Anyone who has the link can open it. It holds the source and the input ({showBytes(link.length)}), after the #
-        that browsers do not send. No secrets, no options, no results.
+        Anyone who has the link can open it. It holds the source{" "}
+        {around.modules === undefined ? "" : "with its other files "}and the input ({showBytes(link.length)}), after the
+        # that browsers do not send. No secrets, no options, no results.
       </p>
     </section>
   )
@@ -118,6 +121,7 @@ function SnippetPart() {
   const text = snippet(language.value, {
     url: baseUrl,
     source: compilation.value.text,
+    files: filesOf(filesAround.value),
     input: currentInput(),
     options,
     secrets: secretFields.value.map(({ name, type }) => ({

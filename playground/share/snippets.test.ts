@@ -8,6 +8,7 @@ import { snippet, snippetLanguages } from "./snippets.ts"
 const request = {
   url: "http://127.0.0.1:1",
   source: "output { }",
+  files: {},
   input: {},
   options: {},
   secrets: [text("api_key"), text("trackerToken")],
@@ -68,8 +69,9 @@ const nasty = fc.string({
 test("whatever stands in the source, the input and the secrets arrives to the letter, through shell, Python, JavaScript and PHP", () => {
   fc.assert(
     fc.property(nasty, nasty, nasty, (source, value, secret) => {
-      const given = { ...request, source, input: { value }, secrets: [text("k")], withKey: false }
-      const wanted = { workflow_source: source, input: { value }, secrets: { k: `s${secret}` } }
+      const files = { file: "flows/main.wire", modules: { "lib/a.wire": `${value}${source}` } }
+      const given = { ...request, source, files, input: { value }, secrets: [text("k")], withKey: false }
+      const wanted = { workflow_source: source, ...files, input: { value }, secrets: { k: `s${secret}` } }
       for (const [name, body] of Object.entries(bodies(given, { K: `s${secret}` })))
         assert.deepEqual(body, wanted, name)
     }),

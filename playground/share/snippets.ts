@@ -15,6 +15,8 @@ export interface SnippetSecret {
 export interface SnippetRequest {
   readonly url: string
   readonly source: string
+  /** The other files that it uses. */
+  readonly files: { readonly file?: string; readonly modules?: Readonly<Record<string, string>> }
   readonly input: JsonObject
   readonly options: Omit<ExecuteOptions, "notify">
   readonly secrets: readonly SnippetSecret[]
@@ -50,8 +52,8 @@ function variableOf({ name }: SnippetSecret): string {
 
 const keyVariable = "WIRE_API_KEY"
 
-function plainBody({ source, input, options }: SnippetRequest): JsonObject {
-  const body: JsonObject = { workflow_source: source, input }
+function plainBody({ source, files, input, options }: SnippetRequest): JsonObject {
+  const body: JsonObject = { workflow_source: source, ...files, input }
   if (Object.keys(options).length > 0) body["options"] = { ...options } as JsonObject
   return body
 }
@@ -103,9 +105,10 @@ function environmentLines({ secrets, withKey }: SnippetRequest, line: (name: str
 }
 
 function typeScript(request: SnippetRequest): string {
-  const { source, input, options, secrets, withKey } = request
+  const { source, files, input, options, secrets, withKey } = request
   const fields = [
     "workflow_source: source",
+    ...Object.entries(files).map(([name, value]) => `${name}: ${indented(visibleJson(value, 2), 4)}`),
     `input: ${indented(visibleJson(input, 2), 4)}`,
     ...(secrets.length === 0
       ? []
@@ -156,9 +159,10 @@ function escapeInLines(text: string, write: (code: number) => string): string {
 }
 
 function python(request: SnippetRequest): string {
-  const { source, input, options, secrets, withKey } = request
+  const { source, files, input, options, secrets, withKey } = request
   const fields = [
     '"workflow_source": source',
+    ...Object.entries(files).map(([name, value]) => `"${name}": json.loads(${JSON.stringify(visibleJson(value))})`),
     `"input": json.loads(${JSON.stringify(visibleJson(input))})`,
     ...(secrets.length === 0
       ? []
@@ -204,9 +208,10 @@ function pythonText(text: string): string {
 }
 
 function php(request: SnippetRequest): string {
-  const { source, input, options, secrets, withKey } = request
+  const { source, files, input, options, secrets, withKey } = request
   const fields = [
     '"workflow_source" => $source',
+    ...Object.entries(files).map(([name, value]) => `"${name}" => json_decode(${phpText(visibleJson(value))})`),
     `"input" => json_decode(${phpText(visibleJson(input))})`,
     ...(secrets.length === 0
       ? []

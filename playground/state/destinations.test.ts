@@ -113,3 +113,34 @@ test("only a host that is known now is said to be known: words for others may me
     assert.deepEqual(known(endpoint), [false], endpoint)
   }
 })
+
+test("an api receives what its headers and bindings hold", () => {
+  const source = `${secrets}
+    api crm { endpoint: "https://crm.example/v2" headers { Authorization: "Bearer {{ secrets.token }}" } }
+    tool find from api.crm."GET /contacts" { input { q: string } requires: none }
+    dynamic { found: call tool.find { input { q: "x" } } }
+    output { found: dynamic.found }`
+  assert.deepEqual(destinations(source), ["crm.example <- token"])
+})
+
+test("called files call hosts, too, with the secrets that they are given", () => {
+  const called = (endpoint: string): string => `input { host: maybe string } secrets { own: string }
+    provider p from openai { endpoint: ${endpoint} api_key: secrets.own } model m from p { id: "x" } ${agent()}`
+  const main = `secrets { key: string }
+    workflow w from "./w.wire" { secrets { own: secrets.key } }
+    dynamic { done: call workflow.w { input { host: null } } }
+    output { t: dynamic.done.t }`
+  const at = (endpoint: string): string[] => {
+    const { plan, diagnostics } = compile(main, { modules: { "w.wire": called(endpoint) } })
+    assert.ok(plan !== undefined, JSON.stringify(diagnostics))
+    return destinationsOf(plan, {}).map(
+      ({ host, secrets: given, callers }) => `${callers.join()}: ${host} <- ${given.join()}`,
+    )
+  }
+  assert.deepEqual(at('"https://in.example/v1"'), ["w.wire#provider.p: in.example <- key"])
+  assert.deepEqual(at("secrets.own"), ["w.wire#provider.p: the address in secrets.key <- key"])
+  // Only the run knows the input of a called file.
+  assert.deepEqual(at('input.host ?? "https://in.example/v1"'), [
+    "w.wire#provider.p: an address made at run time <- key",
+  ])
+})

@@ -19,31 +19,69 @@ export interface Destination {
 /** Stands for a secret within an address whose other parts are known. */
 const hidden = "\u0000"
 
-/** Every host that a run with this input would call, in the order of the declarations. */
+/** A plan, as far as it is known what its run is given. */
+interface Level {
+  readonly plan: Plan
+  /** Null in a called file, whose input the run makes. */
+  readonly input: JsonObject | null
+  /** The name that one of its secrets has in the workflow itself; null for one that it is not given. */
+  readonly secret: (name: string) => string | null
+  /** Stands before the names of its declarations: `flows/triage.wire#`. */
+  readonly prefix: string
+}
+
+type Found = Map<string, { isKnown: boolean; callers: string[]; secrets: Set<string> }>
+
+/** Every host that a run with this input would call, in the order of the declarations; those of called files come after. */
 export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
-  const found = new Map<string, { isKnown: boolean; callers: string[]; secrets: Set<string> }>()
+  const found: Found = new Map()
+  // A file may be called with different secrets. Files cannot lead back to themselves.
+  const levels: Level[] = [{ plan, input, secret: (name) => name, prefix: "" }]
+  const seen = new Set<string>()
+  for (const level of levels) {
+    addHosts(level, found)
+    for (const called of Object.values(level.plan.workflows ?? {})) {
+      const secret = (name: string): string | null => {
+        const bound = called.secrets[name] ?? null
+        return bound === null ? null : level.secret(bound)
+      }
+      const bindings = called.plan.secrets.fields.map(({ name }) => [name, secret(name)])
+      const key = JSON.stringify([called.file, bindings])
+      if (seen.has(key)) continue
+      seen.add(key)
+      levels.push({ plan: called.plan, input: null, secret, prefix: `${called.file}#` })
+    }
+  }
+  return [...found].map(([host, { secrets, ...rest }]) => ({ host, ...rest, secrets: [...secrets].sort() }))
+}
+
+function addHosts(level: Level, found: Found): void {
+  const { plan, prefix } = level
   const add = ({ host, isKnown }: Host, caller: string, expressions: readonly (Expression | null)[]): void => {
     const known = found.get(host) ?? { isKnown, callers: [], secrets: new Set<string>() }
     found.set(host, known)
-    known.callers.push(caller)
-    for (const expression of expressions) if (expression !== null) addSecrets(expression, plan, known.secrets)
+    known.callers.push(`${prefix}${caller}`)
+    for (const expression of expressions) if (expression !== null) addSecrets(expression, level, known.secrets)
   }
   for (const name of usedProviders(plan)) {
     const provider = plan.providers[name]
     if (provider === undefined) continue
     const { endpoint, api_key, headers } = provider
-    add(hostOf(endpoint, plan, input), `provider.${name}`, [endpoint, api_key, ...valuesOf(headers)])
+    add(hostOf(endpoint, level), `provider.${name}`, [endpoint, api_key, ...valuesOf(headers)])
   }
-  for (const [name, { endpoint, headers }] of Object.entries(plan.servers)) {
-    const imports = [plan.tools, plan.resources, plan.prompts].flatMap((table) =>
-      Object.entries(table).filter(([, one]) => one.server === name),
-    )
+  const servers = [
+    ...Object.entries(plan.servers).map((entry) => ["mcp", ...entry] as const),
+    ...Object.entries(plan.apis ?? {}).map((entry) => ["api", ...entry] as const),
+  ]
+  for (const [kind, name, { endpoint, headers }] of servers) {
+    const tools = Object.entries(plan.tools).filter(([, { http }]) => (http === undefined) === (kind === "mcp"))
+    const others = kind === "mcp" ? [plan.resources, plan.prompts].flatMap((table) => Object.entries(table)) : []
+    const imports = [...tools, ...others].filter(([, one]) => one.server === name)
     if (imports.length === 0) continue
     const names = new Set(imports.map(([imported]) => imported))
     const bindings = [...imports.flatMap(([, one]) => one.bindings), ...bindingsOf(plan, names)]
-    add(hostOf(endpoint, plan, input), `mcp.${name}`, [endpoint, ...valuesOf(headers), ...valuesOf(bindings)])
+    add(hostOf(endpoint, level), `${kind}.${name}`, [endpoint, ...valuesOf(headers), ...valuesOf(bindings)])
   }
-  return [...found].map(([host, { secrets, ...rest }]) => ({ host, ...rest, secrets: [...secrets].sort() }))
 }
 
 function usedProviders(plan: Plan): Set<string> {
@@ -69,19 +107,23 @@ function valuesOf(entries: readonly Entry[]): Expression[] {
 }
 
 /** Adds the secrets whose fields an expression reads; all of them where it passes `secrets` on as a whole. */
-function addSecrets(expression: Expression, plan: Plan, names: Set<string>): void {
+function addSecrets(expression: Expression, level: Level, names: Set<string>): void {
+  const take = (name: string): void => {
+    const own = level.secret(name)
+    if (own !== null) names.add(own)
+  }
   if (isSecrets(expression)) {
-    for (const { name } of plan.secrets.fields) names.add(name)
+    for (const { name } of level.plan.secrets.fields) take(name)
     return
   }
   if (expression.op === "chain" && isSecrets(expression.base)) {
     const [step] = expression.steps
     if (step?.step === "field") {
-      names.add(step.name)
+      take(step.name)
       return
     }
   }
-  for (const part of children(expression)) addSecrets(part, plan, names)
+  for (const part of children(expression)) addSecrets(part, level, names)
 }
 
 function isSecrets(expression: Expression): boolean {
@@ -90,16 +132,17 @@ function isSecrets(expression: Expression): boolean {
 
 type Host = Pick<Destination, "host" | "isKnown">
 
-function hostOf(endpoint: Expression, plan: Plan, input: JsonObject): Host {
+function hostOf(endpoint: Expression, level: Level): Host {
+  const { input } = level
   const unknown = (host: string): Host => ({ host, isKnown: false })
   if (endpoint.op === "default" && evaluate(endpoint.left, input)?.includes(hidden) === true) {
-    return unknown(`${hostOf(endpoint.left, plan, input).host}, else ${hostOf(endpoint.right, plan, input).host}`)
+    return unknown(`${hostOf(endpoint.left, level).host}, else ${hostOf(endpoint.right, level).host}`)
   }
   const address = evaluate(endpoint, input)
   if (address === "demo") return { host: "the demo model of this service", isKnown: true }
   if (address === undefined || address.startsWith(hidden)) {
     const names = new Set<string>()
-    addSecrets(endpoint, plan, names)
+    addSecrets(endpoint, level, names)
     if (names.size === 0) return unknown("an address made at run time")
     return unknown(`the address in ${[...names].map(secretName).join(", ")}`)
   }
@@ -116,7 +159,7 @@ function secretName(name: string): string {
 }
 
 /** A text made of literals, input and secrets; undefined where more than that is needed to know it. */
-function evaluate(expression: Expression, input: JsonObject): string | undefined {
+function evaluate(expression: Expression, input: JsonObject | null): string | undefined {
   switch (expression.op) {
     case "literal":
       return typeof expression.value === "string" ? expression.value : JSON.stringify(expression.value)
@@ -127,7 +170,7 @@ function evaluate(expression: Expression, input: JsonObject): string | undefined
     case "chain": {
       if (expression.base.op !== "reference") return undefined
       if (expression.base.root.kind === "secrets") return hidden
-      if (expression.base.root.kind !== "input") return undefined
+      if (expression.base.root.kind !== "input" || input === null) return undefined
       let value: JsonValue | undefined = input
       for (const step of expression.steps) {
         const key = step.step === "field" ? step.name : step.step === "index" ? step.index : undefined
@@ -137,8 +180,14 @@ function evaluate(expression: Expression, input: JsonObject): string | undefined
       return typeof value === "string" ? value : undefined
     }
     case "default":
+      if (input === null && readsInput(expression.left)) return undefined
       return evaluate(expression.left, input) ?? evaluate(expression.right, input)
     default:
       return undefined
   }
+}
+
+function readsInput(expression: Expression): boolean {
+  if (expression.op === "reference") return expression.root.kind === "input"
+  return [...children(expression)].some(readsInput)
 }

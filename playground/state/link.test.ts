@@ -47,3 +47,24 @@ test("a link whose source or input would stop the page is refused", async () => 
     assert.deepEqual(await fromFragment(packed(json)), JSON.parse(json))
   }
 })
+
+test("a link holds the other files of a workflow, and none that a service would refuse", async () => {
+  const shared = { source: "output { }", input: {}, file: "flows/main.wire", modules: { "lib/a.wire": "output { }" } }
+  assert.deepEqual(await fromFragment(await toFragment(shared)), shared)
+  const packed = (value: unknown): string => `#w1=${deflateRawSync(JSON.stringify(value)).toString("base64url")}`
+  const wrong = [
+    { modules: { "../a.wire": "" } },
+    { modules: { "a.txt": "" } },
+    { modules: { "a.wire": 1 } },
+    { modules: { "main.wire": "" } },
+    { modules: [] },
+    { file: 1 },
+    { file: "/etc/main.wire" },
+  ]
+  for (const files of wrong) {
+    const fragment = packed({ source: "", input: {}, ...files })
+    assert.match(JSON.stringify(await fromFragment(fragment)), /damaged/, JSON.stringify(files))
+  }
+  const large = packed({ source: "", input: {}, modules: { "a.wire": "x".repeat(1_000_001) } })
+  assert.match(JSON.stringify(await fromFragment(large)), /too large/)
+})

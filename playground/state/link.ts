@@ -1,8 +1,11 @@
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
+import { isModulePath } from "../../src/base/module-path.ts"
+import type { SourceFiles } from "../../src/source/source-files.ts"
+import { filesOf, sourceLength } from "../../src/source/source-files.ts"
 
-/** What a link holds: source and input, never secrets. */
-export interface Shared {
+/** What a link holds: source, the other files that it uses, and input, never secrets. */
+export interface Shared extends SourceFiles {
   readonly source: string
   readonly input: JsonObject
 }
@@ -19,8 +22,8 @@ export const largestSource = 1_000_000
 const largestInput = 2_000_000
 
 /** The fragment of a link: JSON, deflated, in Base64 without signs that a URL would escape. */
-export async function toFragment({ source, input }: Shared): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify({ source, input }))
+export async function toFragment({ source, input, ...files }: Shared): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ source, input, ...filesOf(files) }))
   const packed = await collect(bytesOf(bytes).pipeThrough(new CompressionStream("deflate-raw")))
   let binary = ""
   for (const byte of packed) binary += String.fromCharCode(byte)
@@ -69,12 +72,27 @@ export async function fromFragment(fragment: string): Promise<Shared | string> {
     const bytes = await collect(bytesOf(packed).pipeThrough(new DecompressionStream("deflate-raw")))
     const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as JsonValue
     if (!isJsonObject(value)) return damaged
-    const { source, input } = value
+    const { source, input, file, modules } = value
     if (typeof source !== "string" || !isJsonObject(input)) return damaged
-    return source.length > largestSource || shownLength(input) > largestInput ? tooLarge : { source, input }
+    const files = { file, modules }
+    if (!isFiles(files)) return damaged
+    const shared = { source, input, ...filesOf(files) }
+    return sourceLength(shared) > largestSource || shownLength(input) > largestInput ? tooLarge : shared
   } catch {
     return damaged
   }
+}
+
+/** Whether these are the other files of a workflow, as `/execute` takes them. */
+function isFiles(files: { readonly file?: unknown; readonly modules?: unknown }): files is SourceFiles {
+  const { file, modules } = files
+  if (file !== undefined && (typeof file !== "string" || !isModulePath(file))) return false
+  if (modules === undefined) return true
+  if (!isJsonObject(modules)) return false
+  const main = file ?? "main.wire"
+  return Object.entries(modules).every(
+    ([path, text]) => isModulePath(path) && path !== main && typeof text === "string",
+  )
 }
 
 /** How long a value is as indented JSON, at least. Indentation grows with the square of the depth, so this bounds the depth as well. */

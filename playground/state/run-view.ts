@@ -121,7 +121,7 @@ export class RunView {
     switch (event.type) {
       case "agent_delta": {
         const { agent, iteration, attempt, text } = event.data
-        const key = textKey(agent, iteration)
+        const key = keyOfText(event.data)
         const before = this.texts.get(key)
         // A new attempt begins its text anew.
         const known = before?.attempt === attempt ? before.text : ""
@@ -132,7 +132,7 @@ export class RunView {
       case "agent_retried":
       case "agent_completed":
       case "agent_failed":
-        this.texts.delete(textKey(event.data.agent, event.data.iteration))
+        this.texts.delete(keyOfText(event.data))
         return
       default:
         return
@@ -149,4 +149,10 @@ export interface WrittenText {
 
 export function textKey(agent: string, iteration: number | undefined): string {
   return iteration === undefined ? agent : `${agent}[${iteration}]`
+}
+
+/** Called files may have agents of the same name. */
+function keyOfText(data: { readonly agent: string; readonly iteration?: number; readonly scope?: string }): string {
+  const own = textKey(data.agent, data.iteration)
+  return data.scope === undefined ? own : `${data.scope}/${own}`
 }
