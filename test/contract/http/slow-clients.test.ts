@@ -47,7 +47,7 @@ writeFileSync(join(folder, "greet.wire"), hello)
 
 describe("slow clients", async () => {
   const settings = { MAX_BODY: "1mb", WORKFLOWS: folder, API_KEYS: "ann:ann-key,bob:bob-key" }
-  const { started: service, routes } = await routesOf(() => startService(settings, { requestTimeoutMs: 500 }))
+  const { started: service, routes } = await routesOf(() => startService(settings, { requestTimeoutMs: 2_000 }))
   const run = await service.post(
     "/execute",
     { workflow_source: hello, input: ada },
@@ -63,9 +63,9 @@ describe("slow clients", async () => {
     const lines = ["Host: x", "Authorization: Bearer ann-key", "Accept: application/json, text/event-stream", ...more]
     return `${method} ${url} HTTP/1.1\r\n${lines.join("\r\n")}\r\n`
   }
-  /** Sends a byte every few milliseconds until the connection is closed. */
+  /** Sends a byte now and then until the connection is closed. */
   const trickle = (socket: Socket, text: () => string): void => {
-    const timer = setInterval(() => socket.write(text()), 20)
+    const timer = setInterval(() => socket.write(text()), 200)
     socket.once("close", () => clearInterval(timer))
   }
   const isFine = async (): Promise<void> => {
