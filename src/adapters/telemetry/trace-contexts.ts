@@ -2,7 +2,7 @@ import type { LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
-import type { TraceHeaders } from "./traces.ts"
+import type { TraceHeaders } from "./run-tracer.ts"
 
 /**
  * The trace headers of each run that this process works on, for the backends that may have them: those of the run's own span

@@ -154,6 +154,7 @@ describe("traces", () => {
       "chat test-model",
       "chat test-model",
       "chat test-model",
+      "connect s",
       "execute_tool look",
       "invoke_agent reply",
       "workflow",

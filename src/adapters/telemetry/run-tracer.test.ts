@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
 import type { LogEvent } from "../../log/events.ts"
-import { RunTracer } from "./traces.ts"
+import { RunTracer } from "./run-tracer.ts"
 
 const at = "2026-11-15T19:00:00.000Z"
 
@@ -149,4 +149,88 @@ test("the spans of a run have the name of its workflow, and the root its version
     ["invoke_agent a", undefined, undefined, undefined],
     ["workflow", undefined, undefined, undefined],
   ])
+})
+
+test("every kind of step has its span: called workflows, what happens in them, compaction, and what is asked of a server", () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracer = new RunTracer(provider.getTracer("test"))
+  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0, reasoning_tokens: 0, cost: 0.25 }
+  const outer = { workflow: "sort", call_id: "1", scope: "sort@agent.plan", agent: "plan" }
+  const inner = { workflow: "look", call_id: "2", scope: "sort@agent.plan/look@dynamic.x", dynamic: "x" }
+  const agent = { model: "m", tools: [], instruction: "" }
+  const tool = { tool: "find", server: "crm", call_id: "3", scope: inner.scope, dynamic: "y" }
+  const kind = "tool_error" as const
+  const error = { kind, message: "no", issues: [{ path: "", message: "no" }] } as const
+  const ended = { cached: false, output: {}, duration_ms: 7, usage, calls: [] }
+  const data: readonly Omit<LogEvent, "id" | "at">[] = [
+    { type: "mcp_server_connected", data: { server: "lib", protocol: "1", tools: [], duration_ms: 9 } },
+    { type: "resource_read", data: { name: "rules", server: "lib", duration_ms: 5 } },
+    { type: "agent_started", data: { agent: "plan", ...agent } },
+    { type: "workflow_call_started", data: { ...outer, input: {} } },
+    { type: "agent_started", data: { agent: "plan", ...agent, scope: outer.scope } },
+    { type: "context_compacted", data: { agent: "plan", scope: outer.scope, source: "a", duration_ms: 3, usage } },
+    { type: "agent_completed", data: { agent: "plan", ...ended, scope: outer.scope } },
+    { type: "workflow_call_started", data: { ...inner, input: {} } },
+    { type: "tool_call_started", data: { ...tool, arguments: {} } },
+    { type: "tool_call_completed", data: { ...tool, result: {}, duration_ms: 1 } },
+    { type: "prompt_rendered", data: { name: "hello", server: "lib", duration_ms: 5, scope: inner.scope } },
+    { type: "workflow_call_failed", data: { ...inner, error, duration_ms: 4 } },
+    { type: "workflow_call_completed", data: { ...outer, output: {}, duration_ms: 6, usage } },
+    { type: "agent_completed", data: { agent: "plan", ...ended } },
+    {
+      type: "question_answered",
+      data: { id: "q", name: "review", answer: {}, answered_by: { caller: null, by: null } },
+    },
+    { type: "workflow_completed", data: { output: { result: {} }, usage, duration_ms: 7 } },
+  ] as readonly Omit<LogEvent, "id" | "at">[]
+  tracer.appended(
+    "r",
+    data.map((event, index) => ({ ...event, id: index + 1, at }) as LogEvent),
+  )
+  const spans = exporter.getFinishedSpans()
+  const names = new Map(spans.map((span) => [span.spanContext().spanId, span.name]))
+  const under = spans.map((span) => [names.get(span.parentSpanContext?.spanId ?? ""), span.name])
+  assert.deepEqual(under, [
+    ["workflow", "connect lib"],
+    ["workflow", "resources/read rules"],
+    ["invoke_agent plan", "compact a"],
+    ["invoke_workflow sort", "invoke_agent plan"],
+    ["invoke_workflow look", "execute_tool find"],
+    ["invoke_workflow look", "prompts/get hello"],
+    ["invoke_workflow sort", "invoke_workflow look"],
+    ["invoke_agent plan", "invoke_workflow sort"],
+    ["workflow", "invoke_agent plan"],
+    [undefined, "workflow"],
+  ])
+  const of = (name: string) => spans.find((span) => span.name === name)
+  assert.equal(of("compact a")?.attributes["gen_ai.usage.input_tokens"], 10)
+  assert.equal(of("compact a")?.attributes["wireworks.usage.cost"], 0.25)
+  assert.equal(of("invoke_workflow look")?.attributes["error.type"], kind)
+  assert.deepEqual(of("resources/read rules")?.startTime, [Date.parse(at) / 1000 - 1, 995_000_000])
+  assert.deepEqual(
+    of("workflow")?.events.map((event) => [event.name, event.attributes?.["question"]]),
+    [["question_answered", "review"]],
+  )
+})
+
+test("calls of workflows that the end of a run interrupts end with it, and one that another process began has a span", () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracer = new RunTracer(provider.getTracer("test"))
+  const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: null }
+  const about = { call_id: "1", output: {}, duration_ms: 2000, usage, input: {} }
+  tracer.appended("r", [
+    { id: 1, type: "workflow_call_completed", at, data: { ...about, workflow: "early", scope: "early@dynamic.a" } },
+    { id: 2, type: "workflow_call_started", at, data: { ...about, workflow: "late", scope: "late@dynamic.b" } },
+    { id: 3, type: "workflow_cancelled", at, data: { usage, duration_ms: 7 } },
+  ])
+  assert.deepEqual(
+    exporter.getFinishedSpans().map((span) => [span.name, span.duration[0]]),
+    [
+      ["invoke_workflow early", 2],
+      ["invoke_workflow late", 0],
+      ["workflow", 0],
+    ],
+  )
 })

@@ -1,0 +1,387 @@
+import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
+import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
+import { scopeAround } from "../../plan/call-scope.ts"
+import type { TakenRun } from "../../run/taken-run.ts"
+import type { RunObserver } from "./run-observer.ts"
+import { finishedWork } from "./finished-work.ts"
+
+/** As MCP's `_meta` and HTTP name them. */
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate?: string
+}
+
+interface TracedRun {
+  /** The name of the workflow of the server's folder, on every span. */
+  readonly name: Attributes
+  readonly span: Span
+  readonly context: Context
+  /** Agent steps under way, by their keys. */
+  readonly steps: Map<string, TracedStep>
+  /** Calls of workflows under way, by their scopes. */
+  readonly calls: Map<string, Traced>
+  /** When each tool call under way began, by its id. */
+  readonly toolStarts: Map<string, number>
+}
+
+interface Traced {
+  readonly span: Span
+  readonly context: Context
+}
+
+interface TracedStep extends Traced {
+  readonly model: string
+}
+
+/** A span for each run, agent step, called workflow, and request to a model or a server, with the names of the GenAI conventions and no payloads. */
+export class RunTracer implements RunObserver {
+  readonly #tracer: Tracer
+  readonly #runs = new Map<string, TracedRun>()
+  /** The spans that runs without an event yet belong under. */
+  readonly #parents = new Map<string, Context>()
+  /** What their spans say of the workflow, and of the caller. */
+  readonly #facts = new Map<string, { readonly name: Attributes; readonly root: Attributes }>()
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer
+  }
+
+  /** The trace of the request that started the run goes on, also where another process takes the run up. */
+  taken({ run_id, traceparent, tracestate, caller, workflow }: TakenRun): void {
+    const name: Attributes = workflow === null ? {} : { "gen_ai.workflow.name": workflow.name }
+    const version: Attributes = workflow === null ? {} : { "wireworks.workflow.version": workflow.version }
+    this.#facts.set(run_id, { name, root: { ...version, ...(caller !== "" && { "wireworks.caller": caller }) } })
+    const [, traceId, spanId, flags] = traceparent?.split("-") ?? []
+    if (traceId === undefined || spanId === undefined || flags === undefined) return
+    const parent = {
+      traceId,
+      spanId,
+      traceFlags: Number.parseInt(flags, 16) & 1,
+      isRemote: true,
+      ...(tracestate !== null && { traceState: createTraceState(tracestate) }),
+    }
+    this.#parents.set(run_id, trace.setSpanContext(ROOT_CONTEXT, parent))
+  }
+
+  appended(run_id: string, events: readonly LogEvent[]): void {
+    for (const event of events) this.#event(run_id, event)
+  }
+
+  /** The process that resumes the run begins a span of its own. */
+  left(run_id: string): void {
+    this.#parents.delete(run_id)
+    this.#facts.delete(run_id)
+    const run = this.#runs.get(run_id)
+    if (run !== undefined) this.#end(run_id, run, Date.now(), "left", null)
+  }
+
+  context(run_id: string): TraceHeaders | null {
+    const span = this.#runs.get(run_id)?.span.spanContext()
+    if (span === undefined) return null
+    const traceparent = `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}`
+    const tracestate = span.traceState?.serialize() ?? ""
+    return tracestate === "" ? { traceparent } : { traceparent, tracestate }
+  }
+
+  #event(run_id: string, event: LogEvent): void {
+    const at = Date.parse(event.at)
+    const run = this.#run(run_id, at)
+    const done = finishedWork(event)
+    if (done !== null) {
+      const options = {
+        startTime: at - done.duration_ms,
+        kind: SpanKind.CLIENT,
+        attributes: { ...run.name, ...done.attributes },
+      }
+      this.#tracer.startSpan(done.name, options, this.#around(run, event.data)).end(at)
+      return
+    }
+    switch (event.type) {
+      case "agent_started":
+        this.#stepStarted(run, event.data, event.data.model, at)
+        break
+      case "agent_completed": {
+        const { usage, cached, calls } = event.data
+        const attributes: Attributes = {
+          ...(usage.cost !== null && { "wireworks.usage.cost": usage.cost }),
+          "gen_ai.usage.input_tokens": usage.input_tokens,
+          "gen_ai.usage.output_tokens": usage.output_tokens,
+          "wireworks.cached": cached,
+        }
+        this.#step(run, event.data, at, calls, attributes, null)
+        break
+      }
+      case "agent_failed":
+        this.#step(run, event.data, at, event.data.calls, {}, event.data.error)
+        break
+      case "step_skipped":
+        // Those of a loop would be as many as its items.
+        if (event.data.iteration === undefined && event.data.site === undefined)
+          run.span.addEvent("step_skipped", { step: event.data.step }, at)
+        break
+      case "tool_call_started":
+        run.toolStarts.set(event.data.call_id, at)
+        break
+      case "tool_call_completed":
+        this.#tool(run, event.data, at, null)
+        break
+      case "tool_call_failed":
+        this.#tool(run, event.data, at, event.data.error)
+        break
+      case "workflow_call_started":
+        this.#callStarted(run, event.data, at)
+        break
+      case "workflow_call_completed":
+      case "workflow_call_failed": {
+        const { scope = "", duration_ms } = event.data
+        const { span } = run.calls.get(scope) ?? this.#callStarted(run, event.data, at - duration_ms)
+        run.calls.delete(scope)
+        fail(span, "error" in event.data ? event.data.error : null)
+        span.end(at)
+        break
+      }
+      case "question_asked":
+      case "question_answered":
+      case "question_expired":
+        run.span.addEvent(event.type, { question: event.data.name }, at)
+        break
+      case "run_resumed":
+        run.span.addEvent("run_resumed", {}, at)
+        break
+      case "agent_fallback": {
+        const { agent, from, to, error } = event.data
+        const { span } = run.steps.get(stepKey(event.data)) ?? run
+        span.addEvent("agent_fallback", { agent, from, to, "error.type": error.kind }, at)
+        break
+      }
+      case "run_waiting":
+        this.#end(run_id, run, at, "waiting", null)
+        break
+      case "workflow_completed":
+        this.#end(run_id, run, at, "completed", null)
+        break
+      case "workflow_failed":
+        this.#end(run_id, run, at, "failed", event.data.error)
+        break
+      case "workflow_cancelled":
+        this.#end(run_id, run, at, "cancelled", null)
+        break
+      default:
+        break
+    }
+  }
+
+  #run(run_id: string, at: number): TracedRun {
+    const known = this.#runs.get(run_id)
+    if (known !== undefined) return known
+    const { name, root } = this.#facts.get(run_id) ?? { name: {}, root: {} }
+    const attributes = {
+      "gen_ai.operation.name": "invoke_workflow",
+      ...name,
+      "wireworks.run_id": run_id,
+      ...root,
+    }
+    const parent = this.#parents.get(run_id) ?? ROOT_CONTEXT
+    const span = this.#tracer.startSpan("workflow", { startTime: at, kind: SpanKind.SERVER, attributes }, parent)
+    const run = {
+      name,
+      span,
+      context: trace.setSpan(ROOT_CONTEXT, span),
+      steps: new Map(),
+      calls: new Map(),
+      toolStarts: new Map(),
+    }
+    this.#parents.delete(run_id)
+    this.#facts.delete(run_id)
+    this.#runs.set(run_id, run)
+    return run
+  }
+
+  #end(run_id: string, run: TracedRun, at: number, status: string, error: WireError | null): void {
+    // Steps and calls that the run's end has interrupted.
+    for (const { span } of [...run.steps.values(), ...run.calls.values()]) span.end(at)
+    run.span.setAttribute("wireworks.status", status)
+    fail(run.span, error)
+    run.span.end(at)
+    this.#runs.delete(run_id)
+  }
+
+  /** The span that an event belongs under: that of its agent's step, else of the call of a workflow that it happens in, else of the run. */
+  #around(run: TracedRun, about: Partial<TracedAgent>): Context {
+    const { agent, scope } = about
+    const step = agent === undefined ? undefined : run.steps.get(stepKey({ ...about, agent }))
+    return (step ?? (scope === undefined ? undefined : run.calls.get(scope)) ?? run).context
+  }
+
+  #callStarted(run: TracedRun, about: TracedCall, at: number): Traced {
+    const { workflow, scope = "", agent, iteration } = about
+    const outer = scopeAround(scope)
+    const caller = {
+      ...(agent !== undefined && { agent }),
+      ...(iteration !== undefined && { iteration }),
+      ...(outer !== null && { scope: outer }),
+    }
+    const attributes = {
+      "gen_ai.operation.name": "invoke_workflow",
+      ...run.name,
+      "wireworks.called": workflow,
+      "wireworks.scope": scope,
+    }
+    const parent = this.#around(run, caller)
+    const span = this.#tracer.startSpan(`invoke_workflow ${workflow}`, { startTime: at, attributes }, parent)
+    const call = { span, context: trace.setSpan(parent, span) }
+    run.calls.set(scope, call)
+    return call
+  }
+
+  #stepStarted(run: TracedRun, about: TracedAgent, model: string, at: number): TracedStep {
+    const parent = this.#around(run, about.scope === undefined ? {} : { scope: about.scope })
+    const span = this.#tracer.startSpan(
+      `invoke_agent ${about.agent}`,
+      {
+        startTime: at,
+        attributes: {
+          "gen_ai.operation.name": "invoke_agent",
+          ...run.name,
+          "gen_ai.agent.name": about.agent,
+          ...(model !== "" && { "gen_ai.request.model": model }),
+          ...(about.iteration !== undefined && { "wireworks.iteration": about.iteration }),
+          ...(about.scope !== undefined && { "wireworks.scope": about.scope }),
+        },
+      },
+      parent,
+    )
+    const step = { span, context: trace.setSpan(parent, span), model }
+    run.steps.set(stepKey(about), step)
+    return step
+  }
+
+  #step(
+    run: TracedRun,
+    about: TracedAgent,
+    at: number,
+    calls: readonly ModelCallRecord[],
+    attributes: Attributes,
+    error: WireError | null,
+  ): void {
+    const key = stepKey(about)
+    // A step that another process began has no start here: its span begins with its first call.
+    const [first] = calls
+    const begun = first === undefined ? at : Date.parse(first.started_at)
+    const { span, context, model } = run.steps.get(key) ?? this.#stepStarted(run, about, first?.id ?? "", begun)
+    run.steps.delete(key)
+    span.setAttributes(attributes)
+    // The error of a step is that of its last call; of the calls before, only their failure is known.
+    const last = error === null ? "_OTHER" : upstreamType(error)
+    for (const call of calls)
+      this.#call(call, model, { context, name: run.name }, call === calls.at(-1) ? last : "_OTHER")
+    fail(span, error)
+    span.end(at)
+  }
+
+  #call(
+    call: ModelCallRecord,
+    first: string,
+    { context, name }: { readonly context: Context; readonly name: Attributes },
+    errorType: string,
+  ): void {
+    const model = call.id ?? first
+    const startTime = Date.parse(call.started_at)
+    const span = this.#tracer.startSpan(
+      `chat ${model}`,
+      {
+        startTime,
+        kind: SpanKind.CLIENT,
+        attributes: {
+          "gen_ai.operation.name": "chat",
+          ...name,
+          "gen_ai.provider.name": providerName(call.provider ?? "openai"),
+          "gen_ai.request.model": model,
+          "wireworks.turn": call.turn,
+          "wireworks.attempt": call.attempt,
+          ...(call.usage !== undefined && {
+            "gen_ai.usage.input_tokens": call.usage.input_tokens,
+            "gen_ai.usage.output_tokens": call.usage.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": call.usage.cached_tokens,
+            ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
+          }),
+        },
+      },
+      context,
+    )
+    // A call that gave no answer has no format that held.
+    if (call.format === undefined) {
+      span.setAttribute("error.type", errorType)
+      span.setStatus({ code: SpanStatusCode.ERROR })
+    }
+    span.end(startTime + call.duration_ms)
+  }
+
+  #tool(
+    run: TracedRun,
+    about: Partial<TracedAgent> & {
+      readonly tool: string
+      readonly server: string
+      readonly call_id: string
+    },
+    at: number,
+    error: WireError | null,
+  ): void {
+    const startTime = run.toolStarts.get(about.call_id) ?? at
+    run.toolStarts.delete(about.call_id)
+    const attributes = {
+      "gen_ai.operation.name": "execute_tool",
+      ...run.name,
+      "gen_ai.tool.name": about.tool,
+      "gen_ai.tool.call.id": about.call_id,
+      "wireworks.server": about.server,
+    }
+    const options = { startTime, kind: SpanKind.CLIENT, attributes }
+    const span = this.#tracer.startSpan(`execute_tool ${about.tool}`, options, this.#around(run, about))
+    fail(span, error)
+    span.end(at)
+  }
+}
+
+interface TracedCall extends Partial<TracedAgent> {
+  readonly workflow: string
+}
+
+/** The names of the GenAI conventions for kinds of providers, where they differ. */
+const providerNames: Readonly<Record<string, string>> = {
+  openai_compatible: "openai",
+  openai_chat: "openai",
+  anthropic_compatible: "anthropic",
+  google: "gcp.gemini",
+  mistral: "mistral_ai",
+  xai: "x_ai",
+}
+
+function providerName(kind: string): string {
+  return Object.hasOwn(providerNames, kind) ? (providerNames[kind] ?? kind) : kind
+}
+
+interface TracedAgent {
+  readonly agent: string
+  readonly iteration?: number
+  /** Of a step in a called workflow. */
+  readonly scope?: string
+}
+
+function stepKey({ agent, iteration, scope }: TracedAgent): string {
+  const own = scope === undefined ? agent : `${scope}/${agent}`
+  return iteration === undefined ? own : `${own}#${iteration}`
+}
+
+/** The backend's status, where it answered. */
+function upstreamType({ kind, issues: [first] }: WireError): string {
+  return first?.upstream_status === undefined ? kind : String(first.upstream_status)
+}
+
+/** The kind alone: a message may name what a caller sent. */
+function fail(span: Span, error: WireError | null): void {
+  if (error === null) return
+  span.setAttribute("error.type", error.kind)
+  span.setStatus({ code: SpanStatusCode.ERROR })
+}
