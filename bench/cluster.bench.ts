@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../src/adapters/system/system-clock.ts"
-import { createVault } from "../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
 import { replica, replicaEnvironment, type Replica } from "../test/support/cluster.ts"
@@ -117,8 +117,8 @@ async function homes(): Promise<void> {
   const memory = new MemoryStore(systemClock)
   await measureHome("memory", memory, memory)
   const directory = mkdtempSync(join(tmpdir(), "wireworks-bench-"))
-  const vault = createVault(randomBytes(32))
-  const sqlite = await openSqliteStore({ path: join(directory, "wire.db"), vault, clock: systemClock })
+  const masterKey = createMasterKey(randomBytes(32))
+  const sqlite = await openSqliteStore({ path: join(directory, "wire.db"), masterKey, clock: systemClock })
   await measureHome("SQLite", sqlite, sqlite)
   await sqlite.close()
   rmSync(directory, { recursive: true })

@@ -7,7 +7,7 @@ import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemChance } from "../src/adapters/system/system-chance.ts"
 import { systemClock } from "../src/adapters/system/system-clock.ts"
-import { createVault } from "../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
@@ -201,8 +201,8 @@ const stores: [string, () => Promise<{ store: RunStore; close: () => Promise<voi
     "SQLite, encrypted",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "wire-bench-"))
-      const vault = createVault(randomBytes(32))
-      const store = await openSqliteStore({ path: join(folder, "runs.db"), vault, clock: systemClock })
+      const masterKey = createMasterKey(randomBytes(32))
+      const store = await openSqliteStore({ path: join(folder, "runs.db"), masterKey, clock: systemClock })
       const close = async (): Promise<void> => {
         await store.close()
         rmSync(folder, { recursive: true, force: true })

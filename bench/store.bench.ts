@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
-import { createVault } from "../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Clock } from "../src/ports/clock.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
@@ -188,7 +188,7 @@ try {
   const path = join(directory, "wire.db")
   const stores: Record<string, RunStore> = {
     memory: new MemoryStore(clock),
-    sqlite: await openSqliteStore({ path, vault: createVault(randomBytes(32)), clock }),
+    sqlite: await openSqliteStore({ path, masterKey: createMasterKey(randomBytes(32)), clock }),
     ...(server !== null && { postgres: await postgresStores(server.url(), clock)() }),
   }
   const each = async (work: (store: RunStore) => Promise<Measure>): Promise<Record<string, Measure>> => {

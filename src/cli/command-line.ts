@@ -110,7 +110,7 @@ const commands: readonly CommandRow[] = [
   },
   {
     name: "store",
-    summary: "check, back up or move the store of runs",
+    summary: "check, back up or move the store of runs, or change its key",
     load: async () => (await import("./commands/store.ts")).storeCommand,
   },
   {

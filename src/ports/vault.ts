@@ -8,56 +8,45 @@ export interface DataKey {
   open(about: string, sealed: Uint8Array): string
 }
 
-/** What a store remembers of its master keys. All of it can be read without any key. */
+/** What a store remembers of its keys. It is of no use without the master key. */
 export interface KeyRecord {
-  /** Mark of the key that everything new is written with. */
+  /** Tells which master key wrapped the ring, and reveals nothing of that key. */
   readonly mark: Uint8Array
-  /** Mark of the key before it, while something may still need it. */
-  readonly old: Uint8Array | null
-  /** The key of digests, wrapped by the first key; null: it is derived from that key, which was never changed. */
-  readonly digest: Uint8Array | null
+  /** The keys of the store, wrapped by the master key: that of digests, and the roots, which everything else is sealed under. */
+  readonly ring: Uint8Array
 }
 
-/** Which of the keys that a store needs is not there. `both`: the store knows neither of ours. */
-export type MissingKey = "new" | "old" | "both"
-
-export function missingKey({ mark, old }: KeyRecord, marks: readonly Uint8Array[]): MissingKey | null {
-  const has = (wanted: Uint8Array): boolean => marks.some((one) => Buffer.compare(one, wanted) === 0)
-  if (has(mark)) return old === null || has(old) ? null : "old"
-  return old !== null && has(old) ? "new" : "both"
+/** The operator's key. It wraps the keys of stores, and seals nothing else. */
+export interface MasterKey {
+  readonly mark: Uint8Array
+  /** For a new store: with new keys. */
+  newRecord(): KeyRecord
+  /** Null: another master key wrapped the ring. Throws `Damaged`. */
+  unlock(record: KeyRecord): Vault | null
 }
 
-/** A change of the master key that is under way in a store. */
-export interface KeyChange {
-  /**
-   * Rewrites some of what the old key wrapped or sealed. `left`: how many things have not been looked at; 0 when the
-   * old key is no longer needed, which the store then remembers.
-   */
-  step(): Promise<{ readonly rewritten: number; readonly left: number }>
-}
+/** Everything that a root seals or wraps begins with the root's number, in this many bytes with the version before it. */
+export const rootBytes = 3
 
+/**
+ * How one master key takes the place of another: the same keys and one more root, wrapped by the new one. `inUse` has the first `rootBytes` of everything that is
+ * sealed in the store; roots that none of it needs are dropped. Null keeps all. Gives the record that it got when the new key has wrapped it already, and null
+ * when neither key has.
+ */
+export type KeyChange = (record: KeyRecord, inUse: readonly Uint8Array[] | null) => KeyRecord | null
+
+/** The keys of one store, open. */
 export interface Vault {
-  /** Marks of the keys that this process has, the one that writes first. A mark reveals nothing of its key. */
-  readonly marks: readonly Uint8Array[]
-  /**
-   * Takes up what the store remembers; nothing of what it needs may be missing. `begin`: the first of our keys writes from now
-   * on, and the result is what the store must remember before anything is written. `follow`: the store's key writes.
-   */
-  agree(stored: KeyRecord | null, how: "begin" | "follow"): KeyRecord
-  /** From now on everything that writes throws a `StoreFailure` with this sentence; null ends that. */
-  refuseWrites(sentence: string | null): void
-  /** Why nothing can be written; null when it can. */
-  readonly refusal: string | null
   /** A keyed hash: finds what must not be readable. `["a", "bc"]` and `["ab", "c"]` differ, as do two purposes. */
   digest(purpose: string, parts: readonly string[]): Uint8Array
-  /** A new random key, and its form for storage: wrapped by the master key and bound to `about`. */
+  /** A new random key, and its form for storage: wrapped by the newest root and bound to `about`. */
   newKey(about: string): { readonly key: DataKey; readonly wrapped: Uint8Array }
   openKey(about: string, wrapped: Uint8Array): DataKey
-  /** The same data key, wrapped by the key that writes now; null when it is already, or is damaged. */
-  rewrap(about: string, wrapped: Uint8Array): Uint8Array | null
   /** For what has no key of its own. */
   seal(about: string, text: string): Uint8Array
   open(about: string, sealed: Uint8Array): string
-  /** The same text, sealed by the key that writes now; null when it is already, or is damaged. */
-  reseal(about: string, sealed: Uint8Array): Uint8Array | null
+}
+
+export function isUnder({ mark }: KeyRecord, key: Pick<MasterKey, "mark">): boolean {
+  return Buffer.compare(mark, key.mark) === 0
 }

@@ -4,7 +4,6 @@ import { LogReader } from "./log-reader.ts"
 import { openTaken } from "./outbox-reader.ts"
 import { QuestionReader } from "./question-reader.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
-import { rewrapsOf } from "./under-old-key.ts"
 
 export interface StoreReport extends TableReport {
   /** The database: its file, or its address. */
@@ -25,8 +24,6 @@ export interface TableReport {
   /** Runs with unreadable data, the first of them by id. */
   readonly damaged_runs: number
   readonly damaged_run_ids: readonly string[]
-  /** Runs and notices that need WIRE_ENCRYPTION_KEY_OLD; null where that cannot be known. */
-  readonly under_old_key: number | null
   /** Questions to people; null in a database of another format. */
   readonly questions: { readonly open: number; readonly settled: number; readonly damaged: number } | null
   /** Notifications in the outbox; null in a database of another format. */
@@ -43,7 +40,7 @@ const pageRows = 200
 /** Looks at everything and changes nothing. Without a vault the runs are counted, and not opened. `current`: the tables have the format of this release. */
 export function* checkTables(vault: Vault | null, current: boolean): Steps<TableReport> {
   const problems: string[] = []
-  const { damaged, old } = vault === null ? { damaged: [], old: null } : yield* openRuns(vault)
+  const damaged = vault === null ? [] : yield* openRuns(vault)
   if (damaged.length > 0)
     problems.push(`${damaged.length} of the runs cannot be read whole: something of them is damaged`)
   const questions = current ? yield* checkQuestions(vault) : null
@@ -65,15 +62,10 @@ export function* checkTables(vault: Vault | null, current: boolean): Steps<Table
     cached_answers: yield* number("SELECT count(*) AS n FROM cache WHERE expires_at > 0"),
     oldest_run: yield* time("SELECT min(created_at) AS n FROM runs"),
     newest_run: yield* time("SELECT max(created_at) AS n FROM runs"),
-    under_old_key: old === null || notifications === null ? null : old + notifications.old,
     damaged_runs: damaged.length,
     damaged_run_ids: damaged.slice(0, mostNamed),
     questions,
-    notifications: notifications && {
-      pending: notifications.pending,
-      settled: notifications.settled,
-      damaged: notifications.damaged,
-    },
+    notifications,
     stored: current ? yield* largestCallers() : null,
     problems,
   }
@@ -93,23 +85,17 @@ function* largestCallers(): Steps<{ caller: string; bytes: number }[]> {
   return rows.map(({ caller, bytes }) => ({ caller: String(caller), bytes: Number(bytes) }))
 }
 
-/** The runs that cannot be read whole, and how many need another key than the one that writes. */
-function* openRuns(vault: Vault): Steps<{ damaged: string[]; old: number }> {
+/** The runs that cannot be read whole. */
+function* openRuns(vault: Vault): Steps<string[]> {
   const reader = new LogReader(vault)
   const damaged: string[] = []
-  let old = 0
   for (let after = 0; ;) {
-    const rows = yield* all(
-      "SELECT num, run_id, 0 AS event_id, caller, key, notify FROM runs WHERE num > ? ORDER BY num LIMIT ?",
-      after,
-      pageRows,
-    )
+    const rows = yield* all("SELECT num, run_id FROM runs WHERE num > ? ORDER BY num LIMIT ?", after, pageRows)
     for (const row of rows) {
       if (!(yield* isWhole(reader, String(row["run_id"])))) damaged.push(String(row["run_id"]))
-      if (rewrapsOf(vault, row).length > 0) old++
     }
     const last = rows.at(-1)
-    if (last === undefined) return { damaged, old }
+    if (last === undefined) return damaged
     after = last["num"] as number
   }
 }
@@ -161,11 +147,11 @@ function* opens(steps: Steps<unknown>): Steps<boolean> {
   }
 }
 
-/** Opens each notification: its URL, and its last error. `old`: they need another key than the one that writes. */
-function* checkOutbox(vault: Vault | null): Steps<{ pending: number; settled: number; damaged: number; old: number }> {
+/** Opens each notification: its URL, and its last error. */
+function* checkOutbox(vault: Vault | null): Steps<NonNullable<TableReport["notifications"]>> {
   const pending = yield* number("SELECT count(*) AS n FROM outbox WHERE status = 'pending'")
   const settled = yield* number("SELECT count(*) AS n FROM outbox WHERE status <> 'pending'")
-  let [damaged, old] = [0, 0]
+  let damaged = 0
   let after: readonly SqlValue[] = ["", 0]
   while (vault !== null) {
     const rows: readonly Row[] = yield* all(
@@ -173,15 +159,12 @@ function* checkOutbox(vault: Vault | null): Steps<{ pending: number; settled: nu
       ...after,
       pageRows,
     )
-    for (const row of rows) {
-      if (!isReadable(vault, row)) damaged++
-      if (rewrapsOf(vault, row).length > 0) old++
-    }
+    for (const row of rows) if (!isReadable(vault, row)) damaged++
     const last = rows.at(-1)
     if (last === undefined) break
     after = [last["run_id"] as string, last["event_id"] as number]
   }
-  return { pending, settled, damaged, old }
+  return { pending, settled, damaged }
 }
 
 function isReadable(vault: Vault, row: Row): boolean {

@@ -8,10 +8,6 @@ export interface LeaseRules {
   readonly holder: string
   /** Unfinished runs that do not wait and were not woken, and whose lease has run out, the oldest first: `num`, `run_id`, `fence`, `owner`. */
   lapsed(operation: ClaimOperation, limit: number): Steps<readonly Row[]>
-  /** Why the master key cannot be changed now, as a sentence; null when it can. */
-  refuseKeyChange(): Steps<string | null> | string | null
-  /** The sentence for a change of the key that another process made meanwhile. */
-  readonly keyChanged: string
 }
 
 export function* claim(rules: LeaseRules, operation: ClaimOperation): Steps<Omit<ClaimedLease, "owner">[]> {

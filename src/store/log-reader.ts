@@ -139,10 +139,7 @@ export class LogReader {
     const text = head === undefined ? undefined : yield* this.#requestText(head)
     if (head === undefined || text === undefined) throw new NoSuchRun(run_id)
     const request = JSON.parse(text) as Omit<RunRequest, "secrets">
-    const row = yield* get(
-      "SELECT coalesce(secrets, (SELECT body FROM secrets WHERE run = num)) AS body FROM runs WHERE num = ?",
-      head.num,
-    )
+    const row = yield* get("SELECT body FROM secrets WHERE run = ?", head.num)
     const sealed = row?.["body"]
     const secrets = sealed instanceof Uint8Array ? head.key.open("secrets", sealed) : "{}"
     return { ...request, secrets: JSON.parse(secrets) as JsonObject }

@@ -202,23 +202,3 @@ export interface PauseTriggerOperation extends Blobs<readonly []> {
 export interface ProbeOperation extends Blobs<readonly [more: Uint8Array | null]> {
   readonly kind: "probe"
 }
-
-/** What the database remembers of its keys from now on, unless it has changed since. */
-export interface KeysOperation extends Blobs<
-  readonly [before: Uint8Array, mark: Uint8Array, old: Uint8Array | null, digest: Uint8Array | null]
-> {
-  readonly kind: "keys"
-}
-
-/** The same thing under another master key, unless it has changed since. */
-export interface RewrapOperation extends Blobs<readonly [before: Uint8Array, after: Uint8Array]> {
-  readonly kind: "rewrap"
-  readonly what: "run key" | "run url" | "notice url" | "notice error"
-  readonly run_id: string
-  /** Of a notice. */
-  readonly event_id: number
-}
-
-export interface ForgetCacheOperation extends Blobs<readonly []> {
-  readonly kind: "forget cache"
-}

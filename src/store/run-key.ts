@@ -11,11 +11,6 @@ export function openRunKey(vault: Vault, run_id: string, caller: string, wrapped
   return vault.openKey(aboutRun(run_id, caller), wrapped)
 }
 
-/** Null when it is already under the key that writes now, or is damaged. */
-export function rewrapRunKey(vault: Vault, run_id: string, caller: string, wrapped: Uint8Array): Uint8Array | null {
-  return vault.rewrap(aboutRun(run_id, caller), wrapped)
-}
-
 // What sealed things are about: changing these makes what is stored unreadable.
 
 function aboutRun(run_id: string, caller: string): string {

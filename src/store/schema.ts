@@ -6,12 +6,11 @@
  */
 export const migrations: readonly string[] = [
   `
-  -- The mark of the master key; while the key is changed, that of the key before; and, once it was changed, the wrapped key of digests.
+  -- The mark of the master key, and the keys of the store, which it has wrapped.
   CREATE TABLE store (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     mark BLOB NOT NULL,
-    old_mark BLOB,
-    digest BLOB
+    ring BLOB NOT NULL
   ) STRICT;
 
   -- AUTOINCREMENT: a number is never given twice, for events may outlive their run by a moment.
@@ -46,10 +45,12 @@ export const migrations: readonly string[] = [
     notify BLOB,
     notify_events TEXT,
     notify_receiver TEXT,
-    -- Sealed secrets, if they are short: its end changes this row anyway.
-    secrets BLOB,
     -- What it takes, once it has ended or waits.
-    bytes INTEGER NOT NULL DEFAULT 0
+    bytes INTEGER NOT NULL DEFAULT 0,
+    -- The kind of error that a failed run ended with.
+    error_kind TEXT,
+    -- JSON of the schedule or webhook that started the run; null where a caller did.
+    started_by TEXT
   ) STRICT;
   CREATE UNIQUE INDEX runs_by_key ON runs (idempotency) WHERE idempotency IS NOT NULL;
   -- Few runs are open and do not wait: those that claims read are all of them, and need no other index.
@@ -61,8 +62,10 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_listed_by_workflow ON runs (caller, workflow, created_at, run_id) WHERE workflow IS NOT NULL;
   CREATE INDEX runs_waiting ON runs (caller, created_at, run_id) WHERE waiting = 1;
   CREATE INDEX runs_woken ON runs (woken_at) WHERE woken_at IS NOT NULL;
+  -- Most runs end well: a list of the others must not look at all of them.
+  CREATE INDEX runs_unsuccessful ON runs (caller, outcome, created_at, run_id) WHERE outcome <> 'completed';
 
-  -- Those that are sealed neither with the first events of their run nor in its row.
+  -- Those that are not sealed with the first events of their run.
   CREATE TABLE requests (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
   CREATE TABLE secrets (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 
@@ -133,16 +136,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX outbox_due ON outbox (due_at) WHERE status = 'pending';
   -- Callers of one receiver take turns, so their notices are found without reading those of others.
   CREATE INDEX outbox_turns ON outbox (receiver, caller, due_at) WHERE status = 'pending';
-  `,
-  `
-  -- The kind of error that a failed run ended with; null for runs that ended before this format.
-  ALTER TABLE runs ADD COLUMN error_kind TEXT;
-  -- Most runs end well: a list of the others must not look at all of them.
-  CREATE INDEX runs_unsuccessful ON runs (caller, outcome, created_at, run_id) WHERE outcome <> 'completed';
-  `,
-  `
-  -- JSON of the schedule or webhook that started the run; null where a caller did.
-  ALTER TABLE runs ADD COLUMN started_by TEXT;
+
   -- Idempotency keys that outlive their runs.
   CREATE TABLE kept_keys (
     idempotency BLOB PRIMARY KEY,

@@ -2,10 +2,13 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import type { LogEvent } from "../log/events.ts"
-import { createVault } from "../adapters/vault/vault.ts"
+import { createMasterKey } from "../adapters/vault/vault.ts"
 import { openEvents, openWithKept, sealEvents, textOfEvents } from "./sealed-events.ts"
 
-const { key } = createVault(randomBytes(32)).newKey("run r")
+const masterKey = createMasterKey(randomBytes(32))
+const vault = masterKey.unlock(masterKey.newRecord())
+assert.ok(vault !== null)
+const { key } = vault.newKey("run r")
 
 const at = "2026-11-16T00:00:00.000Z"
 const plain = { id: 1, type: "workflow_planned", at, data: { text: "a\nb\u2028c" } } as unknown as LogEvent

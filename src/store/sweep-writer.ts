@@ -7,7 +7,7 @@ import { sweepKeys } from "./trigger-writer.ts"
 /** Rows that one slice of a sweep deletes at most. */
 const sweptRuns = 100
 const sweptLeftovers = 300
-export const sweptRows = 1_000
+const sweptRows = 1_000
 
 /** The numbers of a JSON text, the first value of a statement. */
 const listed = "(SELECT value FROM json_each(?1))"

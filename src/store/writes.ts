@@ -16,13 +16,10 @@ import type {
   CreateResult,
   DeleteOperation,
   ExpireOperation,
-  ForgetCacheOperation,
-  KeysOperation,
   PauseTriggerOperation,
   ProbeOperation,
   ReleaseOperation,
   RenewOperation,
-  RewrapOperation,
   SettleNoticeOperation,
   SweepOperation,
   TakeNoticesOperation,
@@ -30,10 +27,9 @@ import type {
 } from "./operations.ts"
 import { addQuestions, answer, expire, wake, withdraw } from "./question-writer.ts"
 import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
-import { rewrap } from "./rewrap.ts"
 import { get, insert, run, type Steps } from "./sql.ts"
 import { keepKey, keptKey, pauseTrigger, writeTrigger } from "./trigger-writer.ts"
-import { deleteRun, sweepAges, sweepLeftovers, sweepRuns, sweptRows } from "./sweep-writer.ts"
+import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
 
 const rememberedRuns = 20_000
 const probeEntry = Buffer.from("probe")
@@ -61,7 +57,7 @@ interface RunEnd {
 type Handlers = Writes["handlers"]
 
 /** What the writer can be asked for. */
-export type Operation = NonNullable<Parameters<Handlers[keyof Handlers]>[0]> | ForgetCacheOperation
+export type Operation = NonNullable<Parameters<Handlers[keyof Handlers]>[0]>
 
 export type ResultOf<O extends Operation> = ReturnType<Handlers[O["kind"]]> extends Steps<infer T> ? T : never
 
@@ -104,11 +100,6 @@ export class Writes {
     "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),
     "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
     probe: (operation: ProbeOperation) => this.#probe(operation),
-    /** Why not, as a sentence; null when it is done. */
-    keys: (operation: KeysOperation) => this.#keys(operation),
-    rewrap: (operation: RewrapOperation) => rewrap(operation),
-    /** How many entries were deleted. */
-    "forget cache": () => this.#forgetCache(),
   }
 
   constructor(rules: LeaseRules) {
@@ -253,7 +244,7 @@ export class Writes {
     if (bytes !== null) yield* count(num, bytes)
     yield* run(
       `UPDATE runs SET finished_at = ?, outcome = ?, error_kind = ?, usage = coalesce(?, usage), bytes = coalesce(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
-         lease_until = 0, waiting = 0, woken_at = NULL, secrets = NULL WHERE num = ?`,
+         lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?`,
       finished_at,
       outcome,
       error_kind,
@@ -303,30 +294,6 @@ export class Writes {
     // An expired entry of the cache that cannot be asked for.
     if (bytes !== null) yield* putEntry(probeEntry, probeEntry, 0, bytes)
     return null
-  }
-
-  /** A process that has only the old key would write data that no process can read later. */
-  *#keys({ blobs: [before, mark, old, digest] }: KeysOperation): Steps<string | null> {
-    const begins = Buffer.compare(before, mark) !== 0
-    const asked = begins ? this.#rules.refuseKeyChange() : null
-    const refused = asked === null || typeof asked === "string" ? asked : yield* asked
-    if (refused !== null) return refused
-    const changes = yield* run(
-      "UPDATE store SET mark = ?, old_mark = ?, digest = ? WHERE mark = ?",
-      mark,
-      old,
-      digest,
-      before,
-    )
-    // What the key before wrapped can still be found in the medium's files.
-    if (!begins) this.residue = true
-    return changes > 0 ? null : this.#rules.keyChanged
-  }
-
-  *#forgetCache(): Steps<number> {
-    const changes = yield* run("DELETE FROM cache WHERE entry IN (SELECT entry FROM cache LIMIT ?)", sweptRows)
-    if (changes > 0) this.residue = true
-    return changes
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
-import { cpSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
+import { randomBytes } from "node:crypto"
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, it } from "node:test"
@@ -161,5 +162,44 @@ describe("wire store backup", () => {
     assert.ok(!existsSync(join(folder, "x.db")))
     const nowhere = await runWire(["store", "backup", join(folder, "none/x.db"), "--data-dir", folder])
     assert.deepEqual([nowhere.code, /could not be written: ENOENT/.test(nowhere.err)], [1, true])
+  })
+})
+
+describe("wire store change-key", () => {
+  it("puts the store under the new key, which the service starts with", async () => {
+    const folder = folderWith({})
+    const settings = { WIRE_PORT: "0", WIRE_DATA_DIR: folder, WIRE_LOG_LEVEL: "error" }
+    const service = await startWire(["serve"], settings)
+    const answer = await fetch(`${service.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ workflow_source: 'output { m: "x" }' }),
+    })
+    const run_id = answer.headers.get("x-service-run-id")
+    const old = readFileSync(join(folder, "wireworks.key"), "utf8").trim()
+    const next = randomBytes(32).toString("base64")
+    const change = (env: Record<string, string>) =>
+      runWire(["store", "change-key", "--data-dir", folder], { env: { WIRE_ENCRYPTION_KEY_OLD: old, ...env } })
+    const inUse = await change({ WIRE_ENCRYPTION_KEY: next })
+    assert.deepEqual([inUse.code, /in use: stop the service first/.test(inUse.err)], [1, true])
+    service.child.kill("SIGTERM")
+    await service.ended
+
+    const same = await change({})
+    assert.deepEqual([same.code, /is the same key as WIRE_ENCRYPTION_KEY/.test(same.err)], [1, true])
+    // The new key may be in the key file, too.
+    writeFileSync(join(folder, "wireworks.key"), next, { mode: 0o600 })
+    const changed = await change({})
+    assert.deepEqual([changed.code, changed.out.includes("under the new key. Start")], [0, true], changed.err)
+    assert.match((await change({})).out, /under the new key already/)
+    const refused = await runWire(["serve", "--data-dir", folder, "--port", "0"], {
+      env: { WIRE_ENCRYPTION_KEY: old },
+    })
+    assert.match(refused.err, /was encrypted with another key/)
+    const again = await startWire(["serve"], settings)
+    const run = await fetch(`${again.address}/execute/${run_id}`)
+    assert.deepEqual(((await run.json()) as { output: unknown }).output, { m: "x" })
+    again.child.kill("SIGTERM")
+    await again.ended
   })
 })

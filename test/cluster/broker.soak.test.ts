@@ -10,7 +10,7 @@ import { connect, nkeys } from "@nats-io/transport-node"
 import { jetstreamManager } from "@nats-io/jetstream"
 import { after, before, describe, test } from "node:test"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { StoreFailure } from "../../src/ports/store.ts"
 import { runWire } from "../cli/run-wire.ts"
 import { created, ended, happened, ids } from "../contract/run-store/material.ts"
@@ -258,7 +258,10 @@ describe("what is in the broker", () => {
   test("another key is refused, and says so", async () => {
     const open = natsStores(broker.url, systemClock)
     await (await open()).close()
-    await assert.rejects(open({ vault: createVault(randomBytes(32)) }), refused(/WIRE_ENCRYPTION_KEY is not the key/))
+    await assert.rejects(
+      open({ masterKey: createMasterKey(randomBytes(32)) }),
+      refused(/WIRE_ENCRYPTION_KEY is not the key/),
+    )
     await (await open()).close()
   })
 

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite"
 import { after } from "node:test"
 import { openMemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { isSoak } from "../support/strength.ts"
@@ -25,7 +25,7 @@ runStoreContract("memory", async () => {
 function sqlite(count: 1 | 2) {
   const directory = mkdtempSync(join(tmpdir(), "wireworks-store-"))
   const path = join(directory, "wire.db")
-  const vault = createVault(randomBytes(32))
+  const masterKey = createMasterKey(randomBytes(32))
   const clock = new ManualClock()
   const stores: RunStore[] = []
 
@@ -38,7 +38,7 @@ function sqlite(count: 1 | 2) {
     for (let n = 0; n < count; n++) {
       const store = stores[n]
       if (store === undefined || !(await isOpen(store))) {
-        stores[n] = await openSqliteStore({ path, vault, clock, pollMs: 20 })
+        stores[n] = await openSqliteStore({ path, masterKey, clock, pollMs: 20 })
       }
     }
     empty(path)

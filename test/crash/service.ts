@@ -3,7 +3,7 @@ import { createModelClient } from "../../src/adapters/model-turn/model-client.ts
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
@@ -28,11 +28,11 @@ export function planOf(text: string): Plan {
 
 /** `place` is a SQLite file, `nats://HOST:PORT#PREFIX`, or `postgres://USER@HOST:PORT/DATABASE#SCHEMA`. */
 export function openStore(place: string): Promise<RunStore> {
-  const vault = createVault(new Uint8Array(32).fill(7))
+  const masterKey = createMasterKey(new Uint8Array(32).fill(7))
   const [url = "", prefix = ""] = place.split("#")
-  if (place.startsWith("postgres://")) return postgresStores(url, systemClock, prefix)({ vault })
-  if (!place.startsWith("nats://")) return openSqliteStore({ path: place, vault, clock: systemClock })
-  return natsStores(url, systemClock)({ prefix, vault })
+  if (place.startsWith("postgres://")) return postgresStores(url, systemClock, prefix)({ masterKey })
+  if (!place.startsWith("nats://")) return openSqliteStore({ path: place, masterKey, clock: systemClock })
+  return natsStores(url, systemClock)({ prefix, masterKey })
 }
 
 /** Everything is real except the tools, which are in this process and report each call to the counterpart. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { after, before, describe, test } from "node:test"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { created, ended, happened } from "../contract/run-store/material.ts"
 import { runWire } from "../cli/run-wire.ts"
 import { ManualClock } from "../support/manual-clock.ts"
@@ -97,8 +97,8 @@ describe("starting on PostgreSQL", () => {
       return { code, ...(JSON.parse(out) as { problems: string[]; runs?: object; events?: number; open_by?: number }) }
     }
     assert.match((await check()).problems.join(), /There are no tables of this service in the schema "checked"/)
-    const vault = createVault(Buffer.from(key, "hex"))
-    const store = await postgresStores(url("app:pw@wire"), new ManualClock(), "checked")({ vault })
+    const masterKey = createMasterKey(Buffer.from(key, "hex"))
+    const store = await postgresStores(url("app:pw@wire"), new ManualClock(), "checked")({ masterKey })
     const lease = await created(store)
     await store.append(lease, [happened(1), happened(2)])
     const other = await created(store)
@@ -113,5 +113,36 @@ describe("starting on PostgreSQL", () => {
     const damaged = await check()
     assert.equal(damaged.code, 1)
     assert.match(damaged.problems.join(), /1 of the runs cannot be read whole/)
+  })
+
+  test("wire store change-key puts the store under another key, while no service has it open", async () => {
+    const [schema, next] = ["rekeyed", randomBytes(32).toString("hex")]
+    const open = (hex: string) =>
+      postgresStores(
+        url("app:pw@wire"),
+        new ManualClock(),
+        schema,
+      )({ masterKey: createMasterKey(Buffer.from(hex, "hex")) })
+    const change = (env: Record<string, string>) =>
+      runWire(["store", "change-key"], {
+        env: { WIRE_STORE: url("app:pw@wire"), WIRE_POSTGRES_SCHEMA: schema, WIRE_ENCRYPTION_KEY: next, ...env },
+      })
+    const store = await open(key)
+    const { run_id } = await created(store)
+    const [before] = await server.query(`SELECT pg_relation_filepath('${schema}.store') AS file`, "wire")
+    assert.match((await change({ WIRE_ENCRYPTION_KEY_OLD: key })).err, /is in use: stop the service first/)
+    await store.close()
+    assert.match((await change({})).err, /Set WIRE_ENCRYPTION_KEY_OLD to the key that the store has now/)
+    assert.match((await change({ WIRE_ENCRYPTION_KEY_OLD: "00".repeat(32) })).err, /encrypted with another key/)
+    const changed = await change({ WIRE_ENCRYPTION_KEY_OLD: key })
+    assert.deepEqual([changed.code, changed.out.includes("under the new key. Start the service")], [0, true])
+    assert.match((await change({ WIRE_ENCRYPTION_KEY_OLD: key })).out, /under the new key already/)
+    // The record before was in this file.
+    const [after] = await server.query(`SELECT pg_relation_filepath('${schema}.store') AS file`, "wire")
+    assert.notEqual(after?.["file"], before?.["file"])
+    await assert.rejects(open(key), /encrypted with another key/)
+    const now = await open(next)
+    assert.deepEqual((await now.request(run_id)).secrets, { token: "s3cret-token" })
+    await now.close()
   })
 })

@@ -11,7 +11,7 @@ import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
 import { startDemoServer } from "../../src/demo/demo-server.ts"
@@ -36,8 +36,8 @@ const stores: Record<string, (t: TestContext) => Promise<RunStore>> = {
   sqlite: async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "wire-run-"))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
-    const vault = createVault(new Uint8Array(32).fill(3))
-    return openSqliteStore({ path: join(folder, "runs.db"), vault, clock: systemClock })
+    const masterKey = createMasterKey(new Uint8Array(32).fill(3))
+    return openSqliteStore({ path: join(folder, "runs.db"), masterKey, clock: systemClock })
   },
 }
 

@@ -27,7 +27,7 @@ interface Scene {
 async function failedToAsk(arrives: "never" | "late" = "never"): Promise<Scene> {
   const stores = new BareStores()
   let lost: (() => Promise<unknown>) | null = null
-  const first = stores.open((direct) => ({
+  const first = await stores.open((direct) => ({
     publish: async (subject, data, expected) => {
       if (subject === "sim.log.run1.1" && lost === null) {
         lost = () => direct.publish(subject, data, expected)
@@ -69,7 +69,7 @@ async function assertExpires(store: NatsStore, expired = 1): Promise<void> {
 test("a question that was asked again is found by a process whose nearest node is behind", async () => {
   const scene = await failedToAsk()
   const seen = new Map<string, Stored | null>()
-  const second = scene.stores.open((direct) => ({
+  const second = await scene.stores.open((direct) => ({
     last: async (stream, subject, from) => {
       if (from !== "near" || !subject.includes(".ask.q.")) return direct.last(stream, subject, from)
       const before = seen.get(subject) ?? (await direct.last(stream, subject, from))
@@ -97,7 +97,7 @@ test("a question is asked again while another process looks at what is stored of
         return found
       },
     })
-    const second = scene.stores.open(between)
+    const second = await scene.stores.open(between)
     const expired = await second.questions.expire()
     assert.equal(meanwhile, null, `${at} was not read`)
     await assertExpires(second, 1 - expired)
@@ -106,7 +106,7 @@ test("a question is asked again while another process looks at what is stored of
 
 test("a question whose slot is stored after all, after its next attempt has begun, can be answered", async () => {
   const { stores, first, lease, events } = await failedToAsk("late")
-  const second = stores.open()
+  const second = await stores.open()
   await assert.rejects(first.append(lease, events), LeaseLost)
   assert.equal((await second.questions.one("run1", "q1"))?.status, "expired")
   stores.clock.at = { ...stores.clock.at, now: 1_000 }
@@ -115,7 +115,7 @@ test("a question whose slot is stored after all, after its next attempt has begu
 
 test("what is stored of a question that nobody asks any more is removed", async () => {
   const { stores, first, lease, events } = await failedToAsk()
-  const second = stores.open()
+  const second = await stores.open()
   // The first look at the run begins the time after which it is taken over.
   assert.deepEqual(await second.claim("second", 1, leaseMs), [])
   stores.pass(leaseMs)
@@ -129,7 +129,7 @@ test("what is stored of a question that nobody asks any more is removed", async 
 
 test("what a process stores of a question after it has lost the run does not hide one of the new owner", async () => {
   const stores = new BareStores()
-  const [first, second] = [stores.open(), stores.open()]
+  const [first, second] = [await stores.open(), await stores.open()]
   const lease = await createRun(first)
   await second.claim("second", 1, leaseMs)
   stores.pass(leaseMs)
@@ -146,7 +146,7 @@ test("what a process stores of a question after it has lost the run does not hid
 
 test("a question whose slot is damaged keeps no other question from its expiry", async () => {
   const stores = new BareStores()
-  const store = stores.open()
+  const store = await stores.open()
   const { clock } = stores
   const expires_at = isoTime(clock.now() + 5_000)
   for (const run_id of ["run1", "run2"]) {

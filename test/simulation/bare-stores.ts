@@ -6,7 +6,7 @@ import type { Transport } from "../../src/adapters/nats/transport.ts"
 import type { Lease, RunOptions } from "../../src/ports/store.ts"
 import { usualSizes } from "../support/nats-store.ts"
 import { usualOptions } from "../support/run-plan.ts"
-import { plainVault } from "./plain-vault.ts"
+import { plainMasterKey } from "./plain-vault.ts"
 import { SetClock } from "./replay.ts"
 import { directTransport, SimulatedBroker, surroundingsOf } from "./simulated-broker.ts"
 import { World } from "./world.ts"
@@ -18,7 +18,7 @@ export class BareStores {
   readonly #world = new World(1)
   readonly broker = new SimulatedBroker(() => this.#world.now, wantedStreams(this.#names, usualSizes, 1))
 
-  open(between: (direct: Transport) => Partial<Transport> = () => ({})): NatsStore {
+  async open(between: (direct: Transport) => Partial<Transport> = () => ({})): Promise<NatsStore> {
     const around = surroundingsOf(this.#world, { name: "", state: "running", missed: [] })
     const direct = directTransport(this.broker)
     const broker = new Broker(
@@ -26,7 +26,9 @@ export class BareStores {
       { ...direct, ...between(direct) },
       { ...around, every: () => () => undefined },
     )
-    return new NatsStore(broker, { vault: plainVault(["key"]), sizes: usualSizes, clock: this.clock })
+    const store = new NatsStore(broker, { masterKey: plainMasterKey("key"), sizes: usualSizes, clock: this.clock })
+    await store.agreeOnKeys()
+    return store
   }
 
   pass(ms: number): void {

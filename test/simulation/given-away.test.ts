@@ -7,7 +7,7 @@ import { namesOf, type StreamName } from "../../src/adapters/nats/names.ts"
 import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
 import type { HeadFacts } from "../../src/adapters/nats/slot.ts"
 import { wantedStreams } from "../../src/adapters/nats/streams.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { Damaged } from "../../src/ports/store.ts"
 import { aRequest, aRun, created, happened, leaseMs, owner } from "../contract/run-store/material.ts"
@@ -28,14 +28,17 @@ function cluster() {
     ...surroundingsOf(world, { name: "", state: "running", missed: [] }),
     every: () => () => undefined,
   }
-  const vault = createVault(randomBytes(32))
+  const masterKey = createMasterKey(randomBytes(32))
   const clock = new SetClock()
   const broker = (): Broker => new Broker(names, directTransport(simulated), around)
   return {
     names,
     attacker: broker(),
-    vault,
-    open: () => new NatsStore(broker(), { vault, sizes: usualSizes, clock }),
+    open: async () => {
+      const store = new NatsStore(broker(), { masterKey, sizes: usualSizes, clock })
+      await store.agreeOnKeys()
+      return store
+    },
   }
 }
 
@@ -69,13 +72,13 @@ const inboxOfBob = {
 
 test("a run whose head names another caller opens for neither", async () => {
   const { names, attacker, open } = cluster()
-  const { run_id, ...lease } = await created(open(), { caller: "ann" })
-  const first = open()
+  const { run_id, ...lease } = await created(await open(), { caller: "ann" })
+  const first = await open()
   await first.append({ run_id, ...lease }, [happened(1), asked(2, run_id)])
   assert.equal((await first.questions.ofRun(run_id, 10, null)).found.length, 1)
   assert.deepEqual(await first.request(run_id), aRequest())
   await changed<HeadFacts>(attacker, "log", names.slot(run_id, 0), (facts) => ({ ...facts, caller: "bob" }))
-  const second = open()
+  const second = await open()
   for (const read of [
     () => second.read(run_id, 0, 10),
     () => second.request(run_id),
@@ -91,7 +94,7 @@ test("a run whose head names another caller opens for neither", async () => {
 
 test("an entry in another inbox shows nothing, and a key that leads to another caller's run is no key of it", async () => {
   const { names, attacker, open } = cluster()
-  const store = open()
+  const store = await open()
   const key = (name: string) => ({ key: name, fingerprint: name })
   const lease = await created(store, { caller: "ann", idempotency: key("of ann") })
   const { run_id } = await created(store, { caller: "bob", idempotency: key("of bob") })
@@ -110,7 +113,7 @@ test("an entry in another inbox shows nothing, and a key that leads to another c
     .join(".")
   assert.notEqual(moved, mine)
   await attacker.put(moved, packFrame({}, []))
-  const other = open()
+  const other = await open()
   const shown = (await other.questions.inbox(inboxOfBob)).found.map(({ question }) => question.run_id)
   assert.deepEqual(shown, [ofBob.run_id])
 

@@ -199,7 +199,7 @@ export async function simulate(
 
   const count = 1 + random.below(random.chance(0.2) ? 5 : 3)
   for (let at = 0; at < count; at++) begin()
-  /** The operator changes the master key: all processes are started again with the new one beside the one before. */
+  /** The operator changes the master key, and starts all processes again with the new one. */
   let changesKey = false
   if (home.keys !== null && random.chance(0.3)) {
     const { keys } = home
@@ -207,13 +207,14 @@ export async function simulate(
     world.count("operator: changes the key")
     world.after(random.next() * 15_000, null, () => {
       world.note("the key is changed")
-      keys.begin()
-      for (const service of services.filter(({ machine }) => machine.state !== "dead")) {
-        world.after(random.next() * 20_000, null, () => {
-          world.note(`${service.machine.name} is started again with the new key`)
-          restart(service)
-        })
-      }
+      void keys.change().then(() => {
+        for (const service of services.filter(({ machine }) => machine.state !== "dead")) {
+          world.after(random.next() * 20_000, null, () => {
+            world.note(`${service.machine.name} is started again with the new key`)
+            restart(service)
+          })
+        }
+      })
     })
   }
 

@@ -27,7 +27,7 @@ test("the outcome of an attempt does not replace that of a later one", async () 
   const stores = new BareStores()
   /** Comes right after the slow process has looked at the notice. */
   let meanwhile: (() => Promise<void>) | null = null
-  const first = stores.open((direct) => ({
+  const first = await stores.open((direct) => ({
     last: async (stream, subject, from) => {
       const found = await direct.last(stream, subject, from)
       const act = subject.includes(".outbox.due.") ? meanwhile : null
@@ -36,7 +36,7 @@ test("the outcome of an attempt does not replace that of a later one", async () 
       return found
     },
   }))
-  const second = stores.open()
+  const second = await stores.open()
 
   await completeRun(first)
   const [notice] = (await first.outbox.take(1, 15_000)).taken
@@ -56,15 +56,17 @@ test("the outcome of an attempt does not replace that of a later one", async () 
 test("a notice that is stored again after it was delivered is not delivered again", async () => {
   const stores = new BareStores()
   // The run stays in the list of open ones: the second process stores its notice, and removes it from the list.
-  const first = stores.open(() => ({ erase: () => Promise.reject(new StoreFailure("The broker does not answer")) }))
-  const third = stores.open()
+  const first = await stores.open(() => ({
+    erase: () => Promise.reject(new StoreFailure("The broker does not answer")),
+  }))
+  const third = await stores.open()
   /** Comes right before the slow process stores the notice. */
   let meanwhile: (() => Promise<void>) | null = async () => {
     const [notice] = (await third.outbox.take(1, 15_000)).taken
     assert.equal(notice?.attempts, 1)
     await third.outbox.settle(notice, delivered)
   }
-  const second = stores.open((direct) => ({
+  const second = await stores.open((direct) => ({
     publish: async (subject, data, expected) => {
       const act = subject.includes(".outbox.due.") ? meanwhile : null
       if (act !== null) meanwhile = null

@@ -1,7 +1,6 @@
 import { Broker } from "../../src/adapters/nats/broker.ts"
 import { unpackFrame } from "../../src/adapters/nats/frame.ts"
-import { NatsKeyChange } from "../../src/adapters/nats/key-change.ts"
-import { agreeOnKeys, readKeyRecord } from "../../src/adapters/nats/key-record.ts"
+import { changeKey } from "../../src/adapters/nats/key-record.ts"
 import type { SaidLease } from "../../src/adapters/nats/leases.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
 import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
@@ -10,9 +9,8 @@ import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import type { Stored } from "../../src/adapters/nats/transport.ts"
 import type { GivenAnswer } from "../../src/ports/questions.ts"
 import { isStoreTrouble } from "../../src/ports/store.ts"
-import type { Vault } from "../../src/ports/vault.ts"
 import { usualSizes } from "../support/nats-store.ts"
-import { plainKey, plainVault } from "./plain-vault.ts"
+import { plainChange, plainKey, plainMasterKey } from "./plain-vault.ts"
 import { directTransport, SimulatedBroker, SimulatedConnection, surroundingsOf } from "./simulated-broker.ts"
 import type { Applied } from "./simulated-store.ts"
 import type { ConnectionFaults, StoreHome } from "./store-home.ts"
@@ -26,30 +24,25 @@ const againMs = 1_000
 export function natsHome(world: World, applied: Applied): StoreHome {
   const names = namesOf(prefix)
   const broker = new SimulatedBroker(() => world.now, wantedStreams(names, usualSizes, 1))
-  const heads = new Set<string>()
-  broker.onStored = (message, sender) => report(message, sender, heads, applied)
+  broker.onStored = (message, sender) => report(message, sender, applied)
   const still = { ...surroundingsOf(world, nobody), every: () => () => undefined }
   const clock = new WorldClock(world, null)
-  /** The master keys that a process is started with. */
-  let keys: readonly string[] = ["key 1"]
+  /** The master key that a process is started with. */
+  let key = "key 1"
+  let isChanged = false
   const direct = new Broker(names, directTransport(broker), still)
   const home: StoreHome = {
     clock,
     audit: async () => {
-      const record = (await readKeyRecord(direct))?.record ?? null
-      const vault = plainVault(record?.old === null ? [Buffer.from(record.mark).toString()] : keys)
-      vault.agree(record, "follow")
-      return new NatsStore(direct, { vault, sizes: usualSizes, clock })
+      const store = new NatsStore(direct, { masterKey: plainMasterKey(key), sizes: usualSizes, clock })
+      await store.agreeOnKeys()
+      return store
     },
     connect: (machine, machineClock, faults) => {
       const connection = new SimulatedConnection(broker, world, machine, faults.broker)
       const own = new Broker(names, connection, surroundingsOf(world, machine))
-      const vault = plainVault(keys)
-      const store = new NatsStore(own, { vault, sizes: usualSizes, clock: machineClock })
-      const ready = persist(own, async () => {
-        const { old } = await agreeOnKeys(own, vault)
-        if (old !== null) void changeKey(own, vault)
-      })
+      const store = new NatsStore(own, { masterKey: plainMasterKey(key), sizes: usualSizes, clock: machineClock })
+      const ready = persist(own, () => store.agreeOnKeys())
       return {
         store,
         ready,
@@ -61,32 +54,23 @@ export function natsHome(world: World, applied: Applied): StoreHome {
       }
     },
     keys: {
-      begin: () => (keys = ["key 2", "key 1"]),
-      isDone: () => {
-        const found = broker.last(names.stream("keys"), names.mark)
-        if (found === null) return false
-        const { facts, parts } = unpackFrame<{ old?: string }>(found.subject, found.data)
-        const isDone = facts.old === undefined && Buffer.from(parts[0] ?? []).toString() === "key 2"
-        // Whoever is started from now on does not need the key before.
-        if (isDone) keys = ["key 2"]
-        return isDone
+      change: async () => {
+        await persist(direct, () => changeKey(direct, plainChange("key 1", "key 2")))
+        key = "key 2"
+        isChanged = true
       },
+      isDone: () => isChanged,
     },
   }
   return home
 }
 
-async function changeKey(broker: Broker, vault: Vault): Promise<void> {
-  const change = new NatsKeyChange(broker, vault)
-  let left = 1
-  while (left > 0) await persist(broker, async () => void ({ left } = await change.step()))
-}
-
 /** Until it works. */
-async function persist(broker: Broker, act: () => Promise<void>): Promise<void> {
+async function persist(broker: Broker, act: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
-      return await act()
+      await act()
+      return
     } catch (error) {
       if (!isStoreTrouble(error)) throw error
       await broker.pause(againMs)
@@ -97,16 +81,13 @@ async function persist(broker: Broker, act: () => Promise<void>): Promise<void> 
 const nobody = { name: "audit", state: "running" as const, missed: [] }
 
 /** Reads off the messages what the store has decided: a slot and an outcome are written once. */
-function report({ subject, data }: Stored, owner: string, heads: Set<string>, applied: Applied): void {
+function report({ subject, data }: Stored, owner: string, applied: Applied): void {
   const [, stream, first = "", second = "", third, ...rest] = subject.split(".")
   if (stream === "log" && third === undefined) {
     const run_id = first
     const { facts, parts } = unpackFrame<SlotFacts>(subject, data)
     const { fence } = facts
     if (facts.kind === "head") {
-      // A change of the key writes it again.
-      if (heads.has(run_id)) return
-      heads.add(run_id)
       applied("create", { run_id, owner, outcome: { outcome: "created", lease: { run_id, owner, fence } } })
     } else if (facts.kind === "claim") applied("claim", { run_id, owner, fence })
     else if (facts.kind === "release") applied("release", { run_id, owner, fence: fence - 1 })

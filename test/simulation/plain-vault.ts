@@ -1,5 +1,5 @@
-import { Damaged, StoreFailure } from "../../src/ports/store.ts"
-import type { DataKey, Vault } from "../../src/ports/vault.ts"
+import { Damaged } from "../../src/ports/store.ts"
+import type { DataKey, KeyChange, KeyRecord, MasterKey, Vault } from "../../src/ports/vault.ts"
 
 /** Seals nothing, and still opens only what is about the same: a history's time is for the store, not for ciphers. */
 export const plainKey: DataKey = {
@@ -7,60 +7,52 @@ export const plainKey: DataKey = {
   open: (about, sealed) => opened(about, sealed)[0],
 }
 
-function opened(about: string, sealed: Uint8Array): readonly [text: string, key: string | undefined] {
-  const [was, text, key] = JSON.parse(Buffer.from(sealed).toString()) as [string, string, string?]
+function opened(about: string, sealed: Uint8Array): readonly [text: string, root: number | undefined] {
+  const [was, text, root] = JSON.parse(Buffer.from(sealed).toString()) as [string, string, number?]
   if (was !== about) throw new Damaged(`${was} is not ${about}`)
-  return [text, key]
+  return [text, root]
 }
 
-/** A vault with master keys of these names, the one that writes first. What another key has written it cannot open. */
-export function plainVault(keys: readonly string[]): Vault {
-  const [first = ""] = keys
-  let writing = first
-  let digestKey = first
-  let refusal: string | null = null
-  const checkWrites = (): void => {
-    if (refusal !== null) throw new StoreFailure(refusal)
+/** A master key of this name. Its ring has the numbers of the roots: what is sealed under another one cannot be opened. */
+export function plainMasterKey(name: string): MasterKey {
+  const mark = Buffer.from(name)
+  return {
+    mark,
+    newRecord: () => ({ mark, ring: Buffer.from("1") }),
+    unlock: (record) => (Buffer.compare(record.mark, mark) === 0 ? plainVault(rootsOf(record)) : null),
   }
-  const sealWith = (key: string, about: string, text: string): Uint8Array =>
-    Buffer.from(JSON.stringify([about, text, key]))
-  const openWith = (about: string, sealed: Uint8Array): readonly [text: string, key: string] => {
-    const [text, key] = opened(about, sealed)
-    if (key === undefined || !keys.includes(key)) throw new Damaged(`${about} is under the key ${key}`)
-    return [text, key]
+}
+
+export function plainChange(before: string, next: string): KeyChange {
+  return (record, inUse) => {
+    const name = Buffer.from(record.mark).toString()
+    if (name === next) return record
+    if (name !== before) return null
+    const roots = rootsOf(record)
+    const added = (roots.at(-1) ?? 0) + 1
+    return { mark: Buffer.from(next), ring: Buffer.from([...(inUse === null ? roots : []), added].join()) }
   }
-  const rewrite = (about: string, sealed: Uint8Array): Uint8Array | null => {
-    checkWrites()
-    const [text, key] = openWith(about, sealed)
-    return key === writing ? null : sealWith(writing, about, text)
-  }
-  const seal = (about: string, text: string): Uint8Array => {
-    checkWrites()
-    return sealWith(writing, about, text)
+}
+
+function rootsOf({ ring }: KeyRecord): number[] {
+  return Buffer.from(ring).toString().split(",").map(Number)
+}
+
+function plainVault(roots: readonly number[]): Vault {
+  const seal = (about: string, text: string): Uint8Array => Buffer.from(JSON.stringify([about, text, roots.at(-1)]))
+  const open = (about: string, sealed: Uint8Array): string => {
+    const [text, root] = opened(about, sealed)
+    if (root === undefined || !roots.includes(root)) throw new Damaged(`${about} is under the root ${root}`)
+    return text
   }
   return {
-    marks: keys.map((key) => Buffer.from(key)),
-    agree: (stored, how) => {
-      if (stored === null) return { mark: Buffer.from(writing), old: null, digest: null }
-      const theirs = Buffer.from(stored.mark).toString()
-      digestKey = stored.digest === null ? theirs : openWith("digest", stored.digest)[0]
-      writing = how === "begin" ? first : theirs
-      if (writing === theirs) return stored
-      return { mark: Buffer.from(writing), old: stored.mark, digest: sealWith(writing, "digest", digestKey) }
-    },
-    refuseWrites: (sentence) => (refusal = sentence),
-    get refusal() {
-      return refusal
-    },
-    digest: (purpose, parts) => Buffer.from(JSON.stringify([digestKey, purpose, ...parts])),
+    digest: (purpose, parts) => Buffer.from(JSON.stringify([purpose, ...parts])),
     newKey: (about) => ({ key: plainKey, wrapped: seal(about, "key") }),
     openKey: (about, wrapped) => {
-      openWith(about, wrapped)
+      open(about, wrapped)
       return plainKey
     },
-    rewrap: rewrite,
     seal,
-    open: (about, sealed) => openWith(about, sealed)[0],
-    reseal: rewrite,
+    open,
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { Random } from "../support/random.ts"
 import { filesOf, putFiles, tornWrite } from "./crashed-files.ts"
 import type { History } from "./history.ts"
@@ -16,7 +16,7 @@ export interface Replays {
 
 export function openReplays(): Replays {
   const folder = mkdtempSync(join(tmpdir(), "wireworks-simulation-"))
-  const vault = createVault(Buffer.alloc(32, 7))
+  const masterKey = createMasterKey(Buffer.alloc(32, 7))
   let made = 0
   return {
     problems: async ({ seed, trace, store, end }) => {
@@ -24,7 +24,7 @@ export function openReplays(): Replays {
       const random = new Random(seed)
       const undo: (() => void | Promise<void>)[] = []
       const open = async (path: string): Promise<Replica> => {
-        const sqlite = await openSqliteStore({ path, vault, clock })
+        const sqlite = await openSqliteStore({ path, masterKey, clock })
         undo.push(() => sqlite.close())
         return {
           store: sqlite,

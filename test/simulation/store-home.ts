@@ -30,8 +30,8 @@ export interface StoreHome {
   /** What there is, without latency and faults. */
   audit(): Promise<RunStore>
   readonly clock: Clock
-  /** How the master key is changed: processes that are started after `begin` have the new key, too. Null: there is no key. */
-  readonly keys: { begin(): void; isDone(): boolean } | null
+  /** How the operator changes the master key: processes that are started afterwards have the new one. Null: there is no key. */
+  readonly keys: { change(): Promise<void>; isDone(): boolean } | null
 }
 
 /** One memory store that all machines share. With `trace`, what it is asked for is written down. */

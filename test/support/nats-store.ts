@@ -4,7 +4,7 @@ import { readAddress } from "../../src/adapters/nats/address.ts"
 import { Broker } from "../../src/adapters/nats/broker.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
 import { openNatsStore, type ClusterStore, type NatsStoreOptions } from "../../src/adapters/nats/open-nats-store.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { Clock } from "../../src/ports/clock.ts"
 import { ManualClock } from "./manual-clock.ts"
 
@@ -23,14 +23,14 @@ export function natsStores(url: string, clock: Clock): (more?: Partial<NatsStore
   const read = readAddress(url)
   if (!read.ok) throw new Error(`${url} ${read.must}`)
   const prefix = `t${randomBytes(6).toString("hex")}`
-  const vault = createVault(randomBytes(32))
+  const masterKey = createMasterKey(randomBytes(32))
   return (more = {}) =>
     openNatsStore({
       address: read.address,
       proofs: noProofs,
       prefix,
       sizes: usualSizes,
-      vault,
+      masterKey,
       clock,
       remark: () => undefined,
       ...more,

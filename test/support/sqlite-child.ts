@@ -1,18 +1,19 @@
 import { randomBytes } from "node:crypto"
 import { existsSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { changeSqliteKey } from "../../src/adapters/sqlite/change-key.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
-import { createVault } from "../../src/adapters/vault/vault.ts"
+import { changeOfMasterKey, createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { StoreFailure, type Lease, type RunStore } from "../../src/ports/store.ts"
 import { created, ended, happened } from "../contract/run-store/material.ts"
 
 // A process that does something to a store which a test would rather not do itself:
 //   sqlite-child.ts COMMAND DATABASE KEY [OLD-KEY]
 
-const [command, path = "", hex = "", oldHex] = process.argv.slice(2)
-const vault = createVault(Buffer.from(hex, "hex"), oldHex === undefined ? null : Buffer.from(oldHex, "hex"))
-const open = () => openSqliteStore({ path, vault, clock: systemClock })
+const [command, path = "", hex = "", oldHex = ""] = process.argv.slice(2)
+const masterKey = createMasterKey(Buffer.from(hex, "hex"))
+const open = () => openSqliteStore({ path, masterKey, clock: systemClock })
 
 /**
  * Writes a line before it returns, so that it is out even if the process is killed in the next instant. The pipe may not
@@ -117,12 +118,10 @@ async function leave(): Promise<void> {
   print(lease.run_id)
 }
 
-/** Takes one step of a change of the master key, prints it, and waits to be killed. */
+/** Says that it begins to change the master key, and does. */
 async function changeKey(): Promise<void> {
-  const store = await open()
-  const step = await store.keyChange?.step()
-  print(JSON.stringify(step))
-  setInterval(() => {}, 1_000)
+  print("now")
+  changeSqliteKey(path, changeOfMasterKey(Buffer.from(oldHex, "hex"), Buffer.from(hex, "hex")))
 }
 
 const commands: Record<string, () => Promise<void>> = { append, changeKey, fillDisk, tryToOpen, leave }

@@ -1,71 +1,118 @@
-import { StoreFailure } from "../../ports/store.ts"
-import { missingKey, type KeyRecord, type MissingKey, type Vault } from "../../ports/vault.ts"
+import { isStoreTrouble, StoreFailure } from "../../ports/store.ts"
+import { isUnder, type KeyChange, type KeyRecord, type MasterKey, type Vault } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 
-interface KeyFacts {
-  /** Mark of the key before, in Base64, while something may still need it. */
-  readonly old?: string
-}
-
-export interface StoredRecord {
-  readonly record: KeyRecord
-  readonly seq: number
-}
+/** How often a replica looks whether the master key was changed. */
+const lookMs = 2_000
 
 /** What the broker remembers of the keys; null before it does. */
-export async function readKeyRecord(broker: Broker): Promise<StoredRecord | null> {
+export async function readKeyRecord(
+  broker: Broker,
+): Promise<{ readonly record: KeyRecord; readonly seq: number } | null> {
   const stored = await broker.getFromLeader("keys", broker.names.mark)
   if (stored === null) return null
-  const { facts, parts } = unpackFrame<KeyFacts>(stored.subject, stored.data)
-  const [mark = new Uint8Array(0), digest = null] = parts
-  const old = facts.old === undefined ? null : Buffer.from(facts.old, "base64")
-  return { record: { mark, old, digest }, seq: stored.seq }
+  const [mark, ring] = unpackFrame(stored.subject, stored.data).parts
+  if (mark === undefined || ring === undefined) throw new StoreFailure(developmentVersion)
+  return { record: { mark, ring }, seq: stored.seq }
 }
 
-/** False: it has changed since. */
-export async function writeKeyRecord(broker: Broker, record: KeyRecord, seq: number): Promise<boolean> {
-  return (await broker.replace(broker.names.mark, packRecord(record), seq)) !== null
-}
-
-/**
- * All processes must have the keys that the broker's runs need. A process with a new one begins to change to it: the others hear of
- * that by `KeyWatch`. Rejects with a `StoreFailure` that says which key is missing.
- */
-export async function agreeOnKeys(broker: Broker, vault: Vault): Promise<KeyRecord> {
-  await broker.putOnce(broker.names.mark, packRecord(vault.agree(null, "begin")))
+/** Puts the keys under another master key. Replicas with the key before take no more runs. Rejects with a `StoreFailure`. */
+export async function changeKey(broker: Broker, change: KeyChange): Promise<"changed" | "changed before"> {
   for (;;) {
     const found = await readKeyRecord(broker)
+    if (found === null) throw new StoreFailure("There are no runs of this service in the broker")
+    const next = change(found.record, null)
+    if (next === null) throw new StoreFailure(otherKey)
+    if (next === found.record) return "changed before"
+    if ((await broker.replace(broker.names.mark, packRecord(next), found.seq)) !== null) return "changed"
+  }
+}
+
+function packRecord({ mark, ring }: KeyRecord): Uint8Array {
+  return packFrame({}, [mark, ring])
+}
+
+/** The keys of the store, as long as this process has the master key that wraps them. */
+export class WatchedVault implements Vault {
+  readonly #broker: Broker
+  readonly #masterKey: MasterKey
+  readonly stop: () => void
+  #vault: Vault | null = null
+  /** As it is wrapped. */
+  #ring: Uint8Array = new Uint8Array()
+  #refusal: string | null = null
+
+  constructor(broker: Broker, masterKey: MasterKey, everyMs = lookMs) {
+    this.#broker = broker
+    this.#masterKey = masterKey
+    this.stop = broker.every(everyMs, () => void this.#lookAgain())
+  }
+
+  /** Why this process cannot begin runs, nor read those of other processes; null when it can. */
+  get refusal(): string | null {
+    return this.#refusal
+  }
+
+  /** The first process makes the keys. Rejects with a `StoreFailure` where another master key wrapped them. */
+  async agree(): Promise<void> {
+    await this.#broker.putOnce(this.#broker.names.mark, packRecord(this.#masterKey.newRecord()))
+    const refusal = await this.look()
+    if (refusal !== null) throw new StoreFailure(refusal)
+  }
+
+  /** Asks the broker for its record. Gives the refusal from now on. */
+  async look(): Promise<string | null> {
+    const found = await readKeyRecord(this.#broker)
     if (found === null) throw new StoreFailure("What the broker remembers of the key was deleted: start again")
-    const missing = missingKey(found.record, vault.marks)
-    if (missing !== null) throw new StoreFailure(keySentence(missing))
-    const record = vault.agree(found.record, "begin")
-    if (record === found.record || (await writeKeyRecord(broker, record, found.seq))) return record
+    this.#refusal = isUnder(found.record, this.#masterKey) ? null : otherKey
+    if (this.#refusal === null && Buffer.compare(found.record.ring, this.#ring) !== 0) {
+      this.#vault = this.#masterKey.unlock(found.record)
+      this.#ring = found.record.ring
+    }
+    return this.#refusal
+  }
+
+  digest(purpose: string, parts: readonly string[]): Uint8Array {
+    return this.#opened().digest(purpose, parts)
+  }
+
+  /** With the key before, this process finishes its runs, but begins none: a copy of the store and that key would open them. */
+  newKey(about: string): ReturnType<Vault["newKey"]> {
+    if (this.#refusal !== null) throw new StoreFailure(this.#refusal)
+    return this.#opened().newKey(about)
+  }
+
+  openKey(about: string, wrapped: Uint8Array): ReturnType<Vault["openKey"]> {
+    return this.#opened().openKey(about, wrapped)
+  }
+
+  seal(about: string, text: string): Uint8Array {
+    return this.#opened().seal(about, text)
+  }
+
+  open(about: string, sealed: Uint8Array): string {
+    return this.#opened().open(about, sealed)
+  }
+
+  #opened(): Vault {
+    if (this.#vault === null) throw new StoreFailure("The keys of the store were not read yet")
+    return this.#vault
+  }
+
+  async #lookAgain(): Promise<void> {
+    try {
+      await this.look()
+    } catch (error) {
+      // The next look may find the broker again.
+      if (!isStoreTrouble(error)) throw error
+    }
   }
 }
 
-function packRecord({ mark, old, digest }: KeyRecord): Uint8Array {
-  const facts: KeyFacts = old === null ? {} : { old: Buffer.from(old).toString("base64") }
-  return packFrame(facts, digest === null ? [mark] : [mark, digest])
-}
+export const otherKey =
+  "WIRE_ENCRYPTION_KEY is not the key of the runs in the broker: it was changed, or this replica was given another one. All replicas need the same key; " +
+  "until it is restarted with that one, this one takes no runs. To change the key: wire store change-key"
 
-/** What to do about a missing key, for the operator. */
-export function keySentence(missing: MissingKey): string {
-  switch (missing) {
-    case "new":
-      return (
-        "The runs in the broker are being changed from WIRE_ENCRYPTION_KEY to a newer key: restart this replica with " +
-        "WIRE_ENCRYPTION_KEY set to the new key and WIRE_ENCRYPTION_KEY_OLD to this one. Until then it takes no runs."
-      )
-    case "old":
-      return (
-        "Runs in the broker still need the key that was there before WIRE_ENCRYPTION_KEY: set WIRE_ENCRYPTION_KEY_OLD to it " +
-        "until a replica says that the key has been changed."
-      )
-    case "both":
-      return (
-        "WIRE_ENCRYPTION_KEY is not the key that the runs in the broker were encrypted with: all replicas need the same " +
-        "one. This one takes no runs. To change the key, set WIRE_ENCRYPTION_KEY_OLD to the one that it was before."
-      )
-  }
-}
+const developmentVersion =
+  "The runs in the broker were stored by a development version of this service; start that version to finish them, or set WIRE_NATS_PREFIX to another prefix"

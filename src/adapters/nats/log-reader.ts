@@ -1,9 +1,9 @@
 import type { LogEvent } from "../../log/events.ts"
 import { Damaged, StoreFailure } from "../../ports/store.ts"
-import type { DataKey, Vault } from "../../ports/vault.ts"
+import type { DataKey } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"
 import { unpackFrame, type Frame } from "./frame.ts"
-import { followKeyRecord } from "./key-change.ts"
+import type { WatchedVault } from "./key-record.ts"
 import { isRunId } from "./names.ts"
 import {
   aboutRun,
@@ -81,10 +81,10 @@ function ofCaller(run_id: string, caller: string, key: () => DataKey, request: U
 /** Finds slots by number. A slot that was found stays as it is; one that was not may come. */
 export class LogReader {
   readonly #broker: Broker
-  readonly #vault: Vault
+  readonly #vault: WatchedVault
   readonly #known = new Map<string, Known>()
 
-  constructor(broker: Broker, vault: Vault) {
+  constructor(broker: Broker, vault: WatchedVault) {
     this.#broker = broker
     this.#vault = vault
   }
@@ -103,7 +103,7 @@ export class LogReader {
     return this.remember(run_id, { facts, key, request })
   }
 
-  /** A run whose key was changed by another replica is not damaged: it must not be ended as one that is. */
+  /** A run under a root that this process does not have is not damaged: it must not be ended as one that is. */
   async #openKey(run_id: string, wrapped: Uint8Array): Promise<() => DataKey> {
     const open = (): DataKey => this.#vault.openKey(aboutRun(run_id), wrapped)
     try {
@@ -111,8 +111,8 @@ export class LogReader {
       return () => key
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
-      const missing = await followKeyRecord(this.#broker, this.#vault)
-      if (missing !== null) throw new StoreFailure(missing, error)
+      const refusal = await this.#vault.look()
+      if (refusal !== null) throw new StoreFailure(refusal, error)
       return open
     }
   }

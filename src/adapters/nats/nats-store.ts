@@ -18,13 +18,13 @@ import {
 } from "../../ports/store.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
-import type { Vault } from "../../ports/vault.ts"
+import type { MasterKey } from "../../ports/vault.ts"
 import { NatsCache } from "./answer-cache.ts"
 import { type Broker, holdMs } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
 import { Claims } from "./claims.ts"
 import { IdempotencyKeys } from "./idempotency-keys.ts"
-import { KeyWatch } from "./key-change.ts"
+import { WatchedVault } from "./key-record.ts"
 import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
@@ -48,10 +48,10 @@ const readBytes = 1024 * 1024
 
 /** What a store needs beside its broker. */
 export interface StoreParts {
-  readonly vault: Vault
+  readonly masterKey: MasterKey
   readonly clock: Clock
   readonly sizes: StreamSizes
-  /** How often to look whether another replica changes the master key. Differs only in tests. */
+  /** How often to look whether the master key was changed. Differs only in tests. */
   readonly lookMs?: number
 }
 
@@ -61,9 +61,8 @@ export class NatsStore implements RunStore {
   readonly outbox: Outbox
   readonly cache: NatsCache
   readonly triggers: NatsTriggers
-  readonly #keyWatch: KeyWatch
   readonly #broker: Broker
-  readonly #vault: Vault
+  readonly #vault: WatchedVault
   readonly #clock: Clock
   readonly #reader: LogReader
   readonly #live: LiveLogs
@@ -80,8 +79,8 @@ export class NatsStore implements RunStore {
   readonly #stored: StoredBytes
 
   constructor(broker: Broker, options: StoreParts) {
-    const { vault, clock, sizes } = options
-    this.#keyWatch = new KeyWatch(broker, vault, options.lookMs)
+    const { clock, sizes } = options
+    const vault = new WatchedVault(broker, options.masterKey, options.lookMs)
     this.#broker = broker
     this.#vault = vault
     this.#clock = clock
@@ -115,13 +114,16 @@ export class NatsStore implements RunStore {
     })
   }
 
+  /** To be awaited before anything else. Rejects with a `StoreFailure` where another master key is the store's. */
+  agreeOnKeys(): Promise<void> {
+    return this.#vault.agree()
+  }
+
   // ------------------------------------------------------------------------------------------------------- creating
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     const { run_id, caller, created_at, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
-    await this.#keyWatch.heard()
-    const wrappedAt = this.#broker.now()
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const tokens = idempotency === null ? null : this.#keys.tokens(caller, idempotency)
     if (tokens !== null) {
@@ -145,10 +147,7 @@ export class NatsStore implements RunStore {
       once: tokens?.once ?? null,
       ...(request.options.notify === undefined ? {} : { notify: request.options.notify.events }),
     } as const
-    const late = this.#keyWatch.heard(wrappedAt)
-    if (late !== null) await late
-    const again = late === null ? null : this.#vault.rewrap(aboutRun(run_id), wrapped)
-    const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [again ?? wrapped, sealed])
+    const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
     if (head === null || head.kind !== "head") {
       if (announced) await this.#open.strikeOff(run)
       throw new StoreFailure(`There is a run ${run_id} already`)
@@ -318,7 +317,7 @@ export class NatsStore implements RunStore {
   }
 
   async close(): Promise<void> {
-    this.#keyWatch.stop()
+    this.#vault.stop()
     this.#live.close()
     this.#cancels.close()
     this.#news.close()

@@ -1,20 +1,20 @@
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
-import { missingKey, type KeyChange } from "../../ports/vault.ts"
+import { isUnder, type KeyChange, type MasterKey } from "../../ports/vault.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import { Broker, type BrokerHealth } from "./broker.ts"
-import { NatsKeyChange } from "./key-change.ts"
-import { agreeOnKeys, keySentence, readKeyRecord } from "./key-record.ts"
+import { changeKey, otherKey, readKeyRecord } from "./key-record.ts"
 import { namesOf } from "./names.ts"
 import { NatsStore, type StoreParts } from "./nats-store.ts"
 import { ensureStreams } from "./streams.ts"
 
-export interface NatsStoreOptions extends StoreParts {
+export interface BrokerPlace {
   readonly address: BrokerAddress
   readonly proofs: BrokerProofs
   readonly prefix: string
-  /** After how long every replica has seen a change of the master key. Differs only in tests. */
-  readonly settledAfterMs?: number
+}
+
+export interface NatsStoreOptions extends StoreParts, BrokerPlace {
   /** A sentence for the operator. */
   readonly remark: (sentence: string) => void
 }
@@ -22,8 +22,6 @@ export interface NatsStoreOptions extends StoreParts {
 /** A store that knows how its broker is. */
 export interface ClusterStore extends RunStore {
   readonly health: BrokerHealth
-  /** Null when nothing needs another key than the one that writes. */
-  readonly keyChange: KeyChange | null
 }
 
 /** Connects, and makes the streams that are not there. Rejects with a `StoreFailure` that says what to do. */
@@ -33,11 +31,10 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
     const nodes = { clustered: broker.clustered, named: options.address.servers.length }
     const remarks = await ensureStreams(broker.transport.manager, broker.names, options.sizes, nodes)
     for (const sentence of remarks) options.remark(sentence)
-    const { old } = await agreeOnKeys(broker, options.vault)
-    const keyChange = old === null ? null : new NatsKeyChange(broker, options.vault, options.settledAfterMs)
+    const store = new NatsStore(broker, options)
+    await store.agreeOnKeys()
     return {
-      ...untilClosed(new NatsStore(broker, options)),
-      keyChange,
+      ...untilClosed(store),
       get health() {
         return broker.health
       },
@@ -52,18 +49,23 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
   }
 }
 
-/** How many things in the broker need the key before. Rejects with a `StoreFailure` that says which key is missing. */
-export async function countUnderOldKey(
-  options: Pick<NatsStoreOptions, "address" | "proofs" | "prefix" | "vault">,
-): Promise<number> {
-  const broker = await Broker.connect(options.address, options.proofs, namesOf(options.prefix))
-  try {
+/** Whether the runs in the broker are under this key; a `StoreFailure` says why not. */
+export function checkKey(options: BrokerPlace & { readonly masterKey: MasterKey }): Promise<void> {
+  return connected(options, async (broker) => {
     const found = await readKeyRecord(broker)
-    if (found === null) return 0
-    const missing = missingKey(found.record, options.vault.marks)
-    if (missing !== null) throw new StoreFailure(keySentence(missing))
-    options.vault.agree(found.record, "begin")
-    return await new NatsKeyChange(broker, options.vault).count()
+    if (found !== null && !isUnder(found.record, options.masterKey)) throw new StoreFailure(otherKey)
+  })
+}
+
+/** Puts the keys of the store under another master key, while replicas may run. Rejects with a `StoreFailure`. */
+export function changeNatsKey(place: BrokerPlace, change: KeyChange): Promise<"changed" | "changed before"> {
+  return connected(place, (broker) => changeKey(broker, change))
+}
+
+async function connected<T>(place: BrokerPlace, use: (broker: Broker) => Promise<T>): Promise<T> {
+  const broker = await Broker.connect(place.address, place.proofs, namesOf(place.prefix))
+  try {
+    return await use(broker)
   } catch (error) {
     if (error instanceof StoreFailure) throw error
     throw new StoreFailure(

@@ -1,13 +1,13 @@
 import { StoreFailure } from "../../ports/store.ts"
-import type { Vault } from "../../ports/vault.ts"
 import { holdMs, type Broker } from "./broker.ts"
+import type { WatchedVault } from "./key-record.ts"
 import type { Leases } from "./leases.ts"
 
 const probeMs = 800
 const probeBytes = 64 * 1024
 
 /** Rejects when the broker cannot store anything now. */
-export async function probe(broker: Broker, vault: Vault, leases: Leases): Promise<void> {
+export async function probe(broker: Broker, vault: WatchedVault, leases: Leases): Promise<void> {
   if (!broker.health.connected) throw new StoreFailure("The broker is unreachable")
   if (vault.refusal !== null) throw new StoreFailure(vault.refusal)
   const stored = broker.isFull ? findRoom(broker, leases.session) : leases.say()

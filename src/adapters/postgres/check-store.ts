@@ -1,32 +1,25 @@
-import { StoreFailure } from "../../ports/store.ts"
-import type { Vault } from "../../ports/vault.ts"
+import type { MasterKey } from "../../ports/vault.ts"
 import { checkTables, type StoreReport } from "../../store/check-tables.ts"
 import { runStepsLater } from "../../store/sql.ts"
 import { Connection, type ServerTarget } from "./connection.ts"
 import { countProcesses } from "./lease-rules.ts"
 import { addressOf, processLocks } from "./names.ts"
 import { failureOf } from "./postgres-error.ts"
-import { currentFormat, formatOf, inspectServer, readKeys } from "./schema.ts"
+import { formatOf, inspectServer, refuseOtherFormats, unlock } from "./schema.ts"
 
 /** Counting a large table takes long. */
 const patienceMs = 600_000
 
 /** Looks at everything and changes nothing, whether or not a service has the tables open. Rejects with a `StoreFailure`. */
-export async function checkPostgresStore(target: ServerTarget, vault: Vault): Promise<StoreReport> {
+export async function checkPostgresStore(target: ServerTarget, masterKey: MasterKey): Promise<StoreReport> {
   const where = addressOf(target)
   let connection: Connection | null = null
   try {
     const opened = (connection = await Connection.open(target, "check", patienceMs))
     const warnings = await inspectServer(where, opened)
     const format = await formatOf(opened, target.schema)
-    if (format !== currentFormat) {
-      throw new StoreFailure(
-        format === 0
-          ? `There are no tables of this service in the schema "${target.schema}" at ${where}`
-          : `The tables at ${where} have format ${format}, this release has ${currentFormat}`,
-      )
-    }
-    vault.agree(await readKeys(where, opened, vault.marks), "begin")
+    refuseOtherFormats(where, target.schema, format)
+    const vault = await unlock(where, opened, masterKey)
     const report = await runStepsLater(checkTables(vault, true), (statement) => opened.execute(statement))
     const { rows } = await opened.query<{ readonly bytes: number }>(
       "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = $1::regnamespace",

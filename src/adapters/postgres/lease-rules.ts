@@ -18,18 +18,14 @@ interface Seen {
  */
 export class PostgresLeaseRules implements LeaseRules {
   readonly holder: string
-  readonly keyChanged: string
-  readonly #where: string
   readonly #lockClass: number
   readonly #seen = new Map<number, Seen>()
   /** Holders that were not connected, since when. */
   readonly #gone = new Map<string, number>()
 
-  constructor(where: string, holder: number, lockClass: number) {
+  constructor(holder: number, lockClass: number) {
     this.holder = String(holder)
-    this.#where = where
     this.#lockClass = lockClass
-    this.keyChanged = `The key of the store at ${where} was changed by another process; start again`
   }
 
   /** While the server was out of reach nobody could renew a lease: give all of them time. */
@@ -69,12 +65,6 @@ export class PostgresLeaseRules implements LeaseRules {
     if (now - since >= leaseMs) return true
     const gone = this.#gone.get(row["holder"] as string)
     return gone !== undefined && now - gone >= goneMs && now - since >= goneMs
-  }
-
-  *refuseKeyChange(): Steps<string | null> {
-    const others = [...(yield* connected(this.#lockClass))].filter((holder) => holder !== this.holder)
-    if (others.length === 0) return null
-    return `The store at ${this.#where} is open in another process, too; stop it before the key is changed`
   }
 }
 

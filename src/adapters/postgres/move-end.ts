@@ -1,35 +1,30 @@
 import { StoreFailure } from "../../ports/store.ts"
 import type { MoveEnd, TableShape } from "../../store/move-store.ts"
+import { writeKeyRecord } from "../../store/key-record.ts"
 import { runStepsLater } from "../../store/sql.ts"
-import { Connection, type ServerTarget } from "./connection.ts"
-import { countProcesses } from "./lease-rules.ts"
-import { addressOf, processLocks, writeLock } from "./names.ts"
+import type { Connection, ServerTarget } from "./connection.ts"
+import { writeLock } from "./names.ts"
+import { openAlone } from "./open-alone.ts"
 import { failureOf } from "./postgres-error.ts"
-import { currentFormat, formatOf, inspectServer, migrate, readKeyRecord } from "./schema.ts"
-
-/** A page of large rows may take long. */
-const patienceMs = 600_000
+import { formatOf, migrate, recordOf, refuseOtherFormats } from "./schema.ts"
 
 /** The tables that rows are read from. No service can write to them until `close`. Rejects with a `StoreFailure`. */
 export function openPostgresSource(target: ServerTarget): Promise<MoveEnd> {
   return openEnd(target, async (connection, where) => {
     const format = await formatOf(connection, target.schema)
-    if (format === 0) {
-      throw new StoreFailure(`There are no tables of this service in the schema "${target.schema}" at ${where}`)
-    }
-    if (format !== currentFormat) {
-      throw new StoreFailure(
-        `The tables at ${where} have format ${format}, this release has ${currentFormat}: start the service on them once, and stop it`,
-      )
-    }
+    refuseOtherFormats(where, target.schema, format)
   })
 }
 
 /** The tables that rows are written to: new ones, or those that an earlier move of the same source began. Rejects with a `StoreFailure`. */
 export function openPostgresTarget(target: ServerTarget, mark: Uint8Array): Promise<MoveEnd> {
   return openEnd(target, async (connection, where) => {
-    await migrate(where, connection, { schema: target.schema, lock: writeLock(target.schema), mark })
-    const record = await readKeyRecord(where, connection)
+    await migrate(where, connection, {
+      schema: target.schema,
+      lock: writeLock(target.schema),
+      record: { mark, ring: new Uint8Array() },
+    })
+    const record = await recordOf(where, connection)
     if (Buffer.compare(record.mark, mark) !== 0) {
       throw new StoreFailure(
         `There are tables of this service in the schema "${target.schema}" at ${where} already: set WIRE_POSTGRES_SCHEMA to another schema, or drop this one`,
@@ -42,27 +37,10 @@ async function openEnd(
   target: ServerTarget,
   prepare: (connection: Connection, where: string) => Promise<void>,
 ): Promise<MoveEnd> {
-  const where = addressOf(target)
-  let connection: Connection | null = null
-  try {
-    connection = await Connection.open(target, "move", patienceMs)
-    await inspectServer(where, connection)
-    const [first, second] = writeLock(target.schema)
-    const locked = await connection.query<{ readonly got: number }>("SELECT pg_try_advisory_lock($1, $2) AS got", [
-      first,
-      second,
-    ])
-    const opened = connection
-    const inUse = await runStepsLater(countProcesses(processLocks(target.schema)), (one) => opened.execute(one))
-    if (locked.rows[0]?.got !== 1 || inUse > 0) {
-      throw new StoreFailure(`The store at ${where} is in use: stop the service first`)
-    }
+  return openAlone(target, "move", async (connection, where) => {
     await prepare(connection, where)
     return endOf(where, connection)
-  } catch (error) {
-    await connection?.close()
-    throw failureOf(where, error)
-  }
+  })
 }
 
 function endOf(where: string, connection: Connection): MoveEnd {
@@ -111,10 +89,8 @@ function endOf(where: string, connection: Connection): MoveEnd {
       const last = Math.max(value, rows[0]?.most ?? 0)
       if (last > 0) await connection.query("SELECT setval($1, $2)", [sequence, last])
     },
-    keys: () => readKeyRecord(where, connection),
-    async setKeys({ mark, old, digest }) {
-      await connection.query("UPDATE store SET mark = $1, old_mark = $2, digest = $3", [mark, old, digest])
-    },
+    keys: () => recordOf(where, connection),
+    setKeys: (record) => runStepsLater(writeKeyRecord(record), (statement) => connection.execute(statement)),
     close: () => connection.close(),
   }
 }

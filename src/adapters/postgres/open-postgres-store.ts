@@ -2,10 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import type { Clock } from "../../ports/clock.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
-import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
+import type { MasterKey, Vault } from "../../ports/vault.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import { CommitQueue } from "../../store/commit-queue.ts"
-import { SqlKeyChange } from "../../store/key-change.ts"
 import type { News } from "../../store/sql-medium.ts"
 import { SqlStore } from "../../store/sql-store.ts"
 import type { PostgresAddress, PostgresProofs } from "./address.ts"
@@ -17,13 +16,13 @@ import { PostgresMedium } from "./postgres-medium.ts"
 import { addressOf, channelOf, processLocks, writeLock } from "./names.ts"
 import { failureOf } from "./postgres-error.ts"
 import { Reads } from "./reads.ts"
-import { inspectServer, migrate, readKeys } from "./schema.ts"
+import { inspectServer, migrate, unlock } from "./schema.ts"
 
 export interface PostgresStoreOptions {
   readonly address: PostgresAddress
   readonly proofs: PostgresProofs
   readonly schema: string
-  readonly vault: Vault
+  readonly masterKey: MasterKey
   readonly clock: Clock
   /** Hears of what differs from what the service expects: a sentence for the operator each. */
   readonly warn: (sentence: string) => void
@@ -32,17 +31,12 @@ export interface PostgresStoreOptions {
   readonly tombstoneMs: number
 }
 
-export interface PostgresStore extends RunStore {
-  /** Null when nothing needs another key than the one that writes. */
-  readonly keyChange: KeyChange | null
-}
-
 /** Rows of processes that have written nothing for so long are deleted. */
 const forgottenWriters = "7 days"
 const heardMs = 5_000
 
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do. */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<RunStore> {
   const { address, proofs, schema } = options
   const target: ServerTarget = { address, proofs, schema }
   const where = addressOf(target)
@@ -58,20 +52,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 async function open(
-  { schema, vault, clock, warn, pollMs, tombstoneMs }: PostgresStoreOptions,
+  { schema, masterKey, clock, warn, pollMs, tombstoneMs }: PostgresStoreOptions,
   target: ServerTarget,
   where: string,
   setup: Connection,
-): Promise<PostgresStore> {
+): Promise<RunStore> {
   for (const sentence of await inspectServer(where, setup)) warn(sentence)
   const channel = channelOf(schema)
   // Before anything is made: through such a proxy a statement may reach another session than the settings before it.
   await checkSessions(where, target, setup, channel)
   const lock = writeLock(schema)
   const lockClass = processLocks(schema)
-  await migrate(where, setup, { schema, lock, mark: vault.marks[0] ?? new Uint8Array() })
+  await migrate(where, setup, { schema, lock, record: masterKey.newRecord() })
   const writer = await addWriter(setup)
-  const rules = new PostgresLeaseRules(where, writer, lockClass)
+  const rules = new PostgresLeaseRules(writer, lockClass)
   const onTrouble = (): void => rules.startAnew()
   const told: { hear: (news: News) => void } = { hear: () => undefined }
   const listener = await Listener.open({ target, channel, writer, lockClass, onTrouble }, (news) => told.hear(news))
@@ -79,10 +73,8 @@ async function open(
   const medium = new PostgresMedium(queue, new Reads(target, where, onTrouble), listener)
   told.hear = (news) => medium.announce(news)
   try {
-    const record = await agreeOnKeys(where, setup, lock, vault, queue)
-    const keyChange = record.old === null ? null : new SqlKeyChange(medium, vault, record)
-    const store = new SqlStore(medium, vault, clock, { pollMs: pollMs ?? 2_000, thoroughEvery: 5, tombstoneMs })
-    return { ...untilClosed(store), keyChange }
+    const vault = await unlockAlone(where, setup, lock, masterKey)
+    return untilClosed(new SqlStore(medium, vault, clock, { pollMs: pollMs ?? 2_000, thoroughEvery: 5, tombstoneMs }))
   } catch (error) {
     await medium.close()
     throw error
@@ -115,23 +107,18 @@ async function addWriter(setup: Connection): Promise<number> {
 }
 
 /**
- * Stores the record of keys before anything is written with a new one. The lock of this process is held by now, and keys are read while nobody
- * writes: whoever changes the key either sees this process, or has changed it before.
+ * The lock of this process is held by now, and keys are read while nobody writes: whoever changes the key either sees this process, or has changed it
+ * before.
  */
-async function agreeOnKeys(
+async function unlockAlone(
   where: string,
   setup: Connection,
   lock: readonly [number, number],
-  vault: Vault,
-  queue: CommitQueue,
-): Promise<KeyRecord> {
+  masterKey: MasterKey,
+): Promise<Vault> {
   await setup.query("BEGIN")
   await setup.query("SELECT pg_advisory_xact_lock($1, $2)", lock)
-  const stored = await readKeys(where, setup, vault.marks)
+  const vault = await unlock(where, setup, masterKey)
   await setup.query("ROLLBACK")
-  const record = vault.agree(stored, "begin")
-  if (record === stored) return record
-  const refused = await queue.send({ kind: "keys", blobs: [stored.mark, record.mark, record.old, record.digest] })
-  if (refused !== null) throw new StoreFailure(refused)
-  return record
+  return vault
 }

@@ -1,7 +1,9 @@
 import pg from "pg"
 import { StoreFailure } from "../../ports/store.ts"
-import { missingKey, type KeyRecord } from "../../ports/vault.ts"
+import type { KeyRecord, MasterKey, Vault } from "../../ports/vault.ts"
+import { readKeyRecord } from "../../store/key-record.ts"
 import { migrations } from "../../store/schema.ts"
+import { runStepsLater } from "../../store/sql.ts"
 import type { Connection } from "./connection.ts"
 import { schemaToPostgres } from "./to-postgres.ts"
 
@@ -25,7 +27,25 @@ const ownTables = `
 
 const steps = migrations.map((step, index) => schemaToPostgres(step) + (index === 0 ? ownTables : ""))
 
-export const currentFormat = steps.length
+/** Development versions had the formats up to here. */
+const lastUnreleased = 3
+
+export const currentFormat = lastUnreleased + steps.length
+
+/** Why tables of this format cannot be used; null when they can, maybe after later steps. */
+export function whyNotOpened(where: string, format: number): string | null {
+  if (format > currentFormat) {
+    return (
+      `The tables at ${where} were made by a newer version of this service (format ${format}, this one knows ${currentFormat}); ` +
+      "start that version, or set WIRE_POSTGRES_SCHEMA to another schema"
+    )
+  }
+  if (format === 0 || format > lastUnreleased) return null
+  return (
+    `The tables at ${where} were made by a development version of this service (format ${format}, this one reads ${lastUnreleased + 1} to ${currentFormat}); ` +
+    "start that version to finish its runs, or set WIRE_POSTGRES_SCHEMA to another schema"
+  )
+}
 
 /** Throws where the service cannot use the server. Gives a sentence for each setting that it only warns of. */
 export async function inspectServer(where: string, connection: Connection): Promise<readonly string[]> {
@@ -60,8 +80,8 @@ export async function migrate(
   {
     schema,
     lock,
-    mark,
-  }: { readonly schema: string; readonly lock: readonly [number, number]; readonly mark: Uint8Array },
+    record,
+  }: { readonly schema: string; readonly lock: readonly [number, number]; readonly record: KeyRecord },
 ): Promise<void> {
   const name = pg.escapeIdentifier(schema)
   await connection.query("BEGIN")
@@ -70,21 +90,18 @@ export async function migrate(
     const known = await connection.query<{ readonly is: string | null }>("SELECT to_regnamespace($1) AS is", [name])
     if ((known.rows[0]?.is ?? null) === null) await connection.query(`CREATE SCHEMA ${name}`)
     const done = await formatOf(connection, schema)
-    if (done > steps.length) {
-      throw new StoreFailure(
-        `The tables at ${where} were made by a newer version of this service (format ${done}, this one knows ${steps.length}); ` +
-          "start that version, or set WIRE_POSTGRES_SCHEMA to another schema",
-      )
-    }
-    if (done < steps.length) {
+    const refused = whyNotOpened(where, done)
+    if (refused !== null) throw new StoreFailure(refused)
+    if (done < currentFormat) {
       await connection.query("CREATE TABLE IF NOT EXISTS format (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)")
-      for (const step of steps.slice(done)) await connection.query(step)
+      for (const step of steps.slice(Math.max(0, done - lastUnreleased))) await connection.query(step)
       await connection.query(
         "INSERT INTO format VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET version = excluded.version",
-        [steps.length],
+        [currentFormat],
       )
     }
-    await connection.query("INSERT INTO store (id, mark) VALUES (1, $1) ON CONFLICT DO NOTHING", [mark])
+    const { mark, ring } = record
+    await connection.query("INSERT INTO store (id, mark, ring) VALUES (1, $1, $2) ON CONFLICT DO NOTHING", [mark, ring])
     await connection.query("COMMIT")
   } catch (error) {
     await connection.query("ROLLBACK").catch(() => undefined)
@@ -92,7 +109,7 @@ export async function migrate(
   }
 }
 
-/** How many steps the tables have behind them. */
+/** The format of the tables; 0 where there are none. */
 export async function formatOf(connection: Connection, schema: string): Promise<number> {
   const table = `${pg.escapeIdentifier(schema)}.format`
   const known = await connection.query<{ readonly is: string | null }>("SELECT to_regclass($1) AS is", [table])
@@ -101,30 +118,34 @@ export async function formatOf(connection: Connection, schema: string): Promise<
   return rows[0]?.version ?? 0
 }
 
-/** What the store remembers of its keys. */
-export async function readKeyRecord(where: string, connection: Connection): Promise<KeyRecord> {
-  const { rows } = await connection.query<{ mark: Uint8Array; old_mark: Uint8Array | null; digest: Uint8Array | null }>(
-    "SELECT mark, old_mark, digest FROM store",
+/** For commands that change nothing of the format. Throws a `StoreFailure`. */
+export function refuseOtherFormats(where: string, schema: string, format: number): void {
+  if (format === currentFormat) return
+  throw new StoreFailure(
+    format === 0
+      ? `There are no tables of this service in the schema "${schema}" at ${where}`
+      : (whyNotOpened(where, format) ??
+          `The tables at ${where} have format ${format}, this release has ${currentFormat}: start the service on them once, and stop it`),
   )
-  const [row] = rows
-  if (row === undefined) throw new StoreFailure(`The store at ${where} has lost the record of its keys`)
-  return { mark: row.mark, old: row.old_mark, digest: row.digest }
 }
 
-/** The same. Throws where a key that the store needs is not among those with these marks. */
-export async function readKeys(
-  where: string,
-  connection: Connection,
-  marks: readonly Uint8Array[],
-): Promise<KeyRecord> {
-  const record = await readKeyRecord(where, connection)
-  const missing = missingKey(record, marks)
-  if (missing === null) return record
-  throw new StoreFailure(
-    {
-      new: `The store at ${where} is being changed from this key to a newer one; set WIRE_ENCRYPTION_KEY to the new key, and WIRE_ENCRYPTION_KEY_OLD to this one until the change is done`,
-      old: `The store at ${where} still needs the key that it had before this one; set WIRE_ENCRYPTION_KEY_OLD to that key until the service says that the key has been changed`,
-      both: `The store at ${where} was encrypted with another key; set WIRE_ENCRYPTION_KEY to the one that it was made with, or, to change the key, set WIRE_ENCRYPTION_KEY_OLD to that one; or set WIRE_POSTGRES_SCHEMA to another schema`,
-    }[missing],
+/** What the store remembers of its keys. */
+export async function recordOf(where: string, connection: Connection): Promise<KeyRecord> {
+  const record = await runStepsLater(readKeyRecord(), (statement) => connection.execute(statement))
+  if (record === null) throw new StoreFailure(`The store at ${where} has lost the record of its keys`)
+  return record
+}
+
+/** The keys of the store. Throws where another master key wrapped them. */
+export async function unlock(where: string, connection: Connection, masterKey: MasterKey): Promise<Vault> {
+  const vault = masterKey.unlock(await recordOf(where, connection))
+  if (vault === null) throw new StoreFailure(otherKey(where))
+  return vault
+}
+
+export function otherKey(where: string): string {
+  return (
+    `The store at ${where} was encrypted with another key; set WIRE_ENCRYPTION_KEY to the one that it was made with or that it was last changed to; ` +
+    "or set WIRE_POSTGRES_SCHEMA to another schema. To change the key: wire store change-key"
   )
 }

@@ -8,14 +8,14 @@ import { after, describe, test } from "node:test"
 import { aRequest, aRun, ended, happened, ids, leaseMs, owner, row } from "../../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { LeaseLost, StoreFailure, type Lease, type RunRequest, type UnkeyedRun } from "../../ports/store.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-begin-"))
 after(() => rmSync(scratch, { recursive: true }))
 
 const path = join(scratch, "wire.db")
-const open = () => openSqliteStore({ path, vault: createVault(randomBytes(32)), clock: new ManualClock() })
+const open = () => openSqliteStore({ path, masterKey: createMasterKey(randomBytes(32)), clock: new ManualClock() })
 
 function aNewRun(changes: Partial<RunRequest> = {}): { readonly run: UnkeyedRun; readonly lease: Lease } {
   const run = { ...aRun({ request: aRequest({ secrets: { token: "t" }, ...changes }) }), idempotency: null }

@@ -1,20 +1,20 @@
 import { existsSync, statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { Damaged } from "../../ports/store.ts"
-import { missingKey, type Vault } from "../../ports/vault.ts"
+import type { MasterKey } from "../../ports/vault.ts"
 import { checkTables, type StoreReport } from "../../store/check-tables.ts"
 import { countHolders } from "./holder.ts"
-import { keySentence, readKeyRecord } from "./open-database.ts"
+import { otherKey, recordOf } from "./open-database.ts"
 import { readsOf } from "./reads.ts"
 import { applicationId, currentVersion, readNumber, whyNotOpened } from "./schema.ts"
 import { sentenceFor } from "./sqlite-error.ts"
 import { readLogFile } from "./write-ahead-log.ts"
 
 /**
- * Looks at everything and changes nothing, whether or not a service has the database open. Without a vault the runs are
+ * Looks at everything and changes nothing, whether or not a service has the database open. Without a key the runs are
  * counted, and not opened.
  */
-export function checkStore(path: string, vault: Vault | null): StoreReport {
+export function checkStore(path: string, masterKey: MasterKey | null): StoreReport {
   const problems: string[] = []
   const open_by = countHolders(path).living
   if (open_by === 0) {
@@ -35,13 +35,11 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
       const problem = String(Object.values(row)[0])
       if (problem !== "ok") problems.push(`A page is damaged: ${problem}`)
     }
-    const record = format === currentVersion ? readKeyRecord(database) : null
-    const missing = vault === null || record === null ? "both" : missingKey(record, vault.marks)
-    if (vault !== null && missing !== null && format === currentVersion)
-      problems.push(`${keySentence(path, missing)}: its runs were not opened`)
-    const openable = vault !== null && missing === null && format === currentVersion
-    if (openable) vault.agree(record, "begin")
-    const report = readsOf(database, path)(checkTables(openable ? vault : null, format === currentVersion))
+    const isCurrent = format === currentVersion
+    const record = isCurrent ? recordOf(database) : null
+    const vault = record === null ? null : (masterKey?.unlock(record) ?? null)
+    if (masterKey !== null && vault === null && isCurrent) problems.push(`${otherKey(path)}. Its runs were not opened`)
+    const report = readsOf(database, path)(checkTables(vault, isCurrent))
     return {
       ...report,
       path,

@@ -20,7 +20,7 @@ import { within } from "../../../test/support/within.ts"
 import type { InboxQuery } from "../../ports/questions.ts"
 import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { LogEvent } from "../../log/events.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-encryption-"))
@@ -30,8 +30,8 @@ function place(name: string) {
   const directory = join(scratch, name)
   const path = join(directory, "wire.db")
   const clock = new ManualClock()
-  const vault = createVault(randomBytes(32))
-  return { directory, path, open: (key = vault) => openSqliteStore({ path, vault: key, clock, residueMs: 20 }) }
+  const masterKey = createMasterKey(randomBytes(32))
+  return { directory, path, open: (key = masterKey) => openSqliteStore({ path, masterKey: key, clock, residueMs: 20 }) }
 }
 
 /** In which files of a directory some bytes stand. */
@@ -288,7 +288,7 @@ describe("sqlite store, encryption at rest", () => {
     const digest = () => createHash("sha256").update(readFileSync(path)).digest("hex")
     const before = digest()
     await assert.rejects(
-      open(createVault(randomBytes(32))),
+      open(createMasterKey(randomBytes(32))),
       (error) => error instanceof StoreFailure && /encrypted with another key.*WIRE_ENCRYPTION_KEY/.test(error.message),
     )
     assert.equal(digest(), before)

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test, type TestContext } from "node:test"
 import { StoreFailure } from "../../ports/store.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { systemClock } from "../system/system-clock.ts"
 import { builtProgram } from "../../../test/support/built-programs.ts"
 import { startChild } from "../../../test/support/start-child.ts"
@@ -49,7 +49,7 @@ async function killed(context: TestContext, name: string): Promise<{ path: strin
 async function warningsOf(path: string, key: Buffer): Promise<string[]> {
   const warnings: string[] = []
   const warn = (sentence: string): number => warnings.push(sentence)
-  const store = await openSqliteStore({ path, vault: createVault(key), clock: systemClock, warn })
+  const store = await openSqliteStore({ path, masterKey: createMasterKey(key), clock: systemClock, warn })
   await store.close()
   return warnings
 }

@@ -1,7 +1,7 @@
 import type { ClaimOperation } from "../../store/operations.ts"
 import type { LeaseRules } from "../../store/lease-writer.ts"
 import { all, run, type Row, type Steps } from "../../store/sql.ts"
-import { countHolders, isAlive } from "./holder.ts"
+import { isAlive } from "./holder.ts"
 
 /** No lease lasts longer: one that seems to was taken before the machine, and with it the monotonic clock, started again. */
 const longestLeaseMs = 3_600_000
@@ -9,13 +9,11 @@ const longestLeaseMs = 3_600_000
 /** All processes are on one machine: leases go by its monotonic clock, and those of a process that died end at once. */
 export class SqliteLeaseRules implements LeaseRules {
   readonly holder: string
-  readonly keyChanged: string
   readonly #path: string
 
   constructor(path: string, holder: string) {
     this.holder = holder
     this.#path = path
-    this.keyChanged = `The key of ${path} was changed by another process; start again`
   }
 
   *lapsed({ now }: ClaimOperation, limit: number): Steps<readonly Row[]> {
@@ -43,10 +41,5 @@ export class SqliteLeaseRules implements LeaseRules {
         holder as string,
       )
     }
-  }
-
-  refuseKeyChange(): string | null {
-    if (countHolders(this.#path).living <= 1) return null
-    return `${this.#path} is open in another process, too; stop it before the key is changed`
   }
 }

@@ -9,7 +9,7 @@ import { created, ended, happened } from "../../../test/contract/run-store/mater
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import type { MoveEnd } from "../../store/move-store.ts"
 import { moveStore, movingMark } from "../../store/move-store.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { openSqliteSource, openSqliteTarget, tableShapes } from "./move-end.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
@@ -20,9 +20,9 @@ const tombstones = 3_000
 
 test("a move that is interrupted goes on where it stopped, and no service opens what is not whole", async () => {
   const [from, to] = [join(folder, "a.db"), join(folder, "b.db")]
-  const vault = createVault(randomBytes(32))
+  const masterKey = createMasterKey(randomBytes(32))
   const clock = new ManualClock()
-  const store = await openSqliteStore({ path: from, vault, clock })
+  const store = await openSqliteStore({ path: from, masterKey, clock })
   const lease = await created(store)
   await store.append(lease, [happened(1), ended(2)])
   const open = await created(store)
@@ -61,13 +61,13 @@ test("a move that is interrupted goes on where it stopped, and no service opens 
   // The tables before the tombstones have one transaction each, and these three.
   const before = tableShapes().findIndex(({ name }) => name === "tombstones") - 1
   await assert.rejects(move(before + 1), /killed/)
-  await assert.rejects(openSqliteStore({ path: to, vault, clock }), /was encrypted with another key/)
+  await assert.rejects(openSqliteStore({ path: to, masterKey, clock }), /was encrypted with another key/)
   const { rows, resumed } = await move()
   assert.ok(resumed)
   assert.ok(rows >= tombstones + 4, String(rows))
   await assert.rejects(move(), /is there already/)
 
-  const moved = await openSqliteStore({ path: to, vault, clock })
+  const moved = await openSqliteStore({ path: to, masterKey, clock })
   assert.deepEqual(
     (await moved.read(lease.run_id, 0, 10)).map(({ id }) => id),
     [1, 2],
@@ -83,9 +83,9 @@ test("a move that is interrupted goes on where it stopped, and no service opens 
 
 test("a source that was used after the move began is noticed", async () => {
   const [from, to] = [join(folder, "c.db"), join(folder, "d.db")]
-  const vault = createVault(randomBytes(32))
+  const masterKey = createMasterKey(randomBytes(32))
   const clock = new ManualClock()
-  const store = await openSqliteStore({ path: from, vault, clock })
+  const store = await openSqliteStore({ path: from, masterKey, clock })
   const lease = await created(store)
   await store.append(lease, [happened(1)])
   await store.close()
@@ -101,7 +101,7 @@ test("a source that was used after the move began is noticed", async () => {
     }
   }
   await assert.rejects(move(false), /killed/)
-  const again = await openSqliteStore({ path: from, vault, clock })
+  const again = await openSqliteStore({ path: from, masterKey, clock })
   await again.requestCancel(lease.run_id)
   await again.close()
   await assert.rejects(move(true), /The table runs at .* is not that of .*: remove what is at/)

@@ -3,12 +3,14 @@ import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
 import type { KeyRecord } from "../../ports/vault.ts"
 import type { MoveEnd, TableShape } from "../../store/move-store.ts"
+import { writeKeyRecord } from "../../store/key-record.ts"
 import { migrations } from "../../store/schema.ts"
+import { runSteps } from "../../store/sql.ts"
 import { execute } from "./execute.ts"
 import { countHolders } from "./holder.ts"
-import { openForWriting, readKeyRecord } from "./open-database.ts"
+import { openForWriting, recordOf } from "./open-database.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
-import { applicationId, currentVersion, readNumber, whyNotOpened } from "./schema.ts"
+import { applicationId, readNumber, refuseOtherFormats } from "./schema.ts"
 import { failureOf } from "./sqlite-error.ts"
 
 /** The tables of the schema, as SQLite itself describes them. */
@@ -40,16 +42,7 @@ export function openSqliteSource(path: string): MoveEnd {
   try {
     const database = new DatabaseSync(path, { timeout: 1_000 })
     try {
-      if (readNumber(database, "PRAGMA application_id") !== applicationId) {
-        throw new StoreFailure(`${path} is not a database of this service`)
-      }
-      const format = readNumber(database, "PRAGMA user_version")
-      if (format !== currentVersion) {
-        throw new StoreFailure(
-          whyNotOpened(path, format) ??
-            `${path} has format ${format}, this release has ${currentVersion}: start the service on it once, and stop it`,
-        )
-      }
+      refuseOtherFormats(path, database)
       database.exec("BEGIN IMMEDIATE")
       return endOf(path, database)
     } catch (error) {
@@ -67,7 +60,7 @@ export function openSqliteTarget(path: string, mark: Uint8Array): MoveEnd {
     refuseInUse(path)
     const found = new DatabaseSync(path, { readOnly: true })
     try {
-      const ours = readNumber(found, "PRAGMA application_id") === applicationId && readKeyRecord(found)
+      const ours = readNumber(found, "PRAGMA application_id") === applicationId && recordOf(found)
       if (!ours || Buffer.compare(ours.mark, mark) !== 0) {
         throw new StoreFailure(`${path} is there already: name another place, or move the file away`)
       }
@@ -77,7 +70,7 @@ export function openSqliteTarget(path: string, mark: Uint8Array): MoveEnd {
       found.close()
     }
   }
-  return endOf(path, openForWriting(path, [mark]))
+  return endOf(path, openForWriting(path, { mark, ring: new Uint8Array() }))
 }
 
 function refuseInUse(path: string): void {
@@ -113,12 +106,12 @@ function endOf(path: string, database: DatabaseSync): MoveEnd {
       database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)").run(name, value)
     },
     async keys() {
-      const record = readKeyRecord(database)
+      const record = recordOf(database)
       if (record === null) throw new StoreFailure(`${path} has lost the record of its keys`)
       return record
     },
-    async setKeys({ mark, old, digest }: KeyRecord) {
-      database.prepare("UPDATE store SET mark = ?, old_mark = ?, digest = ?").run(mark, old, digest)
+    async setKeys(record: KeyRecord) {
+      runSteps(writeKeyRecord(record), (statement) => execute(statements, statement))
     },
     async close() {
       if (database.isTransaction) database.exec("ROLLBACK")

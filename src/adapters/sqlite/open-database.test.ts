@@ -22,7 +22,7 @@ import { builtProgram } from "../../../test/support/built-programs.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { StoreFailure } from "../../ports/store.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { checkStore } from "./check-store.ts"
 import { migrations } from "../../store/schema.ts"
 import { currentVersion, migrate } from "./schema.ts"
@@ -41,7 +41,7 @@ function newPath(): string {
   return join(directory, "wire.db")
 }
 
-const open = (path: string) => openSqliteStore({ path, vault: createVault(key), clock })
+const open = (path: string) => openSqliteStore({ path, masterKey: createMasterKey(key), clock })
 
 /** A database with a few runs in it, closed. */
 async function filled(): Promise<string> {
@@ -136,7 +136,7 @@ describe("opening a sqlite store", () => {
         path,
         /written by a development version .*start that version to finish its runs, then move the file away/,
       )
-      const { problems, format } = checkStore(path, createVault(key))
+      const { problems, format } = checkStore(path, createMasterKey(key))
       assert.equal(format, version)
       assert.match(problems.join("\n"), /development version.*Only its pages were checked/)
     }

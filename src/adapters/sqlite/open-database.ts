@@ -13,8 +13,12 @@ import {
 import { basename, dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
-import { missingKey, type KeyRecord, type MissingKey } from "../../ports/vault.ts"
+import { isUnder, type KeyRecord } from "../../ports/vault.ts"
+import { readKeyRecord } from "../../store/key-record.ts"
 import { migrations } from "../../store/schema.ts"
+import { runSteps } from "../../store/sql.ts"
+import { execute } from "./execute.ts"
+import { PreparedStatements } from "./prepared-statements.ts"
 import { applicationId, migrate, readNumber, whyNotOpened } from "./schema.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
@@ -29,15 +33,15 @@ const attemptMs = 60_000
 const keptLogBytes = 16 * 1024 * 1024
 
 /**
- * Opens the database for writing, or makes it. Throws a `StoreFailure` whose message says what to do; a file that is
+ * Opens the database for writing, or makes it with these keys. Throws a `StoreFailure` whose message says what to do; a file that is
  * refused is left as it was.
  */
-export function openForWriting(path: string, marks: readonly Uint8Array[]): DatabaseSync {
+export function openForWriting(path: string, record: KeyRecord): DatabaseSync {
   try {
-    makeDatabase(path, marks)
+    makeDatabase(path, record)
     removeAttempts(path)
-    inspect(path, marks)
-    return prepare(path, marks)
+    inspect(path, record)
+    return prepare(path, record)
   } catch (error) {
     throw failureOf(path, error)
   }
@@ -58,14 +62,14 @@ export function openForReading(path: string): DatabaseSync {
  * Makes the database whole or not at all: written to another file, then linked to the name. So a file without tables is never a new
  * one. Only the owner may read it: its plain text (who called when) is private too.
  */
-function makeDatabase(path: string, marks: readonly Uint8Array[]): void {
+function makeDatabase(path: string, record: KeyRecord): void {
   if (existsSync(path)) return
   const temporary = `${path}.${randomBytes(8).toString("hex")}`
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(temporary, "wx", 0o600))
     // Here, too, because a process that is killed in the switch to WAL leaves a journal that `inspect` could not roll back.
-    prepare(temporary, marks).close()
+    prepare(temporary, record).close()
     nameIt(temporary, path)
   } catch (error) {
     if (codeOf(error) !== null) throw error
@@ -98,7 +102,7 @@ function nameIt(temporary: string, path: string): void {
 }
 
 /** Refuses what is not ours to open, before anything is written. */
-function inspect(path: string, marks: readonly Uint8Array[]): void {
+function inspect(path: string, record: KeyRecord): void {
   const { size } = statSync(path)
   const database = new DatabaseSync(path, { readOnly: true, timeout: writerWaitMs })
   try {
@@ -118,7 +122,7 @@ function inspect(path: string, marks: readonly Uint8Array[]): void {
     }
     const refused = whyNotOpened(path, version)
     if (refused !== null) throw new StoreFailure(refused)
-    checkMarks(path, database, marks)
+    checkMark(path, database, record)
     if (size <= checkedBytes) checkPages(path, database)
   } finally {
     database.close()
@@ -133,44 +137,26 @@ function checkPages(path: string, database: DatabaseSync): void {
   )
 }
 
-/** Throws a `StoreFailure` when a key that the database needs is not among those with these marks. */
-export function checkMarks(path: string, database: DatabaseSync, marks: readonly Uint8Array[]): void {
-  const record = readKeyRecord(database)
-  const missing = record === null ? "both" : missingKey(record, marks)
-  if (missing !== null) throw new StoreFailure(keySentence(path, missing))
+/** Throws a `StoreFailure` when another master key than that with this mark wrapped the database's keys. */
+export function checkMark(path: string, database: DatabaseSync, key: Pick<KeyRecord, "mark">): void {
+  const found = recordOf(database)
+  if (found === null || !isUnder(found, key)) throw new StoreFailure(otherKey(path))
 }
 
-/** What the database remembers of its keys; null before it does. */
-export function readKeyRecord(database: DatabaseSync): KeyRecord | null {
-  const row = database.prepare("SELECT mark, old_mark, digest FROM store").get()
-  const mark = row?.["mark"]
-  if (!(mark instanceof Uint8Array)) return null
-  const blob = (value: unknown): Uint8Array | null => (value instanceof Uint8Array ? value : null)
-  return { mark, old: blob(row?.["old_mark"]), digest: blob(row?.["digest"]) }
+/** What the database remembers of its keys; null where that was lost. */
+export function recordOf(database: DatabaseSync): KeyRecord | null {
+  const statements = new PreparedStatements(database)
+  return runSteps(readKeyRecord(), (statement) => execute(statements, statement))
 }
 
-/** What to do about a missing key, for the operator. */
-export function keySentence(path: string, missing: MissingKey): string {
-  switch (missing) {
-    case "new":
-      return (
-        `${path} is being changed from this key to a newer one; set WIRE_ENCRYPTION_KEY to the new key, and ` +
-        `WIRE_ENCRYPTION_KEY_OLD to this one until the change is done`
-      )
-    case "old":
-      return (
-        `${path} still needs the key that it had before this one; set WIRE_ENCRYPTION_KEY_OLD to that key until the service ` +
-        `says that the key has been changed`
-      )
-    case "both":
-      return (
-        `${path} was encrypted with another key; set WIRE_ENCRYPTION_KEY (or put back the key file) that it was made with, ` +
-        `or, to change the key, set WIRE_ENCRYPTION_KEY_OLD to that one; or set WIRE_DATA_DIR to another directory`
-      )
-  }
+export function otherKey(path: string): string {
+  return (
+    `${path} was encrypted with another key; set WIRE_ENCRYPTION_KEY (or put back the key file) that it was made with or that it was last changed to; ` +
+    "or set WIRE_DATA_DIR to another directory. To change the key: wire store change-key"
+  )
 }
 
-function prepare(path: string, marks: readonly Uint8Array[]): DatabaseSync {
+function prepare(path: string, record: KeyRecord): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: writerWaitMs })
   try {
     useWriteAheadLog(path, database)
@@ -183,9 +169,11 @@ function prepare(path: string, marks: readonly Uint8Array[]): DatabaseSync {
     `)
     // In one transaction: a process that opens the database meanwhile must not see it without its mark.
     migrate(database, migrations, () => {
-      database.prepare("INSERT INTO store (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING").run(marks[0] ?? null)
+      database
+        .prepare("INSERT INTO store (id, mark, ring) VALUES (1, ?, ?) ON CONFLICT DO NOTHING")
+        .run(record.mark, record.ring)
     })
-    checkMarks(path, database, marks)
+    checkMark(path, database, record)
     return database
   } catch (error) {
     database.close()

@@ -10,7 +10,7 @@ import { builtProgram } from "../../../test/support/built-programs.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { within } from "../../../test/support/within.ts"
 import type { RunStore } from "../../ports/store.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-processes-"))
@@ -24,7 +24,7 @@ function place(name: string) {
   return {
     path,
     hex: key.toString("hex"),
-    open: () => openSqliteStore({ path, vault: createVault(key), clock, pollMs: 20 }),
+    open: () => openSqliteStore({ path, masterKey: createMasterKey(key), clock, pollMs: 20 }),
   }
 }
 

@@ -8,7 +8,7 @@ import { after, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { aRun, ended, happened, ids, leaseMs, owner } from "../../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
-import { createVault } from "../vault/vault.ts"
+import { createMasterKey } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-queries-"))
@@ -23,7 +23,7 @@ test("no query of the service's own thread reads every run or every event", asyn
   const path = join(scratch, "wire.db")
   const store = await openSqliteStore({
     path,
-    vault: createVault(randomBytes(32)),
+    masterKey: createMasterKey(randomBytes(32)),
     clock: new ManualClock(),
     pollMs: 10,
   })

@@ -1,11 +1,12 @@
 import type { DatabaseSync } from "node:sqlite"
+import { StoreFailure } from "../../ports/store.ts"
 import { migrations } from "../../store/schema.ts"
 
 /** "WIRE": tells our databases from those of other programs. */
 export const applicationId = 0x57495245
 
 /** Development versions had the formats up to here. */
-const lastUnreleased = 14
+const lastUnreleased = 17
 
 /** The format of a database after so many steps. */
 const formatAfter = (steps: readonly string[]): number => lastUnreleased + steps.length
@@ -24,6 +25,19 @@ export function whyNotOpened(path: string, version: number): string | null {
   return (
     `${path} was written by a development version of this service (format ${version}, this one reads ${lastUnreleased + 1} ` +
     `to ${currentVersion}); start that version to finish its runs, then move the file away, or set WIRE_DATA_DIR to another directory`
+  )
+}
+
+/** For commands that change nothing of the format. Throws a `StoreFailure`. */
+export function refuseOtherFormats(path: string, database: DatabaseSync): void {
+  if (readNumber(database, "PRAGMA application_id") !== applicationId) {
+    throw new StoreFailure(`${path} is not a database of this service`)
+  }
+  const format = readNumber(database, "PRAGMA user_version")
+  if (format === currentVersion) return
+  throw new StoreFailure(
+    whyNotOpened(path, format) ??
+      `${path} has format ${format}, this release has ${currentVersion}: start the service on it once, and stop it`,
   )
 }
 

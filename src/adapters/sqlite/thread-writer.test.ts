@@ -8,7 +8,7 @@ import type { CancelOperation } from "../../store/operations.ts"
 
 // A queue with a thread that is not the store's writer, but does as a test needs.
 
-const data = { path: "nowhere.db", marks: [new Uint8Array(0)], residueMs: 0 }
+const data = { path: "nowhere.db", record: { mark: new Uint8Array(), ring: new Uint8Array() }, residueMs: 0 }
 
 async function queueWith(onMessage: string): Promise<CommitQueue> {
   const script = `

@@ -1,8 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { StoreFailure } from "../../ports/store.ts"
+import type { KeyRecord } from "../../ports/vault.ts"
 import { clearDeadHolders, holdDatabase } from "./holder.ts"
 import { inspectFiles } from "./inspect-files.ts"
-import { checkMarks, openForWriting } from "./open-database.ts"
+import { checkMark, openForWriting } from "./open-database.ts"
 import { packOutcomes, unpackBatch, type PackedBatch } from "./packed-batch.ts"
 import { failureOf } from "./sqlite-error.ts"
 import { Writer } from "./writer.ts"
@@ -12,8 +13,8 @@ import { Writer } from "./writer.ts"
 
 export interface WriterThreadData {
   readonly path: string
-  /** Marks of the keys that this process has, the one that writes first. */
-  readonly marks: readonly Uint8Array[]
+  /** The mark of the key that this process has, and the keys of a database that is new. */
+  readonly record: KeyRecord
   /** How long after a deletion its residue may be found in the log. */
   readonly residueMs: number
 }
@@ -28,17 +29,19 @@ export type FromWriterThread =
 
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")
-const { path, marks, residueMs } = workerData as WriterThreadData
+const { path, record, residueMs } = workerData as WriterThreadData
 const send = (message: FromWriterThread) => port.postMessage(message)
 
 try {
   // First of all: opening it tidies up what the last process left.
   const warnings = inspectFiles(path)
-  const database = openForWriting(path, marks)
+  const database = openForWriting(path, record)
   clearDeadHolders(path)
   const holder = holdDatabase(path)
-  // Another process begins to change the key only while no other holds the database. It may have looked a moment ago.
-  checkMarks(path, database, marks)
+  // A process changes the key only while no other holds the database. It may have looked a moment ago: wait for its transaction.
+  database.exec("BEGIN IMMEDIATE")
+  checkMark(path, database, record)
+  database.exec("COMMIT")
   const writer = new Writer(database, path, holder.id)
   let clearing: NodeJS.Timeout | null = null
 

@@ -13,10 +13,12 @@ import { Writer } from "./writer.ts"
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-writer-"))
 after(() => rmSync(scratch, { recursive: true }))
 
+const record = { mark: Buffer.from("mark"), ring: Buffer.from("ring") }
+
 let count = 0
 function newWriter() {
   const path = join(scratch, `${++count}.db`)
-  const database = openForWriting(path, [Buffer.from("mark")])
+  const database = openForWriting(path, record)
   return { path, database, writer: new Writer(database, path, "holder") }
 }
 
@@ -76,7 +78,7 @@ describe("writer", () => {
     assert.deepEqual(values(writer.commit([deletion])), ["deleted"])
     // The process dies here. The run is gone, and its key with it; only sealed events are left.
     database.close()
-    const next = openForWriting(path, [Buffer.from("mark")])
+    const next = openForWriting(path, record)
     const count = (table: string): unknown => next.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]
     assert.deepEqual(["runs", "questions", "secrets", "tombstones"].map(count), [0, 0, 0, 1])
     assert.deepEqual(["leftovers", "events", "requests"].map(count), [1, 2, 1])

@@ -11,10 +11,6 @@ export interface ServiceMetrics {
   /** A model gave the first piece of its answer. */
   firstToken(api: string, duration_ms: number): void
   readonly store: StoreTimer
-  readonly keyChange: {
-    /** Things that were rewritten under the new encryption key, and how many are left to look at. */
-    progressed(rewritten: number, left: number): void
-  }
 }
 
 const requestSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
@@ -55,21 +51,7 @@ export function serviceMetrics(
     "operation",
   ])
   const storeFailures = make.counter("wire_store_failures_total", "Failed operations of the store", ["operation"])
-  const rewritten = make.counter(
-    "wire_key_change_rewritten_total",
-    "Stored things that were rewritten under a new encryption key",
-  )
-  const left = make.gauge(
-    "wire_key_change_left",
-    "Stored things that may still need the old encryption key; 0 when no change is under way",
-  )
   return {
-    keyChange: {
-      progressed(some, rest) {
-        rewritten.of().add(some)
-        left.set(rest)
-      },
-    },
     answered(method, route, status, duration_ms, workflow) {
       const known = methods.has(method) ? method : "other"
       const label = labelOf(workflow)

@@ -7,89 +7,113 @@ import {
   randomFillSync,
   type KeyObject,
 } from "node:crypto"
-import { Damaged, StoreFailure } from "../../ports/store.ts"
-import type { DataKey, Vault } from "../../ports/vault.ts"
+import { Damaged } from "../../ports/store.ts"
+import {
+  rootBytes,
+  type DataKey,
+  type KeyChange,
+  type KeyRecord,
+  type MasterKey,
+  type Vault,
+} from "../../ports/vault.ts"
 
 // Everything here is AES-256-GCM. Its one hard rule is that no nonce is used twice under one key. So every key counts:
 // - a data key (a run's own): 8 random bytes for each time that it is loaded, then a 32-bit counter;
-// - the master key, which lives for years and in many processes, never seals anything itself: each vault derives a key of
-//   its own from it and 16 random bytes, and counts under that.
+// - the master key and the roots, which live for years and in many processes, never seal anything themselves: each process derives a
+//   key of its own from them and 16 random bytes, and counts under that.
 
 const cipher = "aes-256-gcm"
 const version = 1
+const keyBytes = 32
 const saltBytes = 16
 const nonceBytes = 12
 const tagBytes = 16
 const prefixBytes = 8
 const counterLimit = 2 ** 32
-/** Derived keys of other vaults whose sealed things were opened last. */
+/** Version and number of the root, then the salt. */
+const saltAt = rootBytes
+const numberBytes = rootBytes - 1
+/** Derived keys of other processes whose sealed things were opened last. */
 const keptKeys = 100
 
-/** `old` is the key that `masterKey` replaces: what it wrote can still be read. */
-export function createVault(masterKey: Uint8Array, old: Uint8Array | null = null): Vault {
-  const rings = [new KeyRing(masterKey), ...(old === null ? [] : [new KeyRing(old)])]
-  const [first] = rings
-  if (first === undefined) throw new Error("A vault needs a key")
-  let writing = first
-  let digestKey = first.digestKey
-  let refusal: string | null = null
+const aboutRing = "keys of a store"
 
-  const ringOf = (mark: Uint8Array): KeyRing => {
-    const found = rings.find((ring) => Buffer.compare(ring.mark, mark) === 0)
-    if (found === undefined) throw new Error("The store needs a key that is not there")
-    return found
-  }
-  const checkWrites = (): void => {
-    if (refusal !== null) throw new StoreFailure(refusal)
-  }
-  /** With the key that writes first: after a change of the key, everything is under it. */
-  const tryRings = (open: (ring: KeyRing) => Buffer): { readonly plain: Buffer; readonly ring: KeyRing } => {
-    let failure: unknown
-    for (const ring of new Set([writing, ...rings])) {
-      try {
-        return { plain: open(ring), ring }
-      } catch (error) {
-        failure ??= error
-      }
-    }
-    throw failure
-  }
-  const rewrite = (use: "wrapping" | "sealing", about: string, sealed: Uint8Array): Uint8Array | null => {
-    checkWrites()
-    try {
-      const { plain, ring } = tryRings((one) => one[use].open(about, sealed))
-      const again = ring === writing ? null : writing[use].seal(about, plain)
-      plain.fill(0)
-      return again
-    } catch (error) {
-      if (error instanceof Damaged) return null
-      throw error
-    }
-  }
+/** The keys of a store, raw. */
+interface Ring {
+  readonly digest: Buffer
+  /** In the order of their numbers; the last one seals. */
+  readonly roots: readonly { readonly number: number; readonly raw: Buffer }[]
+}
 
+export function createMasterKey(raw: Uint8Array): MasterKey {
+  const { mark, wrapping } = masterParts(raw)
   return {
-    marks: rings.map(({ mark }) => mark),
+    mark,
+    newRecord: () => ({ mark, ring: wrapping.seal(aboutRing, packRing(newRing())) }),
+    unlock: (record) => (Buffer.compare(record.mark, mark) === 0 ? vaultOf(openRing(wrapping, record)) : null),
+  }
+}
 
-    agree(stored, how) {
-      if (stored === null) return { mark: writing.mark, old: null, digest: null }
-      const theirs = ringOf(stored.mark)
-      digestKey =
-        stored.digest === null ? theirs.digestKey : createSecretKey(theirs.wrapping.open(aboutDigestKey, stored.digest))
-      writing = how === "begin" ? first : theirs
-      if (writing === theirs) return stored
-      // Digests stay as they are: what they were made of is not stored.
-      const digest = writing.wrapping.seal(aboutDigestKey, digestKey.export())
-      return { mark: writing.mark, old: theirs.mark, digest }
-    },
+/** The change from one master key to another. */
+export function changeOfMasterKey(before: Uint8Array, next: Uint8Array): KeyChange {
+  const [old, now] = [masterParts(before), masterParts(next)]
+  return (record, inUse) => {
+    if (Buffer.compare(record.mark, now.mark) === 0) return record
+    if (Buffer.compare(record.mark, old.mark) !== 0) return null
+    const { digest, roots } = openRing(old.wrapping, record)
+    const needed = inUse === null ? null : new Set(inUse.map(rootOf))
+    const kept = roots.filter(({ number }) => needed === null || needed.has(number))
+    // A number is never given twice: the last one counts, whether or not it is kept.
+    const added = { number: (roots.at(-1)?.number ?? 0) + 1, raw: takeRandom(keyBytes) }
+    return { mark: now.mark, ring: now.wrapping.seal(aboutRing, packRing({ digest, roots: [...kept, added] })) }
+  }
+}
 
-    get refusal() {
-      return refusal
-    },
+/** The number of the root that something was sealed or wrapped under. */
+function rootOf(sealed: Uint8Array): number {
+  return sealed.length < rootBytes ? 0 : Buffer.from(sealed.subarray(1, rootBytes)).readUInt16BE()
+}
 
-    refuseWrites(sentence) {
-      refusal = sentence
-    },
+function masterParts(raw: Uint8Array): { readonly mark: Uint8Array; readonly wrapping: RootSealer } {
+  if (raw.length !== keyBytes) throw new Error(`A master key has ${keyBytes} bytes, not ${raw.length}`)
+  const mark = createHmac("sha256", subKey(raw, "mark")).update("mark").digest()
+  return { mark, wrapping: new RootSealer(subKey(raw, "ring"), 0) }
+}
 
+function newRing(): Ring {
+  return { digest: takeRandom(keyBytes), roots: [{ number: 1, raw: takeRandom(keyBytes) }] }
+}
+
+function packRing({ digest, roots }: Ring): Buffer {
+  const parts = roots.flatMap(({ number, raw }) => {
+    const head = Buffer.alloc(numberBytes)
+    head.writeUInt16BE(number)
+    return [head, raw]
+  })
+  return Buffer.concat([digest, ...parts])
+}
+
+function openRing(wrapping: RootSealer, { ring }: KeyRecord): Ring {
+  const plain = wrapping.open(aboutRing, ring)
+  const roots: { number: number; raw: Buffer }[] = []
+  for (let at = keyBytes; at < plain.length; at += numberBytes + keyBytes) {
+    const rawAt = at + numberBytes
+    roots.push({ number: plain.readUInt16BE(at), raw: plain.subarray(rawAt, rawAt + keyBytes) })
+  }
+  return { digest: plain.subarray(0, keyBytes), roots }
+}
+
+function vaultOf(ring: Ring): Vault {
+  const digestKey = createSecretKey(ring.digest)
+  const roots = new Map(ring.roots.map(({ number, raw }) => [number, new Root(raw, number)]))
+  const writing = [...roots.values()].at(-1)
+  if (writing === undefined) throw new Damaged("The store has lost its root keys")
+  const rootFor = (about: string, sealed: Uint8Array): Root => {
+    const root = roots.get(rootOf(sealed))
+    if (root === undefined) throw notOurs(about)
+    return root
+  }
+  return {
     digest(purpose, parts) {
       return createHmac("sha256", digestKey)
         .update(JSON.stringify([purpose, ...parts]))
@@ -97,8 +121,7 @@ export function createVault(masterKey: Uint8Array, old: Uint8Array | null = null
     },
 
     newKey(about) {
-      checkWrites()
-      const raw = takeRandom(32)
+      const raw = takeRandom(keyBytes)
       const wrapped = writing.wrapping.seal(about, raw)
       const key = createSecretKey(raw)
       raw.fill(0)
@@ -106,42 +129,26 @@ export function createVault(masterKey: Uint8Array, old: Uint8Array | null = null
     },
 
     openKey(about, wrapped) {
-      return new CountingKey(createSecretKey(tryRings((ring) => ring.wrapping.open(about, wrapped)).plain))
+      return new CountingKey(createSecretKey(rootFor(about, wrapped).wrapping.open(about, wrapped)))
     },
 
-    rewrap: (about, wrapped) => rewrite("wrapping", about, wrapped),
-
-    seal(about, text) {
-      checkWrites()
-      return writing.sealing.seal(about, Buffer.from(text, "utf8"))
-    },
-
-    open(about, sealed) {
-      return tryRings((ring) => ring.sealing.open(about, sealed)).plain.toString("utf8")
-    },
-
-    reseal: (about, sealed) => rewrite("sealing", about, sealed),
+    seal: (about, text) => writing.sealing.seal(about, Buffer.from(text, "utf8")),
+    open: (about, sealed) => rootFor(about, sealed).sealing.open(about, sealed).toString("utf8"),
   }
 }
 
-const aboutDigestKey = "digest key"
+class Root {
+  readonly wrapping: RootSealer
+  readonly sealing: RootSealer
 
-/** The keys that are derived from one master key. */
-class KeyRing {
-  readonly mark: Uint8Array
-  readonly wrapping: MasterSealer
-  readonly sealing: MasterSealer
-  readonly digestKey: KeyObject
-
-  constructor(masterKey: Uint8Array) {
-    if (masterKey.length !== 32) throw new Error(`A master key has 32 bytes, not ${masterKey.length}`)
-    const subKey = (use: string) =>
-      createSecretKey(Buffer.from(hkdfSync("sha256", masterKey, new Uint8Array(0), `wireworks 1 ${use}`, 32)))
-    this.mark = createHmac("sha256", subKey("mark")).update("mark").digest()
-    this.wrapping = new MasterSealer(subKey("wrap"))
-    this.sealing = new MasterSealer(subKey("seal"))
-    this.digestKey = subKey("digest")
+  constructor(raw: Uint8Array, number: number) {
+    this.wrapping = new RootSealer(subKey(raw, "wrap"), number)
+    this.sealing = new RootSealer(subKey(raw, "seal"), number)
   }
+}
+
+function subKey(raw: Uint8Array, use: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync("sha256", raw, new Uint8Array(0), `wireworks 2 ${use}`, keyBytes)))
 }
 
 /** Version, nonce, cipher text, tag. */
@@ -170,20 +177,21 @@ class CountingKey implements DataKey {
   }
 }
 
-/** Version, salt of the derived key, nonce, cipher text, tag. */
-class MasterSealer {
+/** Version, number of the root, salt of the derived key, nonce, cipher text, tag. */
+class RootSealer {
   readonly #parent: KeyObject
   readonly #own: KeyObject
-  readonly #head = Buffer.alloc(1 + saltBytes + nonceBytes)
+  readonly #head = Buffer.alloc(saltAt + saltBytes + nonceBytes)
   readonly #derived = new Map<string, KeyObject>()
   #counter = 0
 
-  constructor(parent: KeyObject) {
+  constructor(parent: KeyObject, number: number) {
     this.#parent = parent
     const salt = takeRandom(saltBytes)
     this.#own = this.#derive(salt)
     this.#head[0] = version
-    salt.copy(this.#head, 1)
+    this.#head.writeUInt16BE(number, 1)
+    salt.copy(this.#head, saltAt)
   }
 
   seal(about: string, plain: Buffer): Buffer {
@@ -193,8 +201,8 @@ class MasterSealer {
   }
 
   open(about: string, sealed: Uint8Array): Buffer {
-    if (sealed.length < 1 + saltBytes) throw notOurs(about)
-    return decrypt(this.#derive(sealed.subarray(1, 1 + saltBytes)), about, sealed, 1 + saltBytes)
+    if (sealed.length < saltAt + saltBytes) throw notOurs(about)
+    return decrypt(this.#derive(sealed.subarray(saltAt, saltAt + saltBytes)), about, sealed, saltAt + saltBytes)
   }
 
   #derive(salt: Uint8Array): KeyObject {

@@ -6,22 +6,20 @@ import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
 import { Output } from "../terminal/terminal.ts"
 
 export function storeCommand(store: Command): void {
-  store.description("Checks, copies and moves the database that the service keeps its runs in.")
+  store.description(
+    "Checks, copies and moves the database that the service keeps its runs in, and changes its encryption key.",
+  )
   store
     .command("check")
     .summary("report whether the store is whole")
     .description(
       "Checks every page of the database and opens every run, question and notification in it. Changes nothing; the service may run meanwhile.\n" +
-        "Of a cluster, only whether something still needs the old encryption key: a broker checks what it keeps by itself.",
+        "Of a cluster, only whether the encryption key is the right one: a broker checks what it keeps by itself.",
     )
     .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
     .option(
       `${flagOf(settingTable.encryptionKey.env)} <value>`,
       `${settingTable.encryptionKey.description} (WIRE_ENCRYPTION_KEY)`,
-    )
-    .option(
-      `${flagOf(settingTable.encryptionKeyOld.env)} <value>`,
-      `${settingTable.encryptionKeyOld.description} (WIRE_ENCRYPTION_KEY_OLD)`,
     )
     .option("--json", "print one JSON document")
     .addHelpText(
@@ -56,7 +54,7 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
       }
       if (!("report" in checked)) {
         const report = { ...checked, problems: [] }
-        output.out(json === true ? visibleJson(report, 2) : `${"old key".padEnd(12)}${oldKey(checked.under_old_key)}`)
+        output.out(json === true ? visibleJson(report, 2) : `${"key".padEnd(12)}that of the runs in the broker`)
         return
       }
       output.out(json === true ? visibleJson(checked.report, 2) : visibleLines(forPeople(checked.report)))
@@ -64,6 +62,7 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
     })
   addBackup(store)
   addMove(store)
+  addChangeKey(store)
 }
 
 function addBackup(store: Command): void {
@@ -154,6 +153,48 @@ Exit code: 0 when the new database has everything, 1 when not, 2 for a wrong com
     })
 }
 
+function addChangeKey(store: Command): void {
+  store
+    .command("change-key")
+    .summary("change the encryption key")
+    .description(
+      "Puts the store under a new encryption key, in one step. Runs that are stored stay as they are; those that begin afterwards cannot be read with the old key.\n" +
+        "Stop the service first, and start it with the new key. Replicas on NATS may run: restart each of them with the new key.",
+    )
+    .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
+    .addHelpText(
+      "after",
+      `
+The keys are read from the environment: WIRE_ENCRYPTION_KEY is the new one (without it, the key file in the data folder has it), WIRE_ENCRYPTION_KEY_OLD the one before.
+
+Example:
+  WIRE_ENCRYPTION_KEY_OLD=$OLD WIRE_ENCRYPTION_KEY=$(openssl rand -base64 32) wire store change-key
+
+Exit code: 0 when the store is under the new key, 1 when not, 2 for a wrong command line or setting.`,
+    )
+    .action(async (flags: Record<string, string | undefined>) => {
+      const output = new Output()
+      const { settings, wrong } = readSettings(process.env, flags)
+      if (settings === null || settings.store === "memory") {
+        for (const sentence of settings === null ? wrong : ["A store in memory has no key."]) output.err(sentence)
+        process.exitCode = 2
+        return
+      }
+      const { changeKeyOf } = await import("../compose/open-store.ts")
+      const changed = await changeKeyOf(settings)
+      if ("refused" in changed) {
+        output.err(visibleLines(changed.refused))
+        process.exitCode = 1
+        return
+      }
+      output.out(
+        changed.key === "changed"
+          ? "The store is under the new key. Start the service with it, and keep the old key as long as you keep copies of the store from before."
+          : "The store is under the new key already.",
+      )
+    })
+}
+
 function movedSentence(rows: number, to: string): string {
   const start = /^postgres(ql)?:/.test(to)
     ? "with WIRE_STORE set to this address, and WIRE_ENCRYPTION_KEY to the key that it had (without that setting: the content of wireworks.key beside the old database)"
@@ -165,11 +206,6 @@ function howToCopy(store: string): string {
   return /^postgres(ql)?:/.test(store)
     ? "Only a store with WIRE_STORE=sqlite is copied by this command; PostgreSQL's own pg_dump copies the schema (-n wire)."
     : "Only a store with WIRE_STORE=sqlite can be copied."
-}
-
-function oldKey(under: number | null): string {
-  if (under === null) return "unknown"
-  return under === 0 ? "not needed" : `still needed for ${count(under, "stored thing")}`
 }
 
 /** What the runs of each caller take. */
@@ -203,7 +239,6 @@ function forPeople(report: StoreReport): string {
     ],
     ["cached", count(report.cached_answers, "answer")],
     ["stored", storedBy(report)],
-    ["old key", oldKey(report.under_old_key)],
   ]
   const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`)
   for (const id of report.damaged_run_ids) lines.push(`damaged run ${id}`)

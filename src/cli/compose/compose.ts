@@ -35,7 +35,6 @@ import { ServerSecrets } from "../../workflows/server-secrets.ts"
 import { Triggers } from "../../workflows/triggers/triggers.ts"
 import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
 import { openAudit } from "./audit.ts"
-import { changeKey } from "./change-key.ts"
 import { createLog } from "./log.ts"
 import { mcpRoute } from "./mcp-route.ts"
 import { countDescriptors } from "../../adapters/system/descriptors.ts"
@@ -253,8 +252,6 @@ export async function compose(
           { ...ports, attempted: (...attempt) => (metrics.notified(attempt[0]), logNotice(log, ...attempt)) },
           { origins: notifyOrigins, secrets: notifySecret },
         )
-  const stopChangingKey =
-    opened.keyChange === null ? () => {} : changeKey(opened.keyChange, metrics.service.keyChange, log)
   const sweep = (): void => {
     store
       .sweep(systemClock.now() - settings.retention)
@@ -282,7 +279,6 @@ export async function compose(
     async stop(graceMs, reason) {
       if (reason !== null) log.info({ reason, runs: runs.active, queued: runs.queued }, "service stops")
       clearInterval(sweeper)
-      stopChangingKey()
       drain()
       await triggers?.stop()
       await runs.drain(graceMs)

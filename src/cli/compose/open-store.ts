@@ -4,14 +4,14 @@ import { getHeapStatistics } from "node:v8"
 import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../../adapters/nats/broker.ts"
 import { backUp } from "../../adapters/sqlite/back-up.ts"
+import { changeSqliteKey } from "../../adapters/sqlite/change-key.ts"
 import { checkRefusal, checkStore } from "../../adapters/sqlite/check-store.ts"
 import { openSqliteStore } from "../../adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 export { tooFewToStart } from "../../adapters/system/watch-descriptors.ts"
 import { loadMasterKey, parseMasterKey, parseOldKey } from "../../adapters/vault/master-key.ts"
-import { createVault } from "../../adapters/vault/vault.ts"
+import { changeOfMasterKey, createMasterKey } from "../../adapters/vault/vault.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
-import type { KeyChange } from "../../ports/vault.ts"
 import type { StoreReport } from "../../store/check-tables.ts"
 import { moveStore, movingMark, type MoveEnd, type MoveProgress } from "../../store/move-store.ts"
 import type { Settings } from "./settings.ts"
@@ -40,8 +40,6 @@ export interface OpenedStore {
   readonly capacity: number | null
   /** How the broker is, where there is one. */
   readonly broker: (() => BrokerHealth) | null
-  /** Under way while the encryption key is being changed. */
-  readonly keyChange: KeyChange | null
   /** What differs from the settings and still works: sentences for the operator. */
   readonly remarks: readonly string[]
   /** The missing or damaged parts. */
@@ -58,7 +56,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     const memory = openMemoryStore(systemClock)
     // The rest is for runs under way and for what is in transit.
     const capacity = getHeapStatistics().heap_size_limit / 2
-    return { store: memory, leaseMs, capacity, broker: null, keyChange: null, remarks: [], warnings: [] }
+    return { store: memory, leaseMs, capacity, broker: null, remarks: [], warnings: [] }
   }
   if (/^(nats|tls):/.test(store)) return openCluster(settings)
   if (isPostgres(store)) return openPostgres(settings)
@@ -77,14 +75,10 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
         "If there were runs, stop it, put the database back and start again",
     )
   }
-  const masterKey = loadMasterKey({ configured: encryptionKey, file: keyFile, database: path })
-  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
-  const vault = createVault(masterKey, old)
+  const masterKey = createMasterKey(loadMasterKey({ configured: encryptionKey, file: keyFile, database: path }))
   const warn = (sentence: string): number => warnings.push(sentence)
-  const sqlite = await openSqliteStore({ path, vault, clock: systemClock, warn })
-  const { keyChange } = sqlite
-  const remarks = oldKeyRemarks(old, keyChange)
-  return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, keyChange, remarks, warnings }
+  const sqlite = await openSqliteStore({ path, masterKey, clock: systemClock, warn })
+  return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, remarks: [], warnings }
 }
 
 /** The free space on the disk, and the space that the database takes. Null where the file system does not say. */
@@ -95,14 +89,10 @@ function capacityOf(folder: string, database: string): number | null {
   return taken.reduce((sum, bytes) => sum + bytes, bavail * bsize)
 }
 
-function oldKeyRemarks(old: Uint8Array | null, keyChange: KeyChange | null): string[] {
-  return old === null || keyChange !== null ? [] : ["WIRE_ENCRYPTION_KEY_OLD is not needed any more: remove it"]
-}
-
 /** What the store of these settings says of itself, or why that cannot be known: a sentence for the operator. */
 export function checkStoreOf(
   settings: Settings,
-): Promise<{ readonly report: StoreReport } | { readonly under_old_key: number } | { readonly refused: string }> {
+): Promise<{ readonly report: StoreReport } | { readonly key: "fits" } | { readonly refused: string }> {
   if (settings.store === "sqlite") return Promise.resolve(checkSqlite(settings))
   return isPostgres(settings.store) ? checkPostgres(settings) : checkCluster(settings)
 }
@@ -118,8 +108,7 @@ function checkSqlite(settings: Settings): { readonly report: StoreReport } | { r
     if (found.size === 0) return { refused: `${path} is empty.` }
     const file = join(folder, "wireworks.key")
     const key = loadMasterKey({ configured: settings.encryptionKey, file, database: path })
-    const old = parseOldKey(settings.encryptionKeyOld, key)
-    return { report: checkStore(path, createVault(key, old)) }
+    return { report: checkStore(path, createMasterKey(key)) }
   } catch (error) {
     return { refused: error instanceof StoreFailure ? error.message : checkRefusal(path, error) }
   }
@@ -135,6 +124,41 @@ export function backUpSqlite(settings: Settings, target: string): string | null 
   } catch (error) {
     return error instanceof StoreFailure ? error.message : checkRefusal(path, error)
   }
+}
+
+/** Changes the encryption key of the store of these settings; a sentence for the operator where that fails. */
+export async function changeKeyOf(
+  settings: Settings,
+): Promise<{ readonly key: "changed" | "changed before" } | { readonly refused: string }> {
+  try {
+    if (settings.store === "sqlite") {
+      const folder = resolve(settings.dataDir)
+      const path = join(folder, "wireworks.db")
+      if (!existsSync(path)) return { refused: `There is no database ${path}.` }
+      const configured = settings.encryptionKey
+      const key = loadMasterKey({ configured, file: join(folder, "wireworks.key"), database: path })
+      return { key: changeSqliteKey(path, changeOfMasterKey(oldKey(settings, key), key)) }
+    }
+    const key = sharedKey(settings, "This store")
+    const change = changeOfMasterKey(oldKey(settings, key), key)
+    if (isPostgres(settings.store)) {
+      const { changePostgresKey } = await import("../../adapters/postgres/change-key.ts")
+      return { key: await changePostgresKey(await postgresTarget(settings), change) }
+    }
+    const { changeNatsKey } = await import("../../adapters/nats/open-nats-store.ts")
+    return { key: await changeNatsKey(await clusterOptions(settings), change) }
+  } catch (error) {
+    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
+    throw error
+  }
+}
+
+function oldKey({ encryptionKeyOld }: Settings, key: Uint8Array): Uint8Array {
+  const old = parseOldKey(encryptionKeyOld, key)
+  if (old !== null) return old
+  throw new StartRefusal(
+    "Set WIRE_ENCRYPTION_KEY_OLD to the key that the store has now, and WIRE_ENCRYPTION_KEY (or the key file) to the new one.",
+  )
 }
 
 export interface Move {
@@ -211,7 +235,7 @@ function makeDataDir(dataDir: string): string {
 
 async function openPostgres(settings: Settings): Promise<OpenedStore> {
   const { openPostgresStore } = await import("../../adapters/postgres/open-postgres-store.ts")
-  const { old, ...options } = await postgresOptions(settings)
+  const options = await postgresOptions(settings)
   const warnings: string[] = []
   const store = await openPostgresStore({
     ...options,
@@ -219,16 +243,7 @@ async function openPostgres(settings: Settings): Promise<OpenedStore> {
     warn: (sentence) => warnings.push(sentence),
     tombstoneMs,
   })
-  const { keyChange } = store
-  return {
-    store,
-    leaseMs: postgresLeaseMs,
-    capacity: null,
-    broker: null,
-    keyChange,
-    remarks: oldKeyRemarks(old, keyChange),
-    warnings,
-  }
+  return { store, leaseMs: postgresLeaseMs, capacity: null, broker: null, remarks: [], warnings }
 }
 
 async function postgresTarget(settings: Settings, store = settings.store) {
@@ -243,9 +258,7 @@ async function postgresTarget(settings: Settings, store = settings.store) {
 
 async function postgresOptions(settings: Settings) {
   const target = await postgresTarget(settings)
-  const masterKey = sharedKey(settings, "PostgreSQL")
-  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
-  return { ...target, vault: createVault(masterKey, old), old }
+  return { ...target, masterKey: createMasterKey(sharedKey(settings, "PostgreSQL")) }
 }
 
 /** Whether the tables of these settings are whole, or why that cannot be known: a sentence for the operator. */
@@ -254,8 +267,8 @@ async function checkPostgres(
 ): Promise<{ readonly report: StoreReport } | { readonly refused: string }> {
   try {
     const { checkPostgresStore } = await import("../../adapters/postgres/check-store.ts")
-    const { vault, ...target } = await postgresOptions(settings)
-    return { report: await checkPostgresStore(target, vault) }
+    const { masterKey, ...target } = await postgresOptions(settings)
+    return { report: await checkPostgresStore(target, masterKey) }
   } catch (error) {
     if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
     throw error
@@ -277,33 +290,29 @@ function sharedKey({ encryptionKey }: Settings, store: string): Uint8Array {
 
 async function openCluster(settings: Settings): Promise<OpenedStore> {
   const { openNatsStore } = await import("../../adapters/nats/open-nats-store.ts")
-  const { vault, old, ...options } = await clusterOptions(settings)
+  const options = await clusterOptions(settings)
   const remarks: string[] = []
   const store = await openNatsStore({
     ...options,
-    vault,
     clock: systemClock,
     remark: (sentence) => remarks.push(sentence),
   })
-  remarks.push(...oldKeyRemarks(old, store.keyChange))
   return {
     store,
     leaseMs: clusterLeaseMs,
     capacity: settings.natsMaxBytes ?? null,
     broker: () => store.health,
-    keyChange: store.keyChange,
     remarks,
     warnings: [],
   }
 }
 
-/** How many things in the broker need the old key, or why that cannot be known: a sentence for the operator. */
-async function checkCluster(
-  settings: Settings,
-): Promise<{ readonly under_old_key: number } | { readonly refused: string }> {
+/** Whether this key is that of the runs in the broker, or why that cannot be known: a sentence for the operator. */
+async function checkCluster(settings: Settings): Promise<{ readonly key: "fits" } | { readonly refused: string }> {
   try {
-    const { countUnderOldKey } = await import("../../adapters/nats/open-nats-store.ts")
-    return { under_old_key: await countUnderOldKey(await clusterOptions(settings)) }
+    const { checkKey } = await import("../../adapters/nats/open-nats-store.ts")
+    await checkKey(await clusterOptions(settings))
+    return { key: "fits" }
   } catch (error) {
     if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
     throw error
@@ -318,7 +327,6 @@ async function clusterOptions(settings: Settings) {
   const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
   const proofs = readProofs({ creds, ca, cert, key })
   if (typeof proofs === "string") throw new StartRefusal(proofs)
-  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
   return {
     address: read.address,
     proofs,
@@ -330,7 +338,6 @@ async function clusterOptions(settings: Settings) {
       cacheAgeMs: settings.cacheTtl,
       tombstoneMs,
     },
-    vault: createVault(masterKey, old),
-    old,
+    masterKey: createMasterKey(masterKey),
   }
 }

@@ -199,7 +199,7 @@ export const settingGroups = {
       "ENCRYPTION_KEY_OLD",
       text,
       undefined,
-      "the key that WIRE_ENCRYPTION_KEY replaces, until all is rewritten",
+      "the key that WIRE_ENCRYPTION_KEY replaces, for `wire store change-key`",
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
     retention: setting("RETENTION", duration, "24h", "how long ended runs are kept", { first: true }),

@@ -10,7 +10,7 @@ import { allQuestions } from "../../../test/support/all-questions.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../adapters/sqlite/open-sqlite-store.ts"
-import { createVault } from "../../adapters/vault/vault.ts"
+import { createMasterKey } from "../../adapters/vault/vault.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../log/events.ts"
 import type { RunStore } from "../../ports/store.ts"
@@ -37,7 +37,7 @@ for (const [name, open] of [
     (clock: ManualClock): Promise<RunStore> =>
       openSqliteStore({
         path: join(directory, `${randomBytes(4).toString("hex")}.db`),
-        vault: createVault(randomBytes(32)),
+        masterKey: createMasterKey(randomBytes(32)),
         clock,
       }),
   ],
