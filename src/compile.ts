@@ -8,7 +8,7 @@ import { FileSpace, isForeign } from "./check/file-space.ts"
 import type { FileLookup, FoundFile, Program } from "./check/program.ts"
 import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
-import type { Diagnostic } from "./source/diagnostic.ts"
+import type { Diagnostic, Related } from "./source/diagnostic.ts"
 import { isError } from "./source/diagnostic.ts"
 import type { SourceFiles } from "./source/source-files.ts"
 import { checkTrust } from "./trust/trust.ts"
@@ -203,11 +203,16 @@ export class Files {
   }
 }
 
-/** Reports a mistake at a declaration of another file at the import. Places elsewhere that belong to it are left out. */
-function placedHere(found: Diagnostic, { tree }: Program): Diagnostic {
-  const { related, ...rest } = found
-  const own = related?.filter(({ span }) => !isForeign(span)) ?? []
-  const kept: Diagnostic = own.length === 0 ? rest : { ...rest, related: own }
+/** Reports a mistake at a declaration of another file at the import. Places elsewhere that belong to it name their file. */
+function placedHere(found: Diagnostic, { tree, files }: Program): Diagnostic {
+  const { related = [], ...rest } = found
+  const places = related.flatMap((one): Related[] => {
+    if (!isForeign(one.span)) return [one]
+    const place = files.space.locate(one.span)
+    if (place === undefined) return []
+    return [{ message: one.message, span: place.span, elsewhere: { file: place.file, text: place.text } }]
+  })
+  const kept: Diagnostic = places.length === 0 ? rest : { ...rest, related: places }
   if (!isForeign(found.span)) return kept
   const first = tree.declarations.find(({ kind }) => kind === "file-import")
   return { ...kept, span: { start: first?.start ?? 0, end: first?.end ?? 0 } }

@@ -14,9 +14,14 @@ export const issue = named(
     hint: optional(string()),
     range: optional(named("Range", object({ start: position, end: position }))),
     related: optional(
-      array(object({ message: string(), range: named("Range", object({ start: position, end: position })) }), {
-        description: "Other places that belong to it, such as those of the way by which a value came.",
-      }),
+      array(
+        object({
+          message: string(),
+          file: optional(string({ description: "The path from the root, where it is another file." })),
+          range: named("Range", object({ start: position, end: position })),
+        }),
+        { description: "Other places that belong to it, such as those of the way by which a value came." },
+      ),
     ),
     upstream_status: optional(
       integer({ description: "The HTTP status of the backend or server, where there was one." }),

@@ -9,7 +9,7 @@ import type { SignatureHelp } from "../editor/signature-help.ts"
 import type { SemanticToken } from "../editor/semantic-tokens.ts"
 import { tokenModifiers, tokenTypes } from "../editor/semantic-tokens.ts"
 import type { DocumentSymbol, SymbolKind } from "../editor/symbols.ts"
-import type { Diagnostic } from "../source/diagnostic.ts"
+import type { Diagnostic, Related } from "../source/diagnostic.ts"
 import type { PlacedEdits } from "./across-tests.ts"
 import type { Client } from "./client.ts"
 import type { TextDocument } from "./text-document.ts"
@@ -21,6 +21,7 @@ export function toDiagnostic(
   document: TextDocument,
   { code, severity, message, hint, span, related }: Diagnostic,
   codesPage?: string,
+  uriOf?: (file: string) => string | undefined,
 ): Lsp.Diagnostic {
   const tags: Lsp.DiagnosticTag[] = code === "unused-declaration" || code === "unreachable-branch" ? [1] : []
   return {
@@ -32,12 +33,21 @@ export function toDiagnostic(
     message: hint === undefined ? message : `${message}\n${hint}`,
     ...(tags.length === 0 ? {} : { tags }),
     ...(related && {
-      relatedInformation: related.map((one) => ({
-        location: { uri: document.uri, range: document.range(one.span) },
-        message: one.message,
-      })),
+      relatedInformation: related.flatMap((one) => toRelated(document, one, uriOf)),
     }),
   }
+}
+
+/** A place in another file is left out where nothing says what its address is. */
+function toRelated(
+  document: TextDocument,
+  { message, span, elsewhere }: Related,
+  uriOf?: (file: string) => string | undefined,
+): Lsp.DiagnosticRelatedInformation[] {
+  if (elsewhere === undefined) return [{ location: { uri: document.uri, range: document.range(span) }, message }]
+  const uri = uriOf?.(elsewhere.file)
+  if (uri === undefined) return []
+  return [{ location: { uri, range: document.beside(uri, elsewhere.text).range(span) }, message }]
 }
 
 export function toTextEdit(document: TextDocument, { span, text }: Edit): Lsp.TextEdit {
@@ -263,12 +273,17 @@ function pieces(text: string, token: SemanticToken): { readonly start: number; r
 
 // --------------------------------------------------------------------------------------------------------- actions
 
-export function toCodeAction(document: TextDocument, action: CodeAction, client: Client): Lsp.CodeAction {
+export function toCodeAction(
+  document: TextDocument,
+  action: CodeAction,
+  client: Client,
+  uriOf: (file: string) => string | undefined,
+): Lsp.CodeAction {
   return {
     title: visibleText(action.title),
     kind: "quickfix",
     isPreferred: action.preferred,
-    diagnostics: [toDiagnostic(document, action.diagnostic)],
+    diagnostics: [toDiagnostic(document, action.diagnostic, undefined, uriOf)],
     edit: toWorkspaceEdit([{ source: { document, isOpen: true }, edits: action.edits }], client),
   }
 }

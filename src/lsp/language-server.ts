@@ -324,8 +324,12 @@ export class LanguageServer implements Handler {
     for (const uri of uris) this.#publish(uri, this.#documents.get(uri))
   }
 
+  #diagnosticsOf(uri: string, document: TextDocument): Lsp.Diagnostic[] {
+    return diagnosticsOf(document, this.#codesPage(), (file) => this.#folderOf(uri)?.uriOf(file))
+  }
+
   #publish(uri: string, document: TextDocument | undefined): void {
-    const diagnostics = document === undefined ? [] : diagnosticsOf(document, this.#codesPage())
+    const diagnostics = document === undefined ? [] : this.#diagnosticsOf(uri, document)
     const version = document === undefined ? {} : { version: document.version }
     this.#connection.notify("textDocument/publishDiagnostics", { uri, ...version, diagnostics })
   }
@@ -339,12 +343,16 @@ function unescaped(uri: string): string {
   }
 }
 
-function diagnosticsOf(document: TextDocument, codesPage: string | undefined): Lsp.Diagnostic[] {
+function diagnosticsOf(
+  document: TextDocument,
+  codesPage: string | undefined,
+  uriOf: (file: string) => string | undefined,
+): Lsp.Diagnostic[] {
   if (document.isTooLarge) {
     const message = `The file is too large: a workflow has at most ${sourceBytes / 1024 / 1024} MiB`
     return [{ range: document.range({ start: 0, end: 0 }), severity: 1, source: "wire", message }]
   }
-  return document.compiled.diagnostics.map((one) => toDiagnostic(document, one, codesPage))
+  return document.compiled.diagnostics.map((one) => toDiagnostic(document, one, codesPage, uriOf))
 }
 
 // -------------------------------------------------------------------------------------------------------- answers
@@ -465,14 +473,14 @@ const answers: Readonly<Record<string, Answer>> = {
     return toSemanticTokens(document, semanticTokens(document.compiled.program), client)
   },
 
-  "textDocument/codeAction": (document, params, client): Lsp.CodeAction[] => {
+  "textDocument/codeAction": (document, params, client, { uriOf }): Lsp.CodeAction[] => {
     const span = document.span(rangeIn(params["range"]))
     const only = at(params, "context", "only")
     const wanted = !Array.isArray(only) || only.some((kind) => kind === "" || kind === "quickfix")
     if (!wanted || !client.literalActions) return []
     const { program, diagnostics } = document.compiled
     const found = codeActions(program, diagnostics, span)
-    return found.map((action) => toCodeAction(document, action, client))
+    return found.map((action) => toCodeAction(document, action, client, uriOf))
   },
 
   "textDocument/formatting": (document): Lsp.TextEdit[] | null => {
@@ -484,9 +492,9 @@ const answers: Readonly<Record<string, Answer>> = {
     return edit === undefined ? [] : [toTextEdit(document, edit)]
   },
 
-  "textDocument/diagnostic": (document, params, _client, { codesPage }): Lsp.DocumentDiagnosticReport => {
+  "textDocument/diagnostic": (document, params, _client, { codesPage, uriOf }): Lsp.DocumentDiagnosticReport => {
     const resultId = String(document.id)
     if (params["previousResultId"] === resultId) return { kind: "unchanged", resultId }
-    return { kind: "full", resultId, items: diagnosticsOf(document, codesPage) }
+    return { kind: "full", resultId, items: diagnosticsOf(document, codesPage, uriOf) }
   },
 }

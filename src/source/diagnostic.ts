@@ -1,7 +1,8 @@
 import { visibleText } from "../base/visible-text.ts"
 import type { DiagnosticCode } from "./codes.ts"
 import { severityOf } from "./codes.ts"
-import type { LineMap, Range } from "./line-map.ts"
+import type { Range } from "./line-map.ts"
+import { LineMap } from "./line-map.ts"
 import type { Span } from "./span.ts"
 
 export type Severity = "error" | "warning"
@@ -17,7 +18,14 @@ export interface Diagnostic {
   readonly hint?: string
   readonly span: Span
   /** Other places that belong to it, such as those of a way. */
-  readonly related?: readonly { readonly message: string; readonly span: Span }[]
+  readonly related?: readonly Related[]
+}
+
+export interface Related {
+  readonly message: string
+  readonly span: Span
+  /** The file, where it is another one. */
+  readonly elsewhere?: { readonly file: string; readonly text: string }
 }
 
 /** A diagnostic as it goes over the wire: lines and columns instead of a span. */
@@ -28,7 +36,7 @@ export interface Issue {
   readonly message: string
   readonly hint?: string
   readonly range: Range
-  readonly related?: readonly { readonly message: string; readonly range: Range }[]
+  readonly related?: readonly { readonly message: string; readonly file?: string; readonly range: Range }[]
 }
 
 export function diagnostic(
@@ -55,8 +63,13 @@ export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {
     message,
     ...(hint !== undefined && { hint }),
     range: lines.range(span),
-    ...(related && { related: related.map((one) => ({ message: one.message, range: lines.range(one.span) })) }),
+    ...(related && { related: related.map((one) => toRelated(one, lines)) }),
   }
+}
+
+function toRelated({ message, span, elsewhere }: Related, lines: LineMap): NonNullable<Issue["related"]>[number] {
+  if (elsewhere === undefined) return { message, range: lines.range(span) }
+  return { message, file: elsewhere.file, range: new LineMap(elsewhere.text).range(span) }
 }
 
 export function isError(item: { readonly severity: Severity }): boolean {

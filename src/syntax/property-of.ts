@@ -31,3 +31,8 @@ export function valuesOf(block: Properties | undefined, name: string): readonly 
   const value = propertyOf(block, name)?.value
   return value?.kind === "values" ? value.block.items : []
 }
+
+/** The name after the dot of a reference: `fast` of `model.fast`. */
+export function secondName({ steps: [first] }: Syntax.Chain): string {
+  return first?.kind === "field" ? first.name.text : ""
+}

@@ -3,23 +3,24 @@ import type { Span } from "../source/span.ts"
 import type { Labelled } from "./labelled.ts"
 import { mapped } from "./labelled.ts"
 import type { Marks, Way } from "./marks.ts"
-import { isNone } from "./marks.ts"
+import { isNone, placed, placesOf } from "./marks.ts"
 
 /**
  * Labels that go into a called file and come out of it. Names of servers are those of one file: what a server gave may go back to it
- * only in the file that got it. Places inside of the called file are shown at the call.
+ * only in the file that got it. A way through the file is one place of the caller, with those of the file inside of it.
  */
 export class Crossing {
-  readonly #file: string
-  readonly #name: string
+  readonly #symbol: WorkflowSymbol
   readonly #span: Span
+  readonly #base: number
   readonly #inside = new Map<Way, Way>()
   readonly #origins = new Map<Way["source"], Way>()
 
-  constructor({ file, name }: WorkflowSymbol, span: Span) {
-    this.#file = file
-    this.#name = `workflow.${name.text}`
+  /** `span`: where the file is called; `base`: the first offset of the file that calls. */
+  constructor(symbol: WorkflowSymbol, span: Span, base: number) {
+    this.#symbol = symbol
     this.#span = span
+    this.#base = base
   }
 
   enter(value: Labelled): Labelled {
@@ -30,9 +31,9 @@ export class Crossing {
     return changed(marks, (way) => {
       const known = this.#inside.get(way)
       if (known !== undefined) return known
-      const { server, ...rest } = way.source
-      const source = { ...rest, span: this.#span, ...(server === undefined ? {} : { server: `../${server}` }) }
-      const inside: Way = { ...way, source }
+      const { server, level = 0, ...rest } = way.source
+      const source = { ...rest, ...(server === undefined ? {} : { server: `../${server}` }), level: level + 1 }
+      const inside: Way = { ...placed(way, this.#base), source }
       this.#inside.set(way, inside)
       this.#origins.set(source, way)
       return inside
@@ -40,16 +41,28 @@ export class Crossing {
   }
 
   leave(value: Labelled): Labelled {
-    return mapped(value, (marks) => {
-      return changed(marks, (way) => {
-        const { name, server, ...source } = way.source
-        const from = this.#origins.get(way.source)
-        const length = (from?.length ?? 0) + 1
-        if (from !== undefined) return { source: from.source, place: this.#name, span: this.#span, from, length }
-        const own = server === undefined ? {} : { server: `${this.#file}#${server}` }
-        const outside = { ...source, ...own, name: `${this.#file}#${name}`, span: this.#span }
-        return { ...way, source: outside, place: outside.name, span: this.#span, from: null, length }
-      })
+    return mapped(value, (marks) => this.leaving(marks))
+  }
+
+  leaving(marks: Marks): Marks {
+    return changed(marks, (way) => {
+      const from = this.#origins.get(way.source)
+      const { file, name, base } = this.#symbol
+      // Those of the caller are placed already.
+      const own = placesOf(way).filter(({ isPlaced }) => isPlaced !== true)
+      const inside = own.map((one) => placed({ ...one, from: null }, base))
+      const length = (from?.length ?? 0) + 1
+      if (from !== undefined) {
+        return { source: from.source, place: `workflow.${name.text}`, span: this.#span, from, length, inside }
+      }
+      const { server, ...source } = way.source
+      const outside = {
+        ...source,
+        ...(server === undefined ? {} : { server: `${file}#${server}` }),
+        name: `${file}#${source.name}`,
+      }
+      const [first = placed({ ...way, from: null }, base), ...others] = inside
+      return { ...first, source: outside, place: outside.name, from: null, length, inside: others }
     })
   }
 }

@@ -34,7 +34,7 @@ export interface Steps {
   step(kind: "agent" | "ask" | "dynamic", name: string): Labelled
   /** The result of a `call`, `read` or `render`, after its rules were looked at. */
   invoked(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled
-  asset(node: Syntax.AssetNode, source: Labelled, place: Place): void
+  asset(node: Syntax.AssetNode, source: Labelled, result: Labelled, place: Place): void
   /** A reference to a part of the input, or of another step (`input.mail`, `agent.reader`). */
   read(from: string, place: Place, marks: Marks): void
   /** `trust` or `release`; a needless one changes nothing. */
@@ -99,13 +99,14 @@ export class Flow {
         return this.#steps.invoked(node, this.bound(node, place), place)
       case "asset": {
         const source = this.of(node.value, place)
-        this.#steps.asset(node, source, place)
         const more = (node.block?.items ?? []).map(({ value }) => {
           return value.kind === "expression" ? this.of(value.expression, place).whole : none
         })
         // Whoever answers at its address wrote it.
         const stranger = marked("untrusted", { name: this.#text(node), span: node.keyword })
-        return flat(join(source.whole, ...more, stranger))
+        const result = flat(join(source.whole, ...more, stranger))
+        this.#steps.asset(node, source, result, place)
+        return result
       }
       case "exception":
         return this.#exception(node, place)
@@ -247,4 +248,9 @@ function steps(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {
     }
   }
   return at
+}
+
+/** A place that nothing decides about. */
+export function placeAt(path: string, span: Span): Place {
+  return { path, span, decided: none, variables: new Map(), locals: new Map() }
 }

@@ -83,7 +83,7 @@ export function list(own: Marked, element: Labelled, gathered: Marked): Labelled
 }
 
 /** Deeper parts of a choice have the labels of all of it: choices among choices could grow without bound. */
-const deepestChoice = 4
+export const deepestChoice = 4
 
 /** One of several values. */
 export function either(values: readonly Labelled[], depth = 0): Labelled {

@@ -1,3 +1,4 @@
+import { isForeign } from "../check/file-space.ts"
 import type { Span } from "../source/span.ts"
 
 // Labels of a value, each with the ways by which it came. A label is not a flag: a message needs its sources, and a server may
@@ -11,6 +12,8 @@ export interface Source {
   readonly span: Span
   /** The server that gave it, where one did. */
   readonly server?: string
+  /** How many calls of files it went into: a file and its caller may have sources of one name. */
+  readonly level?: number
 }
 
 /** The way of a value from its source: the last place, and the way to it. */
@@ -20,6 +23,10 @@ export interface Way {
   readonly span: Span
   readonly from: Way | null
   readonly length: number
+  /** The span is one among those of all files, as it is in a way that crossed into another file. So are those before it. */
+  readonly isPlaced?: true
+  /** The places of a called file that it went through here, all of them placed. */
+  readonly inside?: readonly Way[]
 }
 
 export interface Marks {
@@ -61,7 +68,7 @@ function joinTwo(a: Marks, b: Marks): Marks {
 
 function joinWays(a: readonly Way[], b: readonly Way[]): readonly Way[] {
   if (a.length === 0) return b
-  const added = b.filter(({ source }) => !a.some((one) => one.source.name === source.name))
+  const added = b.filter(({ source }) => !a.some((one) => isSame(one.source, source)))
   if (added.length === 0) return a
   const all = [...a, ...added]
   if (all.length <= mostSources) return all
@@ -70,6 +77,21 @@ function joinWays(a: readonly Way[], b: readonly Way[]): readonly Way[] {
   const server = kept[0]?.source.server
   const other = all.find(({ source }) => source.server !== server)
   return other === undefined || kept.includes(other) ? kept : [...kept.slice(1), other]
+}
+
+/** Whether labels come from the same sources, whatever the ways. */
+export function sameSources(a: Marks, b: Marks): boolean {
+  const same = (some: readonly Way[], others: readonly Way[]): boolean => {
+    if (some === others) return true
+    return (
+      some.length === others.length && some.every((one) => others.some((other) => isSame(one.source, other.source)))
+    )
+  }
+  return same(a.untrusted, b.untrusted) && same(a.private, b.private)
+}
+
+function isSame(a: Source, b: Source): boolean {
+  return a.name === b.name && a.level === b.level
 }
 
 /** The marks after one more place. */
@@ -91,6 +113,17 @@ export function via(marks: Marks, place: string, span: Span): Marks {
 
 export function without(marks: Marks, label: Label): Marks {
   return marks[label].length === 0 ? marks : { ...marks, [label]: [] }
+}
+
+/** The way with its places among those of all files; `base`: the first offset of the file that it is seen in. */
+export function placed(way: Way, base: number): Way {
+  if (way.isPlaced === true) return way
+  return { ...way, span: spanFrom(way.span, base), from: way.from && placed(way.from, base), isPlaced: true }
+}
+
+/** A span of a file among those of all files. */
+export function spanFrom(span: Span, base: number): Span {
+  return isForeign(span) ? span : { start: span.start + base, end: span.end + base }
 }
 
 /** The places of a way, from the source on. */

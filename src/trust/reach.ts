@@ -21,8 +21,9 @@ import type { Bound, Bounded } from "./reach-bounds.ts"
 import { mostOf } from "./reach-bounds.ts"
 import type { Call } from "./rules.ts"
 import { unboundOf } from "./rules.ts"
-import type { Watcher } from "./trust.ts"
-import { stepOf, watchTrust } from "./trust.ts"
+import { watchTrust } from "./trust.ts"
+import type { Watcher } from "./watcher.ts"
+import { stepOf } from "./watcher.ts"
 
 /** What a workflow can do at most, from its plan alone. Lists are sorted, so that two can be compared. */
 export interface Reach {

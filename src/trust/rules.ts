@@ -1,12 +1,13 @@
 import type { DiagnosticCode } from "../source/codes.ts"
-import type { Diagnostic } from "../source/diagnostic.ts"
+import type { Diagnostic, Related } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
+import type { WorkflowSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Remote } from "./declared.ts"
 import type { Bound } from "./flow.ts"
 import type { Marks, Way } from "./marks.ts"
-import { placesOf } from "./marks.ts"
+import { join, placesOf, spanFrom } from "./marks.ts"
 
 /** A call, or an entry of `uses`. */
 export interface Call {
@@ -31,15 +32,21 @@ export interface Reading {
   readonly marks: Marks
 }
 
+export function marksOf(readings: readonly Reading[]): Marks {
+  return join(...readings.map(({ marks }) => marks))
+}
+
 /** What strangers' words and private data must not reach. Each method reports what breaks one rule. */
 export class Rules {
   readonly #found: Diagnostic[] = []
   readonly #reported = new Set<string>()
   readonly #here: (span: Span) => Span | undefined
+  readonly #base: number
 
-  /** `here`: where a place is in the file that is checked. */
-  constructor(here: (span: Span) => Span | undefined) {
+  /** `here`: where a place is in the file that is looked at; `base`: the first offset of that file among those of all files. */
+  constructor(here: (span: Span) => Span | undefined, base: number) {
     this.#here = here
+    this.#base = base
   }
 
   get found(): readonly Diagnostic[] {
@@ -192,13 +199,15 @@ export class Rules {
   // --------------------------------------------------------------------------------------------------- called files
 
   /** What goes wrong inside of a called file: it is right by itself, so that it is because of the caller. */
-  inside(file: string, path: string, span: Span, found: readonly Diagnostic[]): void {
-    for (const { code, severity, message, hint } of found) {
+  inside({ file, base }: WorkflowSymbol, path: string, span: Span, found: readonly Diagnostic[]): void {
+    for (const one of found) {
+      const { code, severity, message, hint } = one
       const key = `${code} ${span.start} ${span.end} ${file} ${message} ${hint ?? ""}`
       if (severity !== "error" || this.#reported.has(key)) continue
       this.#reported.add(key)
       const own = { code, severity, path, span: { start: span.start, end: span.end } }
-      this.#found.push({ ...own, message: `In ${file}: ${message}`, ...(hint === undefined ? {} : { hint }) })
+      const related = [...(one.related ?? []), { message: one.path, span: spanFrom(one.span, base) }]
+      this.#found.push({ ...own, message: `In ${file}: ${message}`, ...(hint === undefined ? {} : { hint }), related })
     }
   }
 
@@ -230,18 +239,20 @@ export class Rules {
     way: Way,
     sink: string,
   ): void {
-    const key = `${code} ${span.start} ${span.end} ${sink} ${way.source.name}`
+    const key = `${code} ${span.start} ${span.end} ${sink} ${way.source.level ?? 0} ${way.source.name}`
     if (this.#reported.has(key)) return
     this.#reported.add(key)
     const places = placesOf(way)
     const names = places.map(({ place }) => place)
     if (names.at(-1) !== sink) names.push(sink)
     const found = diagnostic(code, path, span, message, advice, undefined, names.join(" → "))
-    const related = places.map(({ place, span: at }) => {
-      const { start, end } = this.#here(at) ?? span
-      return { message: place, span: { start, end } }
-    })
-    this.#found.push({ ...found, related })
+    this.#found.push({ ...found, related: places.flatMap((one) => this.#related(one, span)) })
+  }
+
+  /** The place, then those inside of it. What comes from an imported declaration is shown at the import. */
+  #related({ place, span: at, isPlaced, inside = [] }: Way, otherwise: Span): Related[] {
+    const { start, end } = isPlaced === true ? at : spanFrom(this.#here(at) ?? otherwise, this.#base)
+    return [{ message: place, span: { start, end } }, ...inside.flatMap((one) => this.#related(one, otherwise))]
   }
 }
 

@@ -53,6 +53,31 @@ describe("wire check", () => {
     ])
   })
 
+  test("places in a called file that belong to a finding", async () => {
+    const refunds = `input { note: string }
+mcp shop { endpoint: "https://shop.example.com" }
+tool refund from mcp.shop.tool.refund { requires: trusted }
+dynamic { loud: upper(input.note) }
+output { v: call tool.refund { input { note: dynamic.loud } } }
+`
+    const main = `workflow refunds from "./lib/refunds.wire"
+input { mail: untrusted string }
+output { v: call workflow.refunds { input { note: input.mail } } }
+`
+    const cwd = folderWith({ "main.wire": main, "lib/refunds.wire": refunds })
+    const { code, out } = await runWire(["check", "main.wire"], { cwd })
+    assert.equal(code, 1)
+    assert.deepEqual(out.split("\n").slice(0, 7), [
+      "main.wire:3:13: error: In lib/refunds.wire: tool.refund acts on trusted words only, and strangers may have written `note` [untrusted-action]",
+      "  3 | output { v: call workflow.refunds { input { note: input.mail } } }",
+      "    |             ^^^^^^^^^^^^^^^^^^^^^",
+      "    = input.mail → dynamic.loud → tool.refund",
+      "    = Use a value that strangers cannot write, or require approval.",
+      "    = lib/refunds.wire:4:11: dynamic.loud",
+      "    = lib/refunds.wire:5:13: output.v",
+    ])
+  })
+
   test("names and types are checked, and a warning is no error", async () => {
     const cwd = folderWith({
       "wrong.wire": "input { title: string }\noutput { t: input.titel }\n",

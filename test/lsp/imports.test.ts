@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { pathToFileURL } from "node:url"
-import type { CompletionList, Location } from "vscode-languageserver-protocol"
+import type { CompletionList, Diagnostic, Location } from "vscode-languageserver-protocol"
 import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
 import { LanguageServer } from "../../src/lsp/language-server.ts"
 
@@ -130,4 +130,45 @@ output { a: 1 }
       ["GET /contacts", "tool list"],
     ],
   )
+})
+
+test("places in a called file that belong to a diagnostic are links to it, as it is in the editor", async () => {
+  const root = mkdtempSync(join(tmpdir(), "wireworks-lsp-related-"))
+  after(() => rmSync(root, { recursive: true, force: true }))
+  const refunds = `input { note: string }
+mcp shop { endpoint: "https://shop.example.com" }
+tool refund from mcp.shop.tool.refund { requires: trusted }
+dynamic { loud: upper(input.note) }
+output { v: call tool.refund { input { note: dynamic.loud } } }
+`
+  const source = `workflow refunds from "./refunds.wire"
+input { mail: untrusted string }
+output { v: call workflow.refunds { input { note: input.mail } } }
+`
+  writeFileSync(join(root, "refunds.wire"), refunds)
+  const [flow, called] = ["main.wire", "refunds.wire"].map((file) => pathToFileURL(join(root, file)).href)
+  const { send, ask } = start(root)
+  await ask("initialize", { capabilities: { textDocument: { diagnostic: {} } } })
+  const open = (uri: string | undefined, text: string): void =>
+    send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
+  open(flow, source)
+  const places = async (): Promise<unknown> => {
+    const { items } = await ask<{ items: Diagnostic[] }>("textDocument/diagnostic", { textDocument: { uri: flow } })
+    return items[0]?.relatedInformation?.map(({ message, location }) => [
+      message,
+      location.uri,
+      location.range.start.line,
+    ])
+  }
+  assert.deepEqual(await places(), [
+    ["input.mail", flow, 1],
+    ["dynamic.loud", called, 3],
+    ["output.v", called, 4],
+  ])
+  open(called, `\n${refunds}`)
+  assert.deepEqual(await places(), [
+    ["input.mail", flow, 1],
+    ["dynamic.loud", called, 4],
+    ["output.v", called, 5],
+  ])
 })

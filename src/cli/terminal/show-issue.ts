@@ -16,9 +16,11 @@ const windowColumns = 100
  *       3 |     text: agent.sumarize
  *         |                 ^^^^^^^^
  *         = Did you mean agent.summarize?
+ *
+ * Places in other files that belong to it come last, each with its file.
  */
 export function showIssue(file: string, text: string, lines: LineMap, issue: Issue, palette: Palette): string {
-  const { severity, code, message, hint, range } = issue
+  const { severity, code, message, hint, range, related } = issue
   const { start, end } = range
   const paint = severity === "error" ? palette.error : palette.warning
   const place = palette.bold(`${visibleText(file)}:${start.line}:${start.column}:`)
@@ -33,6 +35,12 @@ export function showIssue(file: string, text: string, lines: LineMap, issue: Iss
   out.push(`${margin}${palette.faint("|")} ${" ".repeat(shown.before)}${paint("^".repeat(shown.under))}`)
   for (const line of hint?.split("\n") ?? []) {
     out.push(`${margin}${palette.faint("=")} ${palette.hint(visibleText(line))}`)
+  }
+  for (const { file: other, range: at, message: what } of related ?? []) {
+    if (other === undefined) continue
+    out.push(
+      `${margin}${palette.faint(`= ${visibleText(other)}:${at.start.line}:${at.start.column}:`)} ${visibleText(what)}`,
+    )
   }
   return out.join("\n")
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
 import type { WorkflowAnswer, WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import type { Issue } from "../../../src/source/diagnostic.ts"
 import { within } from "../../support/within.ts"
 import { ada, errorOf, startService } from "./start-service.ts"
 
@@ -40,6 +41,28 @@ describe("modules of a request", async () => {
     assert.equal((await service.post("/execute", body, headers)).status, 200)
     const other = { ...body, modules: { "lib/common.wire": `${library}// more\n` } }
     assert.equal((await service.post("/execute", other, headers)).status, 409)
+  })
+
+  it("are named by the places in them that belong to a finding", async () => {
+    const called = `input { note: string }
+mcp shop { endpoint: "https://shop.example.com" }
+tool refund from mcp.shop.tool.refund { requires: trusted }
+dynamic { loud: upper(input.note) }
+output { v: call tool.refund { input { note: dynamic.loud } } }
+`
+    const source = `workflow refunds from "../lib/refunds.wire"
+input { mail: untrusted string }
+output { v: call workflow.refunds { input { note: input.mail } } }
+`
+    const modules = { "lib/refunds.wire": called }
+    const response = await service.post("/validate", { workflow_source: source, file: "flows/main.wire", modules })
+    const { issues } = (await response.json()) as { issues: readonly Issue[] }
+    const places = issues[0]?.related?.map(({ message, file, range }) => [message, file, range.start.line])
+    assert.deepEqual(places, [
+      ["input.mail", undefined, 2],
+      ["dynamic.loud", "lib/refunds.wire", 4],
+      ["output.v", "lib/refunds.wire", 5],
+    ])
   })
 
   it("stay as they were in a re-run that does not send them", async () => {

@@ -1,12 +1,30 @@
-import type { Agent, Approval, Ask, Condition, Dynamic, List, Loop, Text, Tool, Workflow } from "./labelled-workflow.ts"
+import type {
+  Agent,
+  Approval,
+  Ask,
+  Condition,
+  Dynamic,
+  FileCall,
+  FileDeclaration,
+  FileInput,
+  FileUse,
+  FileValue,
+  Label,
+  List,
+  Loop,
+  RoundCondition,
+  RoundInput,
+  Text,
+  Tool,
+  Workflow,
+} from "./labelled-workflow.ts"
 
 // The rules of trust by brute force: a graph of what flows into what, and a walk from every source along every path. It shares nothing
 // with the checker: neither its tree nor its order, and it keeps no labels on values.
 
-type Label = "untrusted" | "private"
-
 interface Source {
   readonly name: string
+  readonly node: string
   readonly label: Label
   readonly server?: string
 }
@@ -49,54 +67,48 @@ interface Where {
 
 /** Every finding: `code step sink source` of errors, `code step sink` and `code reason` of warnings; sorted. */
 export function naiveFindings(workflow: Workflow): string[] {
-  return new NaiveTrust(workflow).findings()
+  const graph = new Graph()
+  new NaiveTrust(workflow, graph).follow()
+  return graph.findings()
 }
 
-class NaiveTrust {
-  readonly #workflow: Workflow
-  readonly #tools: ReadonlyMap<string, Tool>
+/** What flows into what, in a workflow and in every call of a file in it. */
+class Graph {
+  readonly sources: Source[] = []
+  readonly sinks: Sink[] = []
+  readonly exceptions: { readonly id: number; readonly label: Label; readonly nodes: readonly string[] }[] = []
   readonly #edges = new Map<string, Edge[]>()
-  readonly #sources: Source[] = [
-    { name: "input.mail", label: "untrusted" },
-    { name: "input.iban", label: "private" },
-    { name: "input.customer.note", label: "untrusted" },
-    { name: "input.customer.name", label: "private" },
-    { name: "input.mails.*", label: "untrusted" },
-    { name: "input.letters", label: "untrusted" },
-    { name: "input.rows.*.note", label: "untrusted" },
-  ]
-  readonly #sinks: Sink[] = []
-  readonly #exceptions: { readonly id: number; readonly label: Label; readonly nodes: readonly string[] }[] = []
   #fresh = 0
-
-  constructor(workflow: Workflow) {
-    this.#workflow = workflow
-    this.#tools = new Map(workflow.tools.map((tool) => [tool.name, tool]))
-    for (const tool of workflow.tools) this.#give(tool)
-    for (const step of workflow.steps) {
-      if (step.kind === "agent") this.#agent(step)
-      else if (step.kind === "ask") this.#ask(step)
-      else this.#dynamic(step)
-    }
-  }
 
   findings(): string[] {
     const found = new Set<string>()
-    for (const source of this.#sources) {
-      const reached = this.#reachedFrom([source.name], source.label)
-      for (const { label, finding, nodes, server, isOnce } of this.#sinks) {
+    for (const source of this.sources) {
+      const reached = this.#reachedFrom([source.node], source.label)
+      for (const { label, finding, nodes, server, isOnce } of this.sinks) {
         if (label !== source.label || (server !== undefined && server === source.server)) continue
         if (!nodes.some((node) => reached.has(node))) continue
         found.add(isOnce === true ? finding : `${finding} ${source.name}`)
       }
     }
-    for (const { id, label, nodes } of this.#exceptions) {
-      const given = this.#sources.filter((one) => one.label === label).map(({ name }) => name)
+    for (const { id, label, nodes } of this.exceptions) {
+      const given = this.sources.filter((one) => one.label === label).map(({ node }) => node)
       // A caller may have written any part of the input.
       const reached = this.#reachedFrom([...given, ...inputs], label)
       if (!nodes.some((node) => reached.has(node))) found.add(`needless-exception ${id}`)
     }
     return [...found].sort()
+  }
+
+  fresh(): number {
+    return this.#fresh++
+  }
+
+  flow(from: readonly string[], to: string, carries = both): void {
+    for (const node of from) {
+      const edges = this.#edges.get(node) ?? []
+      edges.push({ to, carries })
+      this.#edges.set(node, edges)
+    }
   }
 
   #reachedFrom(starts: readonly string[], label: Label): Set<string> {
@@ -111,17 +123,244 @@ class NaiveTrust {
     }
     return reached
   }
+}
 
-  #flow(from: readonly string[], to: string, carries = both): void {
-    for (const node of from) {
-      const edges = this.#edges.get(node) ?? []
-      edges.push({ to, carries })
-      this.#edges.set(node, edges)
+/** The call of a file, as the file sees it. */
+interface Caller {
+  /** Before the nodes of this call. */
+  readonly prefix: string
+  /** Before the names of sources in the file: `f1.wire#f0.wire#`. */
+  readonly named: string
+  /** The step of the outermost file in which all of it happens. */
+  readonly step: string
+  readonly decided: readonly string[]
+}
+
+/** The nodes of what a file gives. */
+interface Given {
+  readonly text: readonly string[]
+  readonly flag: readonly string[]
+  readonly list: Items
+  /** Those of the value itself: that it is there, or how many rounds it took. Every part has them, too. */
+  readonly own: readonly string[]
+}
+
+/** One file, or one call of a file: each call has nodes of its own. */
+class NaiveTrust {
+  readonly #workflow: Workflow
+  readonly #graph: Graph
+  readonly #caller: Caller | undefined
+  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #prefix: string
+
+  constructor(workflow: Workflow, graph: Graph, caller?: Caller) {
+    this.#workflow = workflow
+    this.#graph = graph
+    this.#caller = caller
+    this.#prefix = caller?.prefix ?? ""
+    this.#tools = new Map(workflow.tools.map((tool) => [tool.name, tool]))
+    for (const [path, label] of Object.entries(workflow.marks)) this.#source(`input.${path}`, label)
+    for (const tool of workflow.tools) this.#give(tool)
+    for (const { name, gives } of workflow.files) for (const label of gives) this.#source(`workflow.${name}`, label)
+  }
+
+  follow(): void {
+    for (const step of this.#workflow.steps) {
+      if (step.kind === "agent") this.#agent(step)
+      else if (step.kind === "ask") this.#ask(step)
+      else this.#dynamic(step)
+    }
+    const { output } = this.#workflow
+    if (output === undefined) return
+    const where = this.#start("output")
+    this.#graph.flow(this.#text(output.text, where), this.#node("output.text"))
+    this.#graph.flow(this.#condition(output.flag, where), this.#node("output.flag"))
+    this.#keep(this.#list(output.list, where), "output.list")
+  }
+
+  #node(name: string): string {
+    return `${this.#prefix}${name}`
+  }
+
+  /** A source, by the name that the outermost file has for it. */
+  #source(name: string, label: Label, server?: string): void {
+    this.#graph.sources.push({
+      name: `${this.#caller?.named ?? ""}${name}`,
+      node: this.#node(name),
+      label,
+      ...(server !== undefined && { server: this.#node(server) }),
+    })
+  }
+
+  /** What a called file warns about is its own matter. */
+  #sink(sink: Sink): void {
+    if (this.#caller === undefined || sink.isOnce !== true) this.#graph.sinks.push(sink)
+  }
+
+  #start(step: string): Where {
+    return { step: this.#caller?.step ?? step, decided: this.#caller?.decided ?? [], variables: new Map() }
+  }
+
+  /** If a call that fails is seen by somebody, anything in it may have made it fail. */
+  #anything(nodes: readonly string[]): void {
+    this.#graph.flow(nodes, this.#node("anything"))
+  }
+
+  /** An array in nodes of its own. */
+  #keep({ own, element, gathered }: Items, step: string): void {
+    this.#graph.flow(own, this.#node(`${step}:length`))
+    this.#graph.flow(textOf(element), this.#node(`${step}:element`))
+    this.#graph.flow(gathered, this.#node(`${step}:together`))
+  }
+
+  #kept(step: string): Items {
+    const own = [this.#node(`${step}:length`)]
+    const nodes = [...own, this.#node(`${step}:element`)]
+    return { own, element: { kind: "text", nodes }, gathered: [this.#node(`${step}:together`)] }
+  }
+
+  // ------------------------------------------------------------------------------------------------------ called files
+
+  #declaration(name: string): FileDeclaration {
+    const declared = this.#workflow.files.find((one) => one.name === name)
+    if (declared === undefined) throw new Error(`No file is called ${name}`)
+    return declared
+  }
+
+  /** One call of a file. The caller says what flows into the nodes of its input, which begin with the prefix. */
+  #inside(
+    { name, file }: FileDeclaration,
+    { step, decided }: Where,
+  ): { readonly prefix: string; readonly given: Given } {
+    const prefix = `${this.#prefix}${name}@${this.#graph.fresh()}/`
+    const named = `${this.#caller?.named ?? ""}${file.path}#`
+    const inner = new NaiveTrust(file.workflow, this.#graph, { prefix, named, step, decided })
+    inner.#anything(inputs.map((one) => inner.#node(one)))
+    inner.follow()
+    this.#anything([inner.#node("anything"), this.#node(`workflow.${name}`)])
+    const text = [inner.#node("output.text")]
+    return { prefix, given: { text, flag: [inner.#node("output.flag")], list: inner.#kept("output.list"), own: [] } }
+  }
+
+  #fileCall({ workflow, input, approval, skips, repeat }: FileCall, where: Where): Given {
+    const declared = this.#declaration(workflow)
+    const mark = this.#node(`workflow.${workflow}`)
+    const ended = this.#node(`ended ${this.#graph.fresh()}`)
+    const sent = this.#input(input, where)
+    this.#fileCalled(declared, approval, where, [...sent.values()].flat(), [])
+    const first = this.#inside(declared, where)
+    this.#fill(first.prefix, sent)
+    if (repeat === undefined) return withOwn(first.given, skips ? [mark, `${first.prefix}anything`] : [mark])
+    // All rounds after the first are one call that gives its result to itself.
+    const later = this.#inside(declared, { ...where, decided: [...where.decided, ended] })
+    this.#fill(later.prefix, sent)
+    const result = bothOf(first.given, later.given)
+    this.#graph.flow(this.#until(repeat.until, result, where), ended)
+    for (const [path, nodes] of this.#next(repeat.next, result, ended, where)) {
+      this.#graph.flow([...nodes, ended], `${later.prefix}${path}`)
+    }
+    return withOwn(result, [mark, ended])
+  }
+
+  #fill(prefix: string, sent: ReadonlyMap<string, readonly string[]>): void {
+    for (const [path, nodes] of sent) this.#graph.flow(nodes, `${prefix}${path}`)
+  }
+
+  /** What each part of the input is given. */
+  #input(input: Partial<FileInput>, where: Where): Map<string, readonly string[]> {
+    const given = new Map<string, readonly string[]>()
+    const { customer, rows, go } = input
+    for (const field of ["mail", "iban", "shop"] as const) {
+      const value = input[field]
+      if (value !== undefined) given.set(`input.${field}`, this.#text(value, where))
+    }
+    for (const field of ["mails", "letters"] as const) {
+      const value = input[field]
+      if (value !== undefined) giveList(given, `input.${field}`, this.#list(value, where))
+    }
+    for (const field of ["note", "name", "id"] as const) {
+      if (customer !== undefined) given.set(`input.customer.${field}`, this.#text(customer[field], where))
+    }
+    if (go !== undefined) given.set("input.go", this.#condition(go, where))
+    if (rows === undefined) return given
+    const over = this.#items(rows.loop, where)
+    const inner = {
+      ...where,
+      variables: withVariable(where, rows.loop, over),
+      decided: [...where.decided, ...over.own],
+    }
+    given.set("input.rows", over.own)
+    given.set("input.rows:together", over.gathered)
+    for (const field of ["id", "note"] as const) {
+      given.set(`input.rows.*.${field}`, [...over.own, ...this.#text(rows[field], inner)])
+    }
+    return given
+  }
+
+  #until(until: RoundCondition, { text, flag, list }: Given, where: Where): readonly string[] {
+    switch (until.kind) {
+      case "flag":
+        return flag
+      case "text":
+        return text
+      case "list":
+        return list.own
+      default:
+        return this.#condition(until, where)
     }
   }
 
-  #sink(sink: Sink): void {
-    this.#sinks.push(sink)
+  #next(next: RoundInput, result: Given, ended: string, where: Where): Map<string, readonly string[]> {
+    const given = new Map<string, readonly string[]>()
+    for (const field of ["mail", "iban"] as const) {
+      const value = next[field]
+      if (value?.kind === "result") given.set(`input.${field}`, result.text)
+      else if (value?.kind === "round") given.set(`input.${field}`, [ended])
+      else if (value !== undefined) given.set(`input.${field}`, this.#text(value, where))
+    }
+    for (const field of ["mails", "letters"] as const) {
+      const value = next[field]
+      if (value === undefined) continue
+      giveList(given, `input.${field}`, value.kind === "result-list" ? result.list : this.#list(value, where))
+    }
+    return given
+  }
+
+  /** A file that a model calls: it may call it again after it read what came of it. */
+  #fileUsed({ workflow, bound, approval }: FileUse, where: Where, reads: string): void {
+    const declared = this.#declaration(workflow)
+    const sent = this.#input(bound, where)
+    this.#fileCalled(declared, approval, where, [...sent.values()].flat(), [reads])
+    for (let call = 0; call < 2; call++) {
+      const { prefix, given } = this.#inside(declared, { ...where, decided: [...where.decided, reads] })
+      this.#fill(prefix, sent)
+      for (const path of inputs) if (!isGiven(path, bound)) this.#graph.flow([reads], `${prefix}${path}`)
+      const { text, flag, list } = given
+      const results = [...text, ...flag, ...list.own, ...textOf(list.element), ...list.gathered]
+      // The model is told why a call failed.
+      this.#graph.flow([...results, `${prefix}anything`, this.#node(`workflow.${workflow}`)], reads)
+    }
+  }
+
+  #fileCalled(
+    { name, requiresTrust }: FileDeclaration,
+    approval: Approval,
+    { step, decided }: Where,
+    sent: readonly string[],
+    reads: readonly string[],
+  ): void {
+    const nodes = [...sent, ...reads, ...decided]
+    if (requiresTrust && approval === "none") {
+      this.#sink({ label: "untrusted", finding: `untrusted-action ${step} workflow.${name}`, nodes })
+    }
+    if (approval === "group") this.#sink({ label: "private", finding: `private-leak ${step} an approval`, nodes })
+  }
+
+  #fileValue(value: FileValue, where: Where): Given {
+    if (value.kind === "file-call") return this.#fileCall(value, where)
+    const step = `dynamic.${value.name}`
+    const part = (name: string): string[] => [this.#node(`${step}:${name}`)]
+    return { text: part("text"), flag: part("flag"), list: this.#kept(`${step}:list`), own: part("own") }
   }
 
   // ------------------------------------------------------------------------------------------------------------- tools
@@ -130,11 +369,10 @@ class NaiveTrust {
     const { gives: ofServer } = this.#workflow.servers[server]
     const said: readonly string[] = gives ?? (ofServer === undefined ? [] : [ofServer])
     const acts = requires === "trusted" || requires === "to"
-    const source = { name: `tool.${name}`, server }
     if (said.includes("untrusted") || (!said.includes("trusted") && !acts)) {
-      this.#sources.push({ ...source, label: "untrusted" })
+      this.#source(`tool.${name}`, "untrusted", server)
     }
-    if (said.includes("private")) this.#sources.push({ ...source, label: "private" })
+    if (said.includes("private")) this.#source(`tool.${name}`, "private", server)
   }
 
   #tool(name: string): Tool {
@@ -153,6 +391,7 @@ class NaiveTrust {
     isUse: boolean,
   ): void {
     const bound = to ?? []
+    this.#anything([this.#node(`tool.${name}`)])
     const sink = `${step} tool.${name}`
     if (approval === "none" && own === "none") {
       const nodes =
@@ -165,7 +404,7 @@ class NaiveTrust {
     }
     const all = [...bound, ...filled, ...decided]
     if (!isCleared && !this.#workflow.servers[server].isCleared) {
-      this.#sink({ label: "private", finding: `private-leak ${sink}`, nodes: all, server })
+      this.#sink({ label: "private", finding: `private-leak ${sink}`, nodes: all, server: this.#node(server) })
     }
     const asked = [approval, own].find((one) => one.endsWith("group"))
     if (asked === "group") this.#sink({ label: "private", finding: `private-leak ${step} an approval`, nodes: all })
@@ -174,56 +413,63 @@ class NaiveTrust {
   // ------------------------------------------------------------------------------------------------------------- steps
 
   #agent(agent: Agent): void {
-    const { name, loop, when, instruction, system, requirement, context, uses, skips, models } = agent
-    const step = `agent.${name}`
-    const start: Where = { step, decided: [], variables: new Map() }
+    const { name, loop, when, instruction, system, requirement, context, uses, files, skips, models } = agent
+    const id = `agent.${name}`
+    const start = this.#start(id)
     const items = loop && this.#items(loop, start)
     const variables = loop && items ? withVariable(start, loop, items) : start.variables
-    const own = items?.own ?? []
+    const own = [...start.decided, ...(items?.own ?? [])]
     const condition = when === undefined ? [] : this.#condition(when, { ...start, variables, decided: own })
-    const inner: Where = { step, decided: [...own, ...condition], variables }
+    const inner: Where = { step: start.step, decided: [...own, ...condition], variables }
+    const node = (part: string): string => this.#node(`${id}${part}`)
+    const graph = this.#graph
 
     const texts = [instruction, ...(requirement === undefined ? [] : [requirement])]
-    this.#flow(
+    graph.flow(
       texts.flatMap((one) => this.#text(one, inner)),
-      `${step}:said`,
+      node(":said"),
     )
     if (context !== undefined) {
-      this.#flow([`agent.${context.name}:conversation`], `${step}:context`)
+      graph.flow([this.#node(`agent.${context.name}:conversation`)], node(":context"))
       if (context.compact !== undefined) {
-        this.#flow(this.#text(context.compact.instruction, inner), `${step}:context`)
-        if (context.compact.model === "fast") this.#shown(step, [`${step}:context`])
+        graph.flow(this.#text(context.compact.instruction, inner), node(":context"))
+        if (context.compact.model === "fast") this.#shown(start.step, [node(":context")])
       }
-      this.#flow([`${step}:context`], `${step}:said`)
+      graph.flow([node(":context")], node(":said"))
     }
     const results: string[] = []
     const bound = uses.map(({ tool, to }) => {
       const imported = this.#tool(tool).to
       const nodes =
-        to === undefined ? (imported === undefined ? undefined : [`input.${imported}`]) : this.#text(to, inner)
-      results.push(`tool.${tool}`, ...(nodes ?? []))
+        to === undefined
+          ? imported === undefined
+            ? undefined
+            : [this.#node(`input.${imported}`)]
+          : this.#text(to, inner)
+      results.push(this.#node(`tool.${tool}`), ...(nodes ?? []))
       return nodes
     })
-    this.#flow([`${step}:said`, ...results], `${step}:reads`)
-    if (system !== undefined) this.#flow(this.#text(system, inner), `${step}:reads`)
+    graph.flow([node(":said"), ...results], node(":reads"))
+    if (system !== undefined) graph.flow(this.#text(system, inner), node(":reads"))
+    for (const file of files) this.#fileUsed(file, inner, node(":reads"))
 
     const models_ = [...models, ...(context?.compact === undefined ? [] : [context.compact.model])]
-    if (models.includes("fast")) this.#shown(step, [`${step}:reads`])
-    if (models_.includes("fast")) this.#shown(step, inner.decided)
+    if (models.includes("fast")) this.#shown(start.step, [node(":reads")])
+    if (models_.includes("fast")) this.#shown(start.step, inner.decided)
     for (const [index, { tool, approval }] of uses.entries()) {
-      this.#called(this.#tool(tool), approval, inner, bound[index], [`${step}:reads`], true)
+      this.#called(this.#tool(tool), approval, inner, bound[index], [node(":reads")], true)
       if (this.#tool(tool).requires !== undefined) continue
-      const finding = `undeclared-effect ${step} tool.${tool}`
-      this.#sink({ label: "untrusted", finding, nodes: [`${step}:reads`], isOnce: true })
+      const finding = `undeclared-effect ${start.step} tool.${tool}`
+      this.#sink({ label: "untrusted", finding, nodes: [node(":reads")], isOnce: true })
     }
 
-    this.#flow([`${step}:reads`], `${step}.text`)
-    this.#flow([`${step}:reads`], `${step}.ok`, ["private"])
-    for (const part of [`${step}.text`, `${step}.ok`, `${step}:length`]) {
-      this.#flow([...inner.decided, ...(skips ? [`${step}:reads`] : [])], part)
+    graph.flow([node(":reads")], node(".text"))
+    graph.flow([node(":reads")], node(".ok"), ["private"])
+    for (const part of [".text", ".ok", ":length"]) {
+      graph.flow([...inner.decided, ...(skips ? [node(":reads")] : [])], node(part))
     }
-    this.#flow([`${step}:reads`, ...(items?.gathered ?? [])], `${step}:together`)
-    this.#flow([`${step}:said`, `${step}:reads`], `${step}:conversation`)
+    graph.flow([node(":reads"), ...(items?.gathered ?? [])], node(":together"))
+    graph.flow([node(":said"), node(":reads")], node(":conversation"))
   }
 
   #shown(step: string, nodes: readonly string[]): void {
@@ -231,37 +477,51 @@ class NaiveTrust {
   }
 
   #ask({ name, when, question, to, isCleared, expired }: Ask): void {
-    const step = `ask.${name}`
-    const start: Where = { step, decided: [], variables: new Map() }
-    const decided = when === undefined ? [] : this.#condition(when, start)
+    const id = `ask.${name}`
+    const start = this.#start(id)
+    const { step } = start
+    const decided = [...start.decided, ...(when === undefined ? [] : this.#condition(when, start))]
     const inner = { ...start, decided }
     const shown = this.#text(question, inner)
     if (to !== undefined) {
       const nodes = this.#text(to, inner)
-      this.#sink({ label: "untrusted", finding: `untrusted-action ${step} ${step}.to`, nodes })
-      this.#sink({ label: "private", finding: `private-leak ${step} ${step}.to`, nodes })
+      this.#sink({ label: "untrusted", finding: `untrusted-action ${step} ${id}.to`, nodes })
+      this.#sink({ label: "private", finding: `private-leak ${step} ${id}.to`, nodes })
       if (!isCleared) {
-        this.#sink({ label: "private", finding: `private-leak ${step} ${step}`, nodes: [...shown, ...decided] })
+        this.#sink({ label: "private", finding: `private-leak ${step} ${id}`, nodes: [...shown, ...decided] })
       }
     }
-    this.#flow([...decided, ...(expired === undefined ? [] : this.#text(expired, inner))], `${step}.text`)
+    this.#graph.flow(
+      [...decided, ...(expired === undefined ? [] : this.#text(expired, inner))],
+      this.#node(`${id}.text`),
+    )
   }
 
   #dynamic(dynamic: Dynamic): void {
     const step = `dynamic.${dynamic.name}`
-    const where: Where = { step, decided: [], variables: new Map() }
-    if ("value" in dynamic) this.#flow(this.#text(dynamic.value, where), step)
+    const where = this.#start(step)
+    const all = this.#node(step)
+    const graph = this.#graph
+    if ("value" in dynamic) graph.flow(this.#text(dynamic.value, where), all)
     else if ("parts" in dynamic) {
       for (const part of ["p", "q"] as const) {
-        this.#flow(this.#text(dynamic.parts[part], where), `${step}.${part}`)
-        this.#flow([`${step}.${part}`], step)
+        graph.flow(this.#text(dynamic.parts[part], where), `${all}.${part}`)
+        graph.flow([`${all}.${part}`], all)
       }
+    } else if ("list" in dynamic) {
+      this.#keep(this.#list(dynamic.list, where), step)
+      graph.flow([`${all}:length`, `${all}:element`, `${all}:together`], all)
     } else {
-      const { own, element, gathered } = this.#list(dynamic.list, where)
-      this.#flow(own, `${step}:length`)
-      this.#flow(textOf(element), `${step}:element`)
-      this.#flow(gathered, `${step}:together`)
-      this.#flow([`${step}:length`, `${step}:element`, `${step}:together`], step)
+      const { text, flag, list, own } = this.#fileCall(dynamic.file, where)
+      graph.flow(text, `${all}:text`)
+      graph.flow(flag, `${all}:flag`)
+      graph.flow(own, `${all}:own`)
+      this.#keep(list, `${step}:list`)
+      const parts = ["text", "flag", "own", "list:length", "list:element", "list:together"]
+      graph.flow(
+        parts.map((part) => `${all}:${part}`),
+        all,
+      )
     }
   }
 
@@ -277,18 +537,18 @@ class NaiveTrust {
       case "literal":
         return []
       case "input":
-        return [`input.${node.field}`]
+        return [this.#node(`input.${node.field}`)]
       case "customer":
-        return [`input.customer.${node.field}`]
+        return [this.#node(`input.customer.${node.field}`)]
       case "agent":
-        return otherwise([`agent.${node.name}.${node.field}`], node.otherwise)
+        return otherwise([this.#node(`agent.${node.name}.${node.field}`)], node.otherwise)
       case "ask":
-        return otherwise([`ask.${node.name}.text`], node.otherwise)
+        return otherwise([this.#node(`ask.${node.name}.text`)], node.otherwise)
       case "dynamic":
       case "all":
-        return [`dynamic.${node.name}`]
+        return [this.#node(`dynamic.${node.name}`)]
       case "part":
-        return [`dynamic.${node.name}.${node.field}`]
+        return [this.#node(`dynamic.${node.name}.${node.field}`)]
       case "item": {
         const item = where.variables.get(node.name)
         return item === undefined ? [] : textOf(item)
@@ -309,9 +569,9 @@ class NaiveTrust {
       case "exception": {
         const label = node.word === "trust" ? "untrusted" : "private"
         const nodes = this.#text(node.of, where)
-        this.#exceptions.push({ id: node.id, label, nodes })
-        const fresh = `fresh ${this.#fresh++}`
-        this.#flow(
+        if (this.#caller === undefined) this.#graph.exceptions.push({ id: node.id, label, nodes })
+        const fresh = this.#node(`fresh ${this.#graph.fresh()}`)
+        this.#graph.flow(
           nodes,
           fresh,
           both.filter((one) => one !== label),
@@ -322,13 +582,15 @@ class NaiveTrust {
         const { own, element, gathered } = this.#list(node.list, where)
         return [...own, ...textOf(element), ...gathered]
       }
+      case "file":
+        return partOf(this.#fileValue(node.value, where), node.field)
       case "call": {
         const tool = this.#tool(node.tool)
         const given = node.to === undefined ? undefined : this.#text(node.to, where)
-        const to = given ?? (tool.to === undefined ? undefined : [`input.${tool.to}`])
+        const to = given ?? (tool.to === undefined ? undefined : [this.#node(`input.${tool.to}`)])
         const body = this.#text(node.body, where)
         this.#called(tool, node.approval, where, to, body, false)
-        return [`tool.${node.tool}`, ...(to ?? []), ...body]
+        return [this.#node(`tool.${node.tool}`), ...(to ?? []), ...body]
       }
     }
   }
@@ -336,7 +598,7 @@ class NaiveTrust {
   #condition(node: Condition, where: Where): readonly string[] {
     switch (node.kind) {
       case "go":
-        return ["input.go"]
+        return [this.#node("input.go")]
       case "equal":
         return [...this.#text(node.left, where), ...this.#text(node.right, where)]
       case "not":
@@ -346,10 +608,17 @@ class NaiveTrust {
       case "longer":
         return this.#list(node.list, where).own
       case "agent":
-        return [`agent.${node.name}.ok`]
+        return [this.#node(`agent.${node.name}.ok`)]
       case "item-field": {
         const item = where.variables.get(node.name)
         return item?.kind === "output" ? item.ok : []
+      }
+      case "file-flag": {
+        const value = this.#fileValue(node.value, where)
+        if (node.field === "done") return value.own
+        return node.field === "flag"
+          ? partOf(value, "flag")
+          : [...value.own, ...value.text, ...value.flag, ...wholeOf(value.list)]
       }
     }
   }
@@ -360,13 +629,15 @@ class NaiveTrust {
     }
     switch (node.kind) {
       case "mails":
-        return items(["input.mails"], ["input.mails.*"])
-      case "letters":
-        return items(["input.letters"], [])
+      case "letters": {
+        const path = this.#node(`input.${node.kind}`)
+        return items([path], [`${path}.*`], [`${path}:together`])
+      }
       case "ids":
-        return items(["input.rows"], ["input.rows.*.id"])
-      case "notes":
-        return items(["input.rows"], ["input.rows.*.note"])
+      case "notes": {
+        const path = this.#node("input.rows")
+        return items([path], [`${path}.*.${node.kind === "ids" ? "id" : "note"}`], [`${path}:together`])
+      }
       case "lines":
         return items(this.#text(node.of, where), [])
       case "array":
@@ -382,14 +653,17 @@ class NaiveTrust {
         return items([...left.own, ...right.own], elements, [...left.gathered, ...right.gathered])
       }
       case "dynamic-list": {
-        const step = `dynamic.${node.name}`
-        return items([`${step}:length`], [`${step}:element`], [`${step}:together`])
+        return this.#kept(`dynamic.${node.name}`)
       }
       case "pluck": {
-        const step = `agent.${node.name}`
+        const step = this.#node(`agent.${node.name}`)
         const part = `${step}.${node.field}`
         const left = node.drops ? [part, `${step}:together`] : []
         return items([`${step}:length`, ...left], [part], [`${step}:together`])
+      }
+      case "file-list": {
+        const { list, own } = this.#fileValue(node.value, where)
+        return items([...own, ...list.own], textOf(list.element), list.gathered)
       }
       case "list": {
         const over = this.#items(node.loop, where)
@@ -406,7 +680,7 @@ class NaiveTrust {
 
   #items({ over }: Loop, where: Where): Items {
     if (over.kind !== "outputs") return this.#list(over, where)
-    const step = `agent.${over.name}`
+    const step = this.#node(`agent.${over.name}`)
     const length = `${step}:length`
     const element: Item = { kind: "output", text: [`${step}.text`, length], ok: [`${step}.ok`, length] }
     return { own: [length], element, gathered: [`${step}:together`] }
@@ -415,7 +689,7 @@ class NaiveTrust {
 
 /** Every part of the input. */
 const paths =
-  "mail iban shop go mails mails.* letters rows rows.*.id rows.*.note customer.note customer.name customer.id"
+  "mail iban shop go mails mails.* mails:together letters letters.* letters:together rows rows:together rows.*.id rows.*.note customer.note customer.name customer.id"
 const inputs = paths.split(" ").map((path) => `input.${path}`)
 
 function textOf(item: Item): readonly string[] {
@@ -424,4 +698,38 @@ function textOf(item: Item): readonly string[] {
 
 function withVariable({ variables }: Where, { variable }: Loop, { element }: Items): ReadonlyMap<string, Item> {
   return new Map([...variables, [variable, element]])
+}
+
+function wholeOf({ own, element, gathered }: Items): readonly string[] {
+  return [...own, ...textOf(element), ...gathered]
+}
+
+function partOf(value: Given, part: "text" | "flag"): readonly string[] {
+  return [...value.own, ...value[part]]
+}
+
+function withOwn(value: Given, own: readonly string[]): Given {
+  return { ...value, own: [...value.own, ...own] }
+}
+
+function bothOf(a: Given, b: Given): Given {
+  const element: Item = { kind: "text", nodes: [...textOf(a.list.element), ...textOf(b.list.element)] }
+  const gathered = [...a.list.gathered, ...b.list.gathered]
+  return {
+    text: [...a.text, ...b.text],
+    flag: [...a.flag, ...b.flag],
+    list: { own: [...a.list.own, ...b.list.own], element, gathered },
+    own: [...a.own, ...b.own],
+  }
+}
+
+function giveList(given: Map<string, readonly string[]>, path: string, { own, element, gathered }: Items): void {
+  given.set(path, own)
+  given.set(`${path}.*`, textOf(element))
+  given.set(`${path}:together`, gathered)
+}
+
+/** Whether a field of the input, or a part of one, is bound. */
+function isGiven(path: string, bound: Partial<FileInput>): boolean {
+  return Object.hasOwn(bound, path.split(/[.:]/)[1] ?? "")
 }

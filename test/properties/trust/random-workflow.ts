@@ -1,9 +1,85 @@
 import type { Random } from "../../support/random.ts"
-import type { Agent, Approval, Ask, Condition, Dynamic, List, Loop, Text, Tool, Workflow } from "./labelled-workflow.ts"
+import type {
+  Agent,
+  Approval,
+  Ask,
+  CalledFile,
+  Condition,
+  Dynamic,
+  FileCall,
+  FileDeclaration,
+  FileInput,
+  FileUse,
+  FileValue,
+  Label,
+  List,
+  Loop,
+  MarkedPath,
+  RoundCondition,
+  RoundInput,
+  RoundList,
+  RoundText,
+  Text,
+  Tool,
+  Workflow,
+} from "./labelled-workflow.ts"
+import { naiveFindings } from "./naive-trust.ts"
 
 /** A workflow that is right but for what trust has to say. */
 export function randomWorkflow(random: Random): Workflow {
-  return new WorkflowMaker(random).make()
+  return new WorkflowMaker(random, random.chance(0.2) ? randomFiles(random) : []).make(usualMarks)
+}
+
+const usualMarks: Workflow["marks"] = {
+  mail: "untrusted",
+  iban: "private",
+  "customer.note": "untrusted",
+  "customer.name": "private",
+  "mails.*": "untrusted",
+  letters: "untrusted",
+  "rows.*.note": "untrusted",
+}
+
+const markedPaths = [...Object.keys(usualMarks), "shop", "customer.id"] as readonly MarkedPath[]
+
+/** Files that may call the ones before them. One with errors of its own cannot be called. */
+function randomFiles(random: Random): CalledFile[] {
+  const files: CalledFile[] = []
+  const count = 1 + random.below(3)
+  for (let tries = 0; files.length < count && tries < 40; tries++) {
+    const marks = Object.fromEntries(
+      random.list(random.below(2), () => [random.pick(markedPaths), random.pick(labels)]),
+    )
+    const workflow = new WorkflowMaker(random, files, true).make(marks)
+    const isSound = !naiveFindings(workflow).some((one) => /^(?:untrusted-action|private-leak) /.test(one))
+    if (isSound) files.push({ path: `f${files.length}.wire`, workflow })
+  }
+  return files
+}
+
+const labels: readonly Label[] = ["untrusted", "private"]
+
+/** The fields that say where a call of a file goes: whoever calls it writes them out. */
+type AddressField = "mail" | "iban" | "shop"
+
+const addressFields: readonly AddressField[] = ["mail", "iban", "shop"]
+
+function addressesIn({ tools, steps, files, output }: Workflow): ReadonlySet<AddressField> {
+  const found = new Set(tools.flatMap(({ to }) => to ?? []))
+  const inner = new Map(files.map(({ name, file }) => [name, addressesIn(file.workflow)]))
+  const look = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return
+    if ("workflow" in node) {
+      const { workflow, input, bound } = node as Partial<FileCall & FileUse>
+      for (const field of inner.get(workflow ?? "") ?? []) {
+        const given = (input ?? bound)?.[field]
+        if (given?.kind === "input") found.add(given.field)
+      }
+    }
+    for (const part of Object.values(node)) look(part)
+  }
+  look([steps, output])
+  return found
 }
 
 interface Variable {
@@ -24,22 +100,48 @@ class WorkflowMaker {
   readonly #tools: Tool[]
   readonly #agents: { readonly name: string; readonly isLooped: boolean; readonly isNullable: boolean }[] = []
   readonly #asks: { readonly name: string; readonly isNullable: boolean }[] = []
-  readonly #dynamics: { readonly name: string; readonly kind: "text" | "parts" | "list" }[] = []
+  readonly #dynamics: { readonly name: string; readonly kind: "text" | "parts" | "list" | FileCall }[] = []
+  readonly #files: readonly FileDeclaration[]
+  readonly #isCalled: boolean
+  /** For each file, the fields of its input that say where calls go. */
+  readonly #addresses: ReadonlyMap<string, ReadonlySet<AddressField>>
   #names = 0
 
-  constructor(random: Random) {
+  constructor(random: Random, files: readonly CalledFile[], isCalled = false) {
     this.#random = random
+    this.#isCalled = isCalled
     this.#tools = random.list(1 + random.below(3), (index) => this.#tool(index))
+    this.#files = files.map((file, index) => ({
+      name: `w${index}`,
+      file,
+      gives: labels.filter(() => random.chance(0.1)),
+      requiresTrust: random.chance(0.1),
+    }))
+    this.#addresses = new Map(this.#files.map(({ name, file }) => [name, addressesIn(file.workflow)]))
   }
 
-  make(): Workflow {
+  make(marks: Workflow["marks"]): Workflow {
     const random = this.#random
     const server = (): Workflow["servers"]["shop"] => {
       const gives = this.#maybe(0.5, ["trusted", "private"] as const)
       return { isCleared: random.chance(0.2), ...(gives !== undefined && { gives }) }
     }
     const steps = random.list(1 + random.below(5), () => this.#step())
-    return { servers: { shop: server(), web: server() }, tools: this.#tools, steps }
+    const scope: Scope = { variables: [], mayCall: true, depth: 2 }
+    return {
+      marks,
+      files: this.#files,
+      servers: { shop: server(), web: server() },
+      tools: this.#tools,
+      steps,
+      ...(this.#isCalled && {
+        output: {
+          text: this.#text(scope),
+          flag: this.#condition({ ...scope, mayCall: false }),
+          list: this.#list(scope),
+        },
+      }),
+    }
   }
 
   #tool(index: number): Tool {
@@ -47,7 +149,13 @@ class WorkflowMaker {
     return {
       name: `t${index}`,
       server: random.pick(["shop", "web"]),
-      gives: this.#maybe(0.6, [["trusted"], ["private"], ["untrusted"], ["trusted", "private"]]),
+      // A file that mixes strangers' words and tools that act is rarely right by itself.
+      gives: this.#maybe(this.#isCalled ? 0.9 : 0.6, [
+        ["trusted"],
+        this.#isCalled ? ["trusted"] : ["untrusted"],
+        ["private"],
+        ["trusted", "private"],
+      ]),
       requires: this.#maybe(0.8, ["trusted", "trusted", "none", "to"]),
       isCleared: random.chance(0.3),
       approval: this.#approval(),
@@ -87,6 +195,7 @@ class WorkflowMaker {
     const isCompact = random.chance(0.4)
     const compact = { model: random.pick(["safe", "fast"] as const), instruction: this.#text(quiet) }
     const used = this.#tools.filter(() => random.chance(0.35))
+    const files = this.#files.filter(() => random.chance(0.25))
     const agent: Agent = {
       kind: "agent",
       name: this.#name(),
@@ -100,6 +209,7 @@ class WorkflowMaker {
       uses: used.map(({ name }) => {
         return { tool: name, approval: this.#approval(), ...(random.chance(0.4) && { to: this.#text(quiet) }) }
       }),
+      files: files.map(({ name }) => this.#fileUse(name, quiet)),
       skips,
     }
     this.#agents.push({
@@ -128,8 +238,13 @@ class WorkflowMaker {
 
   #dynamic(): Dynamic {
     const scope: Scope = { variables: [], mayCall: true, depth: 3 }
-    const kind = this.#random.pick(["text", "text", "parts", "list"] as const)
     const name = this.#name()
+    if (this.#files.length > 0 && this.#random.chance(0.4)) {
+      const file = this.#fileCall(scope)
+      this.#dynamics.push({ name, kind: file })
+      return { kind: "dynamic", name, file }
+    }
+    const kind = this.#random.pick(["text", "text", "parts", "list"] as const)
     const value = (): Text => this.#text(scope)
     const made: Dynamic =
       kind === "text"
@@ -139,6 +254,85 @@ class WorkflowMaker {
           : { kind: "dynamic", name, list: this.#list(scope) }
     this.#dynamics.push({ name, kind })
     return made
+  }
+
+  // ------------------------------------------------------------------------------------------------------ called files
+
+  #fileCall(scope: Scope): FileCall {
+    const random = this.#random
+    const { name } = random.pick(this.#files)
+    const inner = { ...scope, depth: Math.min(scope.depth - 1, 1), mayCall: false }
+    const isRepeated = random.chance(0.4)
+    return {
+      kind: "file-call",
+      workflow: name,
+      input: this.#fileInput(name, inner),
+      approval: this.#approval(),
+      skips: !isRepeated && random.chance(0.2),
+      ...(isRepeated && { repeat: { until: this.#until(inner), next: this.#next(name, inner) } }),
+    }
+  }
+
+  #fileInput(name: string, scope: Scope): FileInput {
+    const fixed = this.#addresses.get(name)
+    const text = (): Text => this.#text(scope)
+    const field = (one: AddressField): Text => (fixed?.has(one) === true ? this.#address() : text())
+    const loop = this.#loop({ ...scope, depth: scope.depth - 1 })
+    const each = { ...scope, variables: [...scope.variables, variableOf(loop)] }
+    return {
+      mail: field("mail"),
+      iban: field("iban"),
+      shop: field("shop"),
+      customer: { note: text(), name: text(), id: text() },
+      mails: this.#list(scope),
+      letters: this.#list(scope),
+      rows: { loop, id: this.#text(each), note: this.#text(each) },
+      go: this.#condition(scope),
+    }
+  }
+
+  #address(): Text {
+    const random = this.#random
+    return random.chance(0.5) ? { kind: "literal" } : { kind: "input", field: random.pick(addressFields) }
+  }
+
+  #until(scope: Scope): RoundCondition {
+    const kind = this.#random.pick(["flag", "flag", "text", "list", "other"] as const)
+    return kind === "other" ? this.#condition(scope) : { kind }
+  }
+
+  #next(name: string, scope: Scope): RoundInput {
+    const random = this.#random
+    const fixed = this.#addresses.get(name)
+    const text = (): RoundText => {
+      const kind = random.pick(["result", "result", "round", "other"] as const)
+      return kind === "other" ? this.#text(scope) : { kind }
+    }
+    const list = (): RoundList => {
+      return random.chance(0.7) ? { kind: "result-list" } : this.#list(scope)
+    }
+    return {
+      ...(fixed?.has("mail") !== true && random.chance(0.6) && { mail: text() }),
+      ...(fixed?.has("iban") !== true && random.chance(0.4) && { iban: text() }),
+      ...(random.chance(0.3) && { mails: list() }),
+      letters: list(),
+    }
+  }
+
+  #fileUse(name: string, scope: Scope): FileUse {
+    const fixed: ReadonlySet<string> = this.#addresses.get(name) ?? new Set()
+    const all = this.#fileInput(name, { ...scope, depth: 1 })
+    const bound = Object.entries(all).filter(([field]) => fixed.has(field) || this.#random.chance(0.4))
+    return { workflow: name, bound: Object.fromEntries(bound), approval: this.#approval() }
+  }
+
+  /** Values of files that were called, and of calls that stand there. */
+  #fileValues(scope: Scope): (() => FileValue)[] {
+    const values: (() => FileValue)[] = this.#dynamics.flatMap(({ name, kind }) => {
+      return typeof kind === "string" ? [] : [() => ({ kind: "file-dynamic", name, by: kind }) as const]
+    })
+    if (this.#files.length > 0 && scope.mayCall && scope.depth > 1) values.push(() => this.#fileCall(scope))
+    return values
   }
 
   // ------------------------------------------------------------------------------------------------------------ values
@@ -192,6 +386,9 @@ class WorkflowMaker {
       if (kind === "parts") choices.push(() => ({ kind: "part", name, field: random.pick(["p", "q"]) }))
       choices.push(() => ({ kind: "all", name }))
     }
+    for (const value of this.#fileValues(scope)) {
+      choices.push(() => ({ kind: "file", value: value(), field: random.pick(["text", "text", "flag"]) }))
+    }
     for (const { name, kind } of scope.variables) {
       const isNullable = kind === "maybe output"
       const item = (): Text =>
@@ -214,6 +411,9 @@ class WorkflowMaker {
       const isNullable = kind === "maybe output"
       if (kind !== "text") choices.push(() => ({ kind: "item-field", name, isNullable }))
     }
+    for (const value of this.#fileValues({ ...scope, mayCall: false })) {
+      choices.push(() => this.#fileFlag(value()))
+    }
     if (scope.depth > 0) {
       const equal = (): Condition => ({ kind: "equal", left: this.#text(inner), right: this.#text(inner) })
       choices.push(equal, equal)
@@ -222,6 +422,12 @@ class WorkflowMaker {
       choices.push(() => ({ kind: "longer", list: this.#list(inner) }))
     }
     return random.pick(choices)()
+  }
+
+  #fileFlag(value: FileValue): Condition {
+    const { repeat, skips } = value.kind === "file-call" ? value : value.by
+    const field = repeat !== undefined ? "done" : skips ? "missing" : "flag"
+    return { kind: "file-flag", value, field: this.#random.pick(["flag", field]) }
   }
 
   #list(scope: Scope): List {
@@ -235,6 +441,7 @@ class WorkflowMaker {
     for (const { name, kind } of this.#dynamics) {
       if (kind === "list") choices.push(() => ({ kind: "dynamic-list", name }))
     }
+    for (const value of this.#fileValues(scope)) choices.push(() => ({ kind: "file-list", value: value() }))
     if (scope.depth > 0) {
       choices.push(() => ({ kind: "lines", of: this.#text(inner) }))
       choices.push(() => ({ kind: "slice", of: this.#list(inner) }))

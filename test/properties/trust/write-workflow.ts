@@ -1,30 +1,74 @@
-import type { Agent, Approval, Ask, Condition, Dynamic, List, Loop, Text, Tool, Workflow } from "./labelled-workflow.ts"
+import type {
+  Agent,
+  Approval,
+  Ask,
+  Condition,
+  Dynamic,
+  FileCall,
+  FileDeclaration,
+  FileInput,
+  FileValue,
+  List,
+  Loop,
+  MarkedPath,
+  RoundCondition,
+  RoundInput,
+  RoundList,
+  RoundText,
+  Text,
+  Tool,
+  Workflow,
+} from "./labelled-workflow.ts"
 
-const head = `
+function head(marks: Workflow["marks"]): string {
+  const mark = (path: MarkedPath): string => marks[path] ?? ""
+  return `
+secrets { key: string }
 input {
-  mail: untrusted string
-  iban: private string
-  shop: string
-  customer: { note: untrusted string, name: private string, id: string }
-  mails: [untrusted string]
-  letters: untrusted [string]
-  rows: [{ id: string, note: untrusted string }]
+  mail: ${mark("mail")} string
+  iban: ${mark("iban")} string
+  shop: ${mark("shop")} string
+  customer: { note: ${mark("customer.note")} string, name: ${mark("customer.name")} string, id: ${mark("customer.id")} string }
+  mails: [${mark("mails.*")} string]
+  letters: ${mark("letters")} [string]
+  rows: [{ id: string, note: ${mark("rows.*.note")} string }]
   go: boolean
 }
-provider any from openai { }
+provider any from openai { api_key: secrets.key }
 provider eu from openai { cleared: private }
 model fast from any { id: "m" }
 model safe from eu { id: "m" }
 `
+}
 
-export function writeWorkflow({ servers, tools, steps }: Workflow): string {
-  const parts = [head]
+/** The source, and those of the files that it calls by their paths. */
+export function writeFiles(workflow: Workflow): { readonly source: string; readonly modules: Record<string, string> } {
+  const modules: Record<string, string> = {}
+  for (const { file } of workflow.files) {
+    const inner = writeFiles(file.workflow)
+    Object.assign(modules, inner.modules, { [file.path]: inner.source })
+  }
+  return { source: writeWorkflow(workflow), modules }
+}
+
+function writeWorkflow({ marks, files, servers, tools, steps, output }: Workflow): string {
+  const parts = [...files.map(writeFile), head(marks)]
   for (const [name, { gives, isCleared }] of Object.entries(servers)) {
     const said = gives === undefined ? "" : ` gives: ${gives}`
     parts.push(`mcp ${name} { endpoint: "https://${name}.example.com"${said}${isCleared ? " cleared: private" : ""} }`)
   }
-  parts.push(...tools.map(writeTool), ...steps.map(writeStep), "output { done: true }\n")
+  const given =
+    output === undefined
+      ? "done: true"
+      : `text: ${text(output.text)}\n  flag: ${condition(output.flag)}\n  list: ${list(output.list)}`
+  parts.push(...tools.map(writeTool), ...steps.map(writeStep), `output {\n  ${given}\n}\n`)
   return parts.join("\n")
+}
+
+function writeFile({ name, file, gives, requiresTrust }: FileDeclaration): string {
+  const said = gives.length === 0 ? "" : `gives: [${gives.join(", ")}] `
+  const words = `${said}${requiresTrust ? "requires: trusted " : ""}`
+  return `workflow ${name} from "./${file.path}" { ${words}secrets { key: secrets.key } }`
 }
 
 function writeTool({ name, server, gives, requires, isCleared, approval, to }: Tool): string {
@@ -55,6 +99,7 @@ function writeStep(step: Agent | Ask | Dynamic): string {
   if (step.kind === "agent") return writeAgent(step)
   if (step.kind === "ask") return writeAsk(step)
   if ("value" in step) return `dynamic { ${step.name}: ${text(step.value)} }`
+  if ("file" in step) return `dynamic { ${step.name}: ${writeCall(step.file)} }`
   if ("list" in step) return `dynamic { ${step.name}: ${list(step.list)} }`
   return `dynamic { ${step.name}: { p: ${text(step.parts.p)}, q: ${text(step.parts.q)} } }`
 }
@@ -69,6 +114,7 @@ function writeAgent({
   requirement,
   context,
   uses,
+  files,
   skips,
 }: Agent): string {
   const lines = [
@@ -86,11 +132,15 @@ function writeAgent({
         : `context: compact agent.${context.name} { model: model.${compact.model} instruction: ${text(compact.instruction)} }`,
     )
   }
-  if (uses.length > 0) {
-    const entries = uses.map(({ tool, to, approval }) => {
-      const block = [writeApproval(approval), to === undefined ? "" : `bindings { to: ${text(to)} }`].join(" ").trim()
-      return block === "" ? `tool.${tool}` : `tool.${tool} { ${block} }`
-    })
+  if (uses.length > 0 || files.length > 0) {
+    const entry = (name: string, approval: Approval, bound: string): string => {
+      const block = [writeApproval(approval), bound === "" ? "" : `bindings { ${bound} }`].join(" ").trim()
+      return block === "" ? name : `${name} { ${block} }`
+    }
+    const entries = [
+      ...uses.map(({ tool, to, approval }) => entry(`tool.${tool}`, approval, to ? `to: ${text(to)}` : "")),
+      ...files.map(({ workflow, approval, bound }) => entry(`workflow.${workflow}`, approval, writeInput(bound))),
+    ]
     lines.push(`uses: [${entries.join(", ")}]`)
   }
   if (skips) lines.push("on_failure: skip")
@@ -104,6 +154,68 @@ function writeAsk({ name, when, question, to, isCleared, expired }: Ask): string
   if (isCleared) lines.push("cleared: private")
   if (expired !== undefined) lines.push(`on_expiry: { text: ${text(expired)} }`)
   return `ask ${name}${writeWhen(when)} {\n  ${lines.join("\n  ")}\n}`
+}
+
+function writeCall({ workflow, input, approval, skips, repeat }: FileCall): string {
+  const block = `input { ${writeInput(input)} } ${writeApproval(approval)}`
+  if (repeat === undefined) return `call workflow.${workflow} { ${block} ${skips ? "on_failure: skip" : ""} }`
+  const rounds = `until: ${writeUntil(repeat.until)} next { ${writeNext(repeat.next)} } at_most: 3`
+  return `repeat workflow.${workflow} { ${block} ${rounds} }`
+}
+
+function writeInput({ mail, iban, shop, customer, mails, letters, rows, go }: Partial<FileInput>): string {
+  const fields = [
+    mail && `mail: ${text(mail)}`,
+    iban && `iban: ${text(iban)}`,
+    shop && `shop: ${text(shop)}`,
+    customer && `customer: { note: ${text(customer.note)}, name: ${text(customer.name)}, id: ${text(customer.id)} }`,
+    mails && `mails: ${list(mails)}`,
+    letters && `letters: ${list(letters)}`,
+    rows && `rows: [{ id: ${text(rows.id)}, note: ${text(rows.note)} } ${writeLoop(rows.loop)}]`,
+    go && `go: ${condition(go)}`,
+  ]
+  return fields.filter((field) => field !== undefined).join(", ")
+}
+
+function writeUntil(until: RoundCondition): string {
+  switch (until.kind) {
+    case "flag":
+      return "result.flag"
+    case "text":
+      return `result.text == "x"`
+    case "list":
+      return "length(result.list) > 1"
+    default:
+      return condition(until)
+  }
+}
+
+function writeNext({ mail, iban, mails, letters }: RoundInput): string {
+  const one = (value: RoundText): string => {
+    if (value.kind === "result") return "result.text"
+    return value.kind === "round" ? "text(round)" : text(value)
+  }
+  const many = (value: RoundList): string => {
+    return value.kind === "result-list" ? "result.list" : list(value)
+  }
+  const fields = [
+    mail && `mail: ${one(mail)}`,
+    iban && `iban: ${one(iban)}`,
+    mails && `mails: ${many(mails)}`,
+    letters && `letters: ${many(letters)}`,
+  ]
+  return fields.filter((field) => field !== undefined).join(", ")
+}
+
+/** The value, and a part of it. */
+function filePart(value: FileValue, part: "text" | "flag" | "list", otherwise: string): string {
+  const { repeat, skips } = value.kind === "file-call" ? value : value.by
+  if (skips) return `(${fileBase(value)}?.${part} ?? ${otherwise})`
+  return `${fileBase(value)}${repeat === undefined ? "" : ".result"}.${part}`
+}
+
+function fileBase(value: FileValue): string {
+  return value.kind === "file-call" ? `(${writeCall(value)})` : `dynamic.${value.name}`
 }
 
 function writeLoop({ variable, over }: Loop): string {
@@ -155,6 +267,10 @@ function text(node: Text): string {
       return `(${node.word} (${text(node.of)}) because "reason ${node.id}")`
     case "join":
       return `join(${list(node.list)}, ",")`
+    case "file":
+      return node.field === "text"
+        ? filePart(node.value, "text", `"x"`)
+        : `text(${filePart(node.value, "flag", "false")})`
     case "call": {
       const to = node.to === undefined ? "" : `to: ${text(node.to)}, `
       const block = `input { ${to}body: ${text(node.body)} } ${writeApproval(node.approval)}`
@@ -179,6 +295,9 @@ function condition(node: Condition): string {
       return node.isNullable ? `(agent.${node.name}?.ok ?? false)` : `agent.${node.name}.ok`
     case "item-field":
       return node.isNullable ? `(${node.name}?.ok ?? false)` : `${node.name}.ok`
+    case "file-flag":
+      if (node.field === "done") return `${fileBase(node.value)}.done`
+      return node.field === "missing" ? `(${fileBase(node.value)} == null)` : filePart(node.value, "flag", "false")
   }
 }
 
@@ -205,6 +324,8 @@ function list(node: List): string {
       const plucked = `agent.${node.name}.${node.drops ? "**" : "*"}.${node.field}`
       return node.field === "text" ? plucked : `[text(one) for one in ${plucked}]`
     }
+    case "file-list":
+      return filePart(node.value, "list", "[]")
     case "list": {
       const { loop, value, when, by } = node
       const key = by === undefined ? "" : ` by ${text(by)}`

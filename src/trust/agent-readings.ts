@@ -1,0 +1,114 @@
+import { modelEntries } from "../check/check-model-reference.ts"
+import type { AgentSymbol, Program } from "../check/program.ts"
+import { expressionIn, propertyOf, secondName } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { isCleared } from "./declared.ts"
+import type { Flow, Place, Steps } from "./flow.ts"
+import { placeAt } from "./flow.ts"
+import type { Marks } from "./marks.ts"
+import { join, none, via } from "./marks.ts"
+import type { Reading, Rules } from "./rules.ts"
+
+/** What the model of an agent reads besides what it uses, and whether it may. */
+export class AgentReadings {
+  readonly #program: Program
+  readonly #flow: Flow
+  readonly #rules: Rules
+  readonly #read: Steps["read"]
+  readonly #conversation: (agent: string) => Marks
+
+  /** `conversation`: what another agent reads that continues one. */
+  constructor(program: Program, flow: Flow, rules: Rules, read: Steps["read"], conversation: (agent: string) => Marks) {
+    this.#program = program
+    this.#flow = flow
+    this.#rules = rules
+    this.#read = read
+    this.#conversation = conversation
+  }
+
+  /** What a model reads besides its system text and what it uses. */
+  own(id: string, body: Syntax.Block<Syntax.Property>, place: Place): Reading[] {
+    return body.items.flatMap(({ name, value }) => {
+      const path = `${id}.${name.text}`
+      const read = (before: Marks, values: readonly (Syntax.Expression | undefined)[]): Reading[] => {
+        const wholes = values.map((one) => (one === undefined ? none : this.#flow.of(one, { ...place, path }).whole))
+        return [{ path, span: name, marks: via(join(before, ...wholes), path, name) }]
+      }
+      switch (value.kind) {
+        case "expression":
+          return name.text === "instruction" ? read(none, [value.expression]) : []
+        case "file":
+          return read(none, [value.content, ...valuesIn(value.block)])
+        case "properties":
+          return name.text === "file" ? read(none, valuesIn(value.block)) : []
+        case "requirement":
+          return read(none, [value.condition, value.otherwise])
+        case "context": {
+          const continued = secondName(value.reference)
+          const before = this.#conversation(continued)
+          this.#read(`agent.${continued}`, place, before)
+          return read(before, [expressionIn(value.block, "instruction")])
+        }
+        default:
+          return []
+      }
+    })
+  }
+
+  /** The models that compact what the agent continues. */
+  compaction(id: string, body: Syntax.Block<Syntax.Property>, readings: readonly Reading[]): string[] {
+    const context = propertyOf(body, "context")?.value
+    const models = context?.kind === "context" ? this.modelsIn(propertyOf(context.block, "model")) : []
+    this.models(
+      id,
+      models,
+      readings.filter(({ path }) => path === `${id}.context`),
+    )
+    return models
+  }
+
+  /** The agent's own system text, else those of its models. */
+  system(id: string, body: Syntax.Block<Syntax.Property>, place: Place, models: readonly string[]): Reading[] {
+    const own = propertyOf(body, "system")
+    const texts =
+      own === undefined
+        ? models.map((model) => {
+            const path = `model.${model}.system`
+            const property = propertyOf(this.#program.models.get(model)?.body, "system")
+            return { path, property, at: placeAt(path, place.span) }
+          })
+        : [{ path: `${id}.system`, property: own, at: { ...place, path: `${id}.system` } }]
+    return texts.flatMap(({ path, property, at }) => {
+      if (property?.value.kind !== "expression") return []
+      const marks = via(this.#flow.of(property.value.expression, at).whole, path, property.name)
+      return [{ path, span: property.name, marks }]
+    })
+  }
+
+  modelsIn(property: Syntax.Property | undefined): string[] {
+    const entries = property === undefined ? undefined : modelEntries(property.value)
+    return (entries ?? []).map(({ reference }) => secondName(reference))
+  }
+
+  #openModel(models: readonly string[]): string | undefined {
+    return models.find((name) => {
+      const model = this.#program.models.get(name)
+      return !isCleared(model?.body) && !isCleared(this.#program.providers.get(model?.provider?.text ?? "")?.body)
+    })
+  }
+
+  models(id: string, models: readonly string[], readings: readonly Reading[]): void {
+    const open = this.#openModel(models)
+    if (open !== undefined) this.#rules.model(id, open, readings)
+  }
+
+  decision(models: readonly string[], decided: Marks, { declaration }: AgentSymbol): void {
+    const open = this.#openModel(models)
+    const span = declaration.when?.condition ?? declaration.loop?.items ?? declaration.name
+    if (open !== undefined) this.#rules.modelDecision(open, span, decided)
+  }
+}
+
+function valuesIn(block: Syntax.Block<Syntax.Property> | undefined): Syntax.Expression[] {
+  return (block?.items ?? []).flatMap(({ value }) => (value.kind === "expression" ? [value.expression] : []))
+}

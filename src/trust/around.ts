@@ -1,0 +1,38 @@
+import type { Program } from "../check/program.ts"
+import type { Labelled } from "./labelled.ts"
+import { flat } from "./labelled.ts"
+import type { Marks } from "./marks.ts"
+import { join, marked, none } from "./marks.ts"
+
+/** What the caller of a file knows of the call. */
+export interface Around {
+  /** The labels of a field of the input; undefined for the file that is checked. */
+  readonly given?: (field: string) => Labelled
+  /** What decides that the file is called. */
+  readonly decided: Marks
+  /** Calls that may still be followed. */
+  readonly budget: {
+    left: number
+    /** Files that were looked at as if any of their input could be a stranger's, and private. */
+    readonly assumed: Set<Program>
+  }
+  readonly depth: number
+  /** The first offset of the file's text among those of other files; 0 for the file that is checked. */
+  readonly base: number
+}
+
+/** At most so many calls of files within each other are made. */
+export const deepestCall = 8
+/** Files that call many files, which call many: a few hundred lines could keep the checker busy for hours. */
+const mostFollowed = 2000
+
+/** Nobody calls the file that is checked. */
+export function outermost(): Around {
+  return { decided: none, budget: { left: mostFollowed, assumed: new Set() }, depth: 0, base: 0 }
+}
+
+/** An input of which nothing is known. */
+export function assumedInput({ input }: Program): Labelled {
+  const source = { name: "input", span: input?.declaration ?? { start: 0, end: 0 } }
+  return flat(join(marked("untrusted", source), marked("private", source)))
+}

@@ -1,0 +1,260 @@
+import type { Program, WorkflowSymbol } from "../check/program.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
+import { isWorkflow } from "../syntax/import-kinds.ts"
+import { expressionIn, propertyOf, secondName, valuesOf } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Around } from "./around.ts"
+import { assumedInput, deepestCall } from "./around.ts"
+import { Crossing } from "./crossing.ts"
+import type { Remote } from "./declared.ts"
+import { wordsOf } from "./declared.ts"
+import type { Bound, Flow, Place } from "./flow.ts"
+import type { Labelled } from "./labelled.ts"
+import { either, flat, joined, plain, record } from "./labelled.ts"
+import type { Marks } from "./marks.ts"
+import { isNone, join, marked, none, sameSources, via } from "./marks.ts"
+import type { RemoteCalls } from "./remote-calls.ts"
+import { wholesOf } from "./remote-calls.ts"
+import type { Call, Reading, Rules } from "./rules.ts"
+import { marksOf } from "./rules.ts"
+import { sameLabels } from "./same-labels.ts"
+import type { Watcher } from "./watcher.ts"
+import { stepOf } from "./watcher.ts"
+
+/** A file that a model may call. */
+export interface UsedFile {
+  readonly symbol: WorkflowSymbol
+  readonly call: Call
+}
+
+/** What was seen in a file. */
+export interface FileLabels {
+  readonly output: Labelled
+  /** All that may have made it fail: its input, and the results of all that it calls. */
+  readonly touched: Marks
+}
+
+/** Looks at a file with what its caller knows. */
+export type Follow = (
+  program: Program,
+  watcher: Watcher | undefined,
+  around: Around,
+  input?: Labelled,
+) => FileLabels & { readonly found: readonly Diagnostic[] }
+
+/** The file that calls. */
+interface CallingFile {
+  readonly program: Program
+  readonly flow: Flow
+  readonly rules: Rules
+  readonly calls: RemoteCalls
+  readonly around: Around
+  readonly watcher: Watcher | undefined
+  readonly follow: Follow
+}
+
+/** Files that are given nothing labelled, as most are. */
+const knownAlone = new WeakMap<Program, FileLabels>()
+
+/** What crosses into called files and comes out of them: a file is looked at as if it were written in place. */
+export class CalledFiles {
+  readonly #here: CallingFile
+
+  constructor(here: CallingFile) {
+    this.#here = here
+  }
+
+  // --------------------------------------------------------------------------------------------------- calls of steps
+
+  /** `call workflow.w`, `repeat workflow.w` */
+  called(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled {
+    const { program, rules, calls, watcher } = this.#here
+    const symbol = program.workflows.get(secondName(node.target))
+    if (symbol === undefined || !isWorkflow(node.target)) return plain
+    const span = { start: node.start, end: node.target.end }
+    const call = calls.call(workflowRemote(symbol), node.block, bound, span, place)
+    rules.call(call)
+    calls.approval(call, wholesOf(bound), place)
+    watcher?.call(call, wholesOf(bound))
+    const given = new Map(bound.map(({ field, value }) => [field.name.text, value]))
+    const until = expressionIn(node.block, "until")
+    const result =
+      node.kind !== "repeat" || until === undefined
+        ? this.#once(symbol, node, given, call)
+        : this.#rounds(symbol, node, until, given, call, place)
+    const labelled = joined(result, call.remote.gives)
+    watcher?.way(call.remote.id, place, labelled.whole)
+    return labelled
+  }
+
+  #once(
+    symbol: WorkflowSymbol,
+    { block }: Syntax.InvokeNode,
+    given: ReadonlyMap<string, Labelled>,
+    call: Call,
+  ): Labelled {
+    const { output, touched, report } = this.#file(symbol, (name) => given.get(name) ?? plain, call)
+    report()
+    // Its null says that something in it failed.
+    return wordsOf(block, "on_failure")?.includes("skip") === true ? joined(output, touched) : output
+  }
+
+  /** What a round gives may be what the next one is given: rounds are looked at until one changes nothing. */
+  #rounds(
+    symbol: WorkflowSymbol,
+    node: Syntax.InvokeNode,
+    until: Syntax.Expression,
+    first: ReadonlyMap<string, Labelled>,
+    call: Call,
+    place: Place,
+  ): Labelled {
+    const types = new Map(symbol.input.fields.map(({ name, type }) => [name, type]))
+    let given = first
+    let ended: Marks = none
+    let result: Labelled = plain
+    for (let round = 0; ; round++) {
+      const fields = given
+      const decided = join(call.decided, ended)
+      const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided })
+      // The way that needs fewest rounds is the one to tell.
+      result = either([result, called.output])
+      const after: Place = { ...place, decided, result, round: ended }
+      const nowEnded = join(ended, this.#here.flow.of(until, after).whole)
+      const next = new Map(fields)
+      for (const { name, value } of valuesOf(node.block, "next")) {
+        const one = this.#here.flow.of(value, { ...after, decided: join(decided, nowEnded) })
+        next.set(name.text, either([fields.get(name.text) ?? plain, joined(one, nowEnded)]))
+      }
+      if (round === mostRounds) {
+        // So many rounds need a chain of as many parts. All labels everywhere is the most that it can come to.
+        const all = flat(join(result.whole, nowEnded, ...[...next.values()].map(({ whole }) => whole)))
+        for (const { name } of valuesOf(node.block, "next")) next.set(name.text, all)
+      }
+      const isStable =
+        sameSources(ended, nowEnded) &&
+        [...next].every(([name, value]) =>
+          sameLabels(fields.get(name) ?? plain, value, types.get(name), this.#here.program.types),
+        )
+      given = next
+      ended = nowEnded
+      if (!isStable && round <= mostRounds) continue
+      called.report()
+      break
+    }
+    const fields = { result: joined(result, ended), rounds: flat(ended), done: flat(ended) }
+    return record(new Map(Object.entries(fields)))
+  }
+
+  // -------------------------------------------------------------------------------------------------- calls of models
+
+  /** The files among what a model may use. */
+  used(id: string, body: Syntax.Block<Syntax.Property>, place: Place): UsedFile[] {
+    const { program, flow, calls } = this.#here
+    const uses = propertyOf(body, "uses")
+    if (uses?.value.kind !== "uses") return []
+    return uses.value.entries.flatMap((entry) => {
+      const symbol = isWorkflow(entry.reference) ? program.workflows.get(secondName(entry.reference)) : undefined
+      if (symbol === undefined) return []
+      const at = { ...place, path: `${id}.uses.${symbol.name.text}` }
+      const bound = flow.bound(entry, at)
+      return [{ symbol, call: calls.call(workflowRemote(symbol), entry.block, bound, entry.reference, at) }]
+    })
+  }
+
+  /** What a model reads of the files that it calls. It fills their input, decides that they are called, and may call them again. */
+  readings(files: readonly UsedFile[], before: Marks, place: Place): Reading[] {
+    if (files.length === 0) return []
+    let reads = before
+    let readings: readonly Reading[] = files.map(({ call: { path, span } }) => ({ path, span, marks: none }))
+    for (;;) {
+      const seen = reads
+      const calls = files.map((file, index) => this.#reading(file, seen, readings[index]?.marks ?? none, place))
+      readings = calls.map(({ reading }) => reading)
+      reads = join(seen, marksOf(readings))
+      if (!sameSources(seen, reads)) continue
+      for (const { report } of calls) report()
+      return [...readings]
+    }
+  }
+
+  #reading({ symbol, call }: UsedFile, seen: Marks, known: Marks, place: Place): { reading: Reading; report(): void } {
+    const bound = new Map(call.bound.map(({ field, value }) => [field.name.text, value]))
+    const filled = flat(seen)
+    const decided = join(place.decided, seen)
+    const { output, touched, report } = this.#file(symbol, (name) => bound.get(name) ?? filled, { ...call, decided })
+    // The model is told why a call failed, in words from inside of it.
+    const all = join(output.whole, touched, call.remote.gives)
+    // The way that needs fewest calls is the one to tell.
+    const marks = join(known, via(all, call.path, call.span))
+    this.#here.watcher?.way(call.remote.id, { ...place, path: call.path }, marks)
+    return { reading: { path: call.path, span: call.span, marks }, report }
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ files
+
+  /** The labels of a file's output. `report` tells what goes wrong inside because of them. */
+  #file(
+    symbol: WorkflowSymbol,
+    given: (field: string) => Labelled,
+    { path, span, decided }: Call,
+  ): FileLabels & { report(): void } {
+    const { rules, around, follow } = this.#here
+    const { budget, depth } = around
+    // Deeper calls are not made.
+    if (depth >= deepestCall) return { output: plain, touched: none, report() {} }
+    const crossing = new Crossing(symbol, span, around.base)
+    const watcher = this.#here.watcher?.file(symbol, stepOf(path))
+    if (budget.left-- <= 0) {
+      // Whoever watches is shown the most that may happen in it.
+      if (watcher !== undefined && !budget.assumed.has(symbol.program)) {
+        budget.assumed.add(symbol.program)
+        follow(symbol.program, watcher, around, assumedInput(symbol.program))
+      }
+      const all = join(decided, ...symbol.input.fields.map(({ name }) => given(name).whole))
+      return { output: flat(all), touched: all, report: () => rules.unfollowed(symbol.file, path, span, all) }
+    }
+    const isPlain = isNone(decided) && symbol.input.fields.every(({ name }) => isNone(given(name).whole))
+    const alone = isPlain && watcher === undefined ? knownAlone.get(symbol.program) : undefined
+    const inside =
+      alone ??
+      follow(symbol.program, watcher, {
+        given: (name) => crossing.enter(given(name)),
+        decided: crossing.entering(decided),
+        budget,
+        depth: depth + 1,
+        base: symbol.base,
+      })
+    if (isPlain && alone === undefined)
+      knownAlone.set(symbol.program, { output: inside.output, touched: inside.touched })
+    const found = "found" in inside ? (inside.found as readonly Diagnostic[]) : []
+    const touched = crossing.leaving(inside.touched)
+    this.#here.calls.touch(touched)
+    return {
+      output: crossing.leave(inside.output),
+      touched,
+      report: () => rules.inside(symbol, path, span, found),
+    }
+  }
+}
+
+/** Labels go on to another part with each round, until none has a new one. */
+const mostRounds = 8
+
+/** What the declaration of a file says. Its private input is looked at inside. */
+function workflowRemote({ name, declaration: { body } }: WorkflowSymbol): Remote {
+  const id = `workflow.${name.text}`
+  const said = wordsOf(body, "gives") ?? []
+  const labels = (["untrusted", "private"] as const).filter((label) => said.includes(label))
+  return {
+    id,
+    symbol: undefined,
+    server: id,
+    isCleared: true,
+    requires: wordsOf(body, "requires")?.includes("trusted") === true ? "trusted" : "none",
+    gives: join(...labels.map((label) => marked(label, { name: id, span: name }))),
+    isApproved: false,
+    approvals: [],
+    asksOthers: false,
+    bindings: [],
+  }
+}

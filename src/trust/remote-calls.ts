@@ -1,0 +1,139 @@
+import { remembered } from "../base/remembered.ts"
+import type { ImportSymbol, Program } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
+import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Remote } from "./declared.ts"
+import { approvalBlock, approves, asksOthers, blockIn, remoteOf } from "./declared.ts"
+import type { Bound, Flow, Place } from "./flow.ts"
+import { placeAt } from "./flow.ts"
+import type { Labelled } from "./labelled.ts"
+import { joined, plain } from "./labelled.ts"
+import type { Marks } from "./marks.ts"
+import { join, none } from "./marks.ts"
+import type { Call, Rules } from "./rules.ts"
+import type { TypedLabels } from "./typed-labels.ts"
+
+/** What goes to tools, resources, prompts and the backends behind them, and what comes back. */
+export class RemoteCalls {
+  /** The results of all that was called. */
+  touched: Marks = none
+  readonly #program: Program
+  readonly #flow: Flow
+  readonly #rules: Rules
+  readonly #typed: TypedLabels
+  readonly #remotes = new Map<string, Remote>()
+  /** What the imports themselves bind. */
+  readonly #imported = new Map<string, readonly Bound[]>()
+
+  constructor(program: Program, flow: Flow, rules: Rules, typed: TypedLabels) {
+    this.#program = program
+    this.#flow = flow
+    this.#rules = rules
+    this.#typed = typed
+  }
+
+  /** Reads the imports, and looks at the addresses of backends. */
+  start(): void {
+    const { tools, resources, prompts } = this.#program
+    for (const table of [tools, resources, prompts]) {
+      for (const symbol of table.values()) this.#import(symbol)
+    }
+    this.#backends()
+  }
+
+  touch(marks: Marks): void {
+    this.touched = join(this.touched, marks)
+  }
+
+  /** A call, or an entry of `uses`, with what the import says besides. */
+  call(
+    remote: Remote,
+    block: Syntax.Block<Syntax.Property> | undefined,
+    bound: readonly Bound[],
+    span: Span,
+    { path, decided, isRepeated = false }: Place,
+  ): Call {
+    const own = new Set(bound.flatMap(({ field, isBinding }) => (isBinding ? [field.name.text] : [])))
+    const inherited = this.#bindingsOf(remote).filter(({ field }) => !own.has(field.name.text))
+    const isApproved = remote.isApproved || approves(block)
+    return { remote, path, span, decided, isApproved, bound: [...bound, ...inherited], block, isRepeated }
+  }
+
+  /** A result has the labels of what the tool gives, of markers in its type, and of all that it was called with. */
+  resultOf({ remote: { id, symbol, server, gives }, bound }: Call): Labelled {
+    const types = propertyOf(symbol?.node.body, "output")?.value
+    const typed = types?.kind === "types" ? this.#typed.ofFields(id, types.block.items, server) : plain
+    const result = joined(typed, join(gives, wholesOf(bound)))
+    this.touch(result.whole)
+    return result
+  }
+
+  #bindingsOf(remote: Remote): readonly Bound[] {
+    return remembered(this.#imported, remote.id, () => {
+      return remote.bindings.map((field) => {
+        const path = `${remote.id}.bindings.${field.name.text}`
+        return { field, isBinding: true, value: this.#flow.of(field.value, placeAt(path, field.name)) }
+      })
+    })
+  }
+
+  /** A group that approves sees the arguments. The import names it, or the use where the import does not. */
+  approval(call: Call, sent: Marks, place: Place): void {
+    const own = approvalBlock(call.block)
+    const to = expressionIn(own, "to")
+    if (to !== undefined) this.plain(`${place.path}.approval.to`, to, "who approves", place)
+    const asked = [...call.remote.approvals, ...(own === undefined ? [] : [own])]
+    const group = asked.find((one) => expressionIn(one, "to") !== undefined)
+    if (asksOthers(group)) this.#rules.approver(call, join(sent, call.decided))
+    if (call.remote.asksOthers) this.#rules.elicited(call, sent)
+  }
+
+  named({ base, steps: [first] }: Syntax.Chain): Remote | undefined {
+    if (base.kind !== "name" || first?.kind !== "field") return undefined
+    return this.#remotes.get(`${base.text}.${first.name.text}`)
+  }
+
+  #import(symbol: ImportSymbol): void {
+    const remote = remoteOf(this.#program, symbol)
+    this.#remotes.set(remote.id, remote)
+    for (const approval of remote.approvals) {
+      const to = expressionIn(approval, "to")
+      if (to !== undefined) this.plain(`${remote.id}.approval.to`, to, "who approves")
+    }
+  }
+
+  #backends(): void {
+    const { providers, models, servers, apis } = this.#program
+    for (const [name, { body }] of providers) this.#address(`provider.${name}`, body)
+    for (const [name, { body }] of models) this.#address(`model.${name}`, body)
+    for (const { kind, name, body } of [...servers.values(), ...apis.values()]) {
+      this.#address(`${kind}.${name.text}`, body)
+    }
+  }
+
+  /** Nobody but the author and the caller says where calls go, and nothing private stands in an address. */
+  #address(id: string, body: Syntax.Block<Syntax.Property>): void {
+    for (const name of ["endpoint", "id"]) {
+      const value = expressionIn(body, name)
+      if (value !== undefined) this.plain(`${id}.${name}`, value, `the \`${name}\` of ${id}`)
+    }
+    for (const { name, value } of valuesOf(body, "headers")) {
+      this.plain(`${id}.headers.${name.text}`, value, `a header of ${id}`)
+    }
+    const to = expressionIn(blockIn(body, "elicitation"), "to")
+    if (to !== undefined) this.plain(`${id}.elicitation.to`, to, `whom ${id} asks`)
+    for (const { name, value } of blockIn(body, "auth")?.items ?? []) {
+      if (value.kind === "expression") this.plain(`${id}.auth.${name.text}`, value.expression, `the \`auth\` of ${id}`)
+    }
+  }
+
+  /** A value that must be neither untrusted nor private. */
+  plain(path: string, value: Syntax.Expression, what: string, place = placeAt(path, value)): void {
+    this.#rules.plain(path, value, what, this.#flow.of(value, place).whole)
+  }
+}
+
+export function wholesOf(bound: readonly Bound[]): Marks {
+  return join(...bound.map(({ value }) => value.whole))
+}
