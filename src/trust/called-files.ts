@@ -177,7 +177,12 @@ export class CalledFiles {
     }
   }
 
-  #reading({ symbol, call }: UsedFile, seen: Marks, known: Marks, place: Place): { reading: Reading; report(): void } {
+  #reading(
+    { symbol, call }: UsedFile,
+    seen: Marks,
+    known: Marks,
+    place: Place,
+  ): { reading: Reading; report: () => void } {
     const bound = new Map(call.bound.map(({ field, value }) => [field.name.text, value]))
     const filled = flat(seen)
     const decided = join(place.decided, seen)
@@ -197,11 +202,11 @@ export class CalledFiles {
     symbol: WorkflowSymbol,
     given: (field: string) => Labelled,
     { path, span, decided }: Call,
-  ): FileLabels & { report(): void } {
+  ): FileLabels & { readonly report: () => void } {
     const { rules, around, follow } = this.#here
     const { budget, depth } = around
     // Deeper calls are not made.
-    if (depth >= deepestCall) return { output: plain, touched: none, report() {} }
+    if (depth >= deepestCall) return { output: plain, touched: none, report: () => undefined }
     const crossing = new Crossing(symbol, span, around.base)
     const watcher = this.#here.watcher?.file(symbol, stepOf(path))
     if (budget.left-- <= 0) {
