@@ -1,9 +1,10 @@
-import { useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import type { RunState, Span } from "../../src/log/run-state.ts"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
 import { runClock } from "../state/runs.ts"
-import { spanLabel } from "../state/spans.ts"
+import { selection } from "../state/selection.ts"
+import { nodeOfSpan, spanLabel } from "../state/spans.ts"
 import { spanState } from "../state/step-state.ts"
 import { Icon } from "../ui/icon.tsx"
 import { showDuration, showTokens } from "../ui/show.ts"
@@ -19,7 +20,7 @@ export function Inside({ run, scope }: { readonly run: RunView; readonly scope: 
   if (state === undefined || state.spans.length === 0) return null
   return (
     <Part title="Inside">
-      <Steps run={run} state={state} parent={null} />
+      <Steps run={run} state={state} scope={scope} parent={null} />
     </Part>
   )
 }
@@ -27,29 +28,49 @@ export function Inside({ run, scope }: { readonly run: RunView; readonly scope: 
 interface StepsProps {
   readonly run: RunView
   readonly state: RunState
+  /** The call whose state it is. */
+  readonly scope: string
   /** The position of the span whose parts are shown; null for the steps themselves. */
   readonly parent: number | null
 }
 
-function Steps({ run, state, parent }: StepsProps) {
+function Steps({ run, state, scope, parent }: StepsProps) {
   const all = state.spans.flatMap((span, at) => (span.parent === parent ? [{ span, at }] : []))
   return (
     <ul class="inside">
       {all.slice(0, mostShown).map(({ span, at }) => (
-        <Step key={at} run={run} state={state} span={span} at={at} />
+        <Step key={at} run={run} state={state} scope={scope} span={span} at={at} />
       ))}
       {all.length > mostShown ? <li class="note">{all.length - mostShown} more, in the events</li> : null}
     </ul>
   )
 }
 
-function Step({ run, state, span, at }: Omit<StepsProps, "parent"> & { readonly span: Span; readonly at: number }) {
-  const [isOpen, setOpen] = useState(false)
+type StepProps = Omit<StepsProps, "parent"> & { readonly span: Span; readonly at: number }
+
+/** Whether the step that was selected in the graph of the call is this one, or inside of it. */
+function isChosen({ state, scope, span, at }: StepProps): boolean {
+  const inner = selection.value?.inner
+  if (inner === undefined) return false
+  const isCall = span.scope !== undefined && (inner.scope === span.scope || inner.scope.startsWith(`${span.scope}/`))
+  return isCall || (inner.scope === scope && span.parent === null && nodeOfSpan(state, at) === inner.node)
+}
+
+function Step(props: StepProps) {
+  const { run, state, scope, span, at } = props
+  const chosen = isChosen(props)
+  const [isOpen, setOpen] = useState(chosen)
+  const row = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (!chosen) return
+    setOpen(true)
+    row.current?.scrollIntoView({ block: "nearest" })
+  }, [chosen, selection.value?.inner])
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
   const tokens =
     span.usage === undefined ? "" : showTokens(span.usage.input_tokens + span.usage.output_tokens, 0, "tok")
   return (
-    <li>
+    <li ref={row}>
       <button type="button" class="button inside-step" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Icon name={isOpen ? "down" : "right"} />
         <StateMark state={spanState(span, run.known)} text={spanLabel(span)} />
@@ -66,7 +87,7 @@ function Step({ run, state, span, at }: Omit<StepsProps, "parent"> & { readonly 
           {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
           {span.result === undefined ? null : <Value title="Result" value={span.result} />}
           {span.output === undefined ? null : <Value title="Output" value={span.output} />}
-          <Steps run={run} state={state} parent={at} />
+          <Steps run={run} state={state} scope={scope} parent={at} />
           {span.scope === undefined ? null : <Inside run={run} scope={span.scope} />}
         </div>
       ) : null}

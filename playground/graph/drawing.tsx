@@ -14,7 +14,7 @@ import { keepWithin } from "../ui/menu.tsx"
 import { shortNames } from "../ui/short-names.ts"
 import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
-import { openGroups, statusesOf } from "./graph-model.ts"
+import { levels, openCall, openGroups, selectInside, statusesOf } from "./graph-model.ts"
 import { ClosedGroup, GroupGround, GroupHandle } from "./group-view.tsx"
 import type { View } from "./minimap.tsx"
 import { StatusView } from "./status-view.tsx"
@@ -54,7 +54,7 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
         {openGroups.value.map((group) => (
           <GroupGround key={group.id} group={group} placed={placed} />
         ))}
-        {showsWays.value
+        {showsWays.value && levels.value.length === 0
           ? placed.edges.map((edge) => <Ways key={`${edge.from} ${edge.to}`} edge={edge} placed={placed} />)
           : null}
         {placed.edges.map((edge) => (
@@ -82,6 +82,13 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
               onToggle={onToggle}
             />
           ),
+        )}
+        {placed.nodes.flatMap((node) =>
+          (node.calls ?? [])
+            .slice(0, mostHandles)
+            .map((workflow, at) => (
+              <CallHandle key={`${node.id} ${workflow}`} node={node} workflow={workflow} at={at} />
+            )),
         )}
         {/* Over the nodes, because the area that a finger hits reaches a little beyond the gap between them. */}
         {openGroups.value.map((group) => (
@@ -189,9 +196,14 @@ export function NodeMenu() {
 }
 
 function NodeView({ node, shortName, status }: NodeViewProps) {
-  const why = wouldRun(node.id)
-  const isSelected = selection.value?.node === node.id
+  const inner = levels.value.at(-1)
+  const why = inner === undefined ? wouldRun(node.id) : null
+  const isSelected = isSelectedHere(node.id)
   const toggle = (): void => {
+    if (inner !== undefined) {
+      selectInside(node.id)
+      return
+    }
     select({ node: node.id })
     const question = graphOf.value === "other" ? undefined : questionOf(node.id)
     if (question !== undefined) goToQuestion(question)
@@ -210,7 +222,7 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
       data-node={node.id}
       onClick={toggle}
       onContextMenu={(event) => {
-        if (node.kind === "output" || earlierRun.value === null) return
+        if (node.kind === "output" || earlierRun.value === null || inner !== undefined) return
         event.preventDefault()
         const bounds = event.currentTarget.closest(".graph")?.getBoundingClientRect()
         const own = event.currentTarget.getBoundingClientRect()
@@ -230,7 +242,7 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
       {shortName === node.name ? null : <title>{node.id}</title>}
       <rect class="box" width={nodeWidth} height={height} rx="4" />
       <rect class="stripe" width="3" height={height} rx="1.5" />
-      {showsWays.value ? <Reads id={node.id} height={height} /> : null}
+      {showsWays.value && inner === undefined ? <Reads id={node.id} height={height} /> : null}
       {why === null ? null : (
         <circle class="would-run-mark" cx={nodeWidth} cy="0" r="5">
           <title>{`Would run: ${why}`}</title>
@@ -261,10 +273,52 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
   )
 }
 
+/** More workflows of one step than this are opened from the details. */
+const mostHandles = 4
+const handleRadius = 10
+
+/** Opens the graph of a workflow that the step calls. */
+function CallHandle({ node, workflow, at }: { node: PlacedNode; workflow: string; at: number }) {
+  const x = node.x + nodeWidth - 16 - at * (2 * handleRadius + 4)
+  const y = node.y + nodeHeight(node)
+  const label = `Open workflow.${workflow} of ${node.id}`
+  const open = (): void => openCall(node.id, workflow)
+  return (
+    <g
+      class="call-handle"
+      transform={`translate(${x} ${y})`}
+      role="button"
+      tabindex={0}
+      aria-label={label}
+      onClick={open}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return
+        event.preventDefault()
+        event.stopPropagation()
+        open()
+      }}
+    >
+      <title>{label}</title>
+      <circle class="hit" r="16" />
+      <circle class="box" r={handleRadius} />
+      <path class="icon" transform="translate(-6 -6) scale(0.75)" d={iconPath("jump")} />
+    </g>
+  )
+}
+
+/** Whether a node of the drawn graph is the selected one. */
+function isSelectedHere(id: string): boolean {
+  const inner = levels.value.at(-1)
+  const chosen = selection.value
+  if (inner === undefined) return chosen?.node === id
+  return chosen?.inner?.node === id && chosen.inner.scope === inner.scope
+}
+
 function noteOf(node: PlacedNode): string {
   if (node.loop !== undefined) return `for ${node.loop}`
   if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
   if (node.kind === "ask") return "a person answers"
+  if (node.kind === "dynamic" && node.calls !== undefined) return `calls ${node.calls.join(", ")}`
   return node.kind === "output" ? "the result" : "dynamic value"
 }
 

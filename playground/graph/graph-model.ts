@@ -2,7 +2,12 @@ import { computed, signal } from "@preact/signals"
 import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
 import type { LoopPlan } from "../../src/plan/expression.ts"
 import { callingList } from "../../src/plan/expression-traits.ts"
+import { workflowsOf } from "../../src/plan/workflows-of.ts"
+import { planOf } from "../state/changes.ts"
 import { keep, readKept } from "../state/keep.ts"
+import type { OpenedCall } from "../state/opened-calls.ts"
+import { openedCalls, scopesOf } from "../state/opened-calls.ts"
+import { select } from "../state/selection.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { groupStatus, nodeStatus } from "../state/node-status.ts"
 import { graphOf, runClock, shownRun, watchShown } from "../state/runs.ts"
@@ -16,22 +21,78 @@ import { groupsOf, holdersOf, withClosed } from "./groups.ts"
  * Whose graph is drawn: that of the run that is shown, as long as the text in the editor is the run's; else that of the
  * text, with the run's states on the nodes that both have.
  */
-const graphNodes = computed((): readonly GraphNode[] => {
+const isRuns = computed(() => {
   const run = shownRun.value
-  const isRuns = run !== null && graphOf.value === "run" && run.request.source !== lastGood.value.text
-  if (isRuns && runNodes.value.length > 0) return runNodes.value
+  return run !== null && graphOf.value === "run" && run.request.source !== lastGood.value.text
+})
+
+const graphNodes = computed((): readonly GraphNode[] => {
+  const inner = levels.value.at(-1)
+  if (inner !== undefined) return planNodes(inner.plan)
+  if (isRuns.value && runNodes.value.length > 0) return runNodes.value
   return planNodes(lastGood.value.plan)
 })
 
+/** A called workflow on the way to the one that is drawn. */
+interface Level {
+  readonly call: OpenedCall
+  readonly plan: Plan
+  /** Its calls in the shown run, and the one that is looked at. */
+  readonly scopes: readonly string[]
+  readonly scope: string | undefined
+}
+
+/** The opened calls, as far as there still are such steps. */
+export const levels = computed((): readonly Level[] => {
+  if (openedCalls.value.length === 0) return []
+  const run = watchShown()
+  let plan: Plan | null = isRuns.value && run !== null ? planOf(run) : lastGood.value.plan
+  const found: Level[] = []
+  for (const call of openedCalls.value) {
+    const node = plan?.nodes.find(({ id }) => id === call.node)
+    const called: Plan | undefined = plan?.workflows?.[call.workflow]?.plan
+    if (node === undefined || called === undefined || !workflowsOf(node).includes(call.workflow)) break
+    const parent = found.length === 0 ? "" : found.at(-1)?.scope
+    const hasStates = run !== null && graphOf.value !== "other" && parent !== undefined
+    const scopes = hasStates ? scopesOf(run.state, parent, call) : []
+    const scope = scopes.find((one) => one === call.scope) ?? scopes.at(-1)
+    found.push({ call, plan: called, scopes, scope })
+    plan = called
+  }
+  return found
+})
+
+/** Opens the graph of a workflow that a step of the drawn graph calls. */
+export function openCall(node: string, workflow: string): void {
+  const way = openedCalls.value.slice(0, levels.value.length)
+  openedCalls.value = [...way, { node, workflow, scope: null }]
+}
+
+/** Selects the step that calls, with the step inside that was meant. */
+export function selectInside(node: string): void {
+  const [first] = levels.value
+  const scope = levels.value.at(-1)?.scope
+  const state = shownRun.value?.state
+  if (first === undefined) return
+  const span = first.scope === undefined ? -1 : (state?.spans.findIndex((one) => one.scope === first.scope) ?? -1)
+  select({
+    node: first.call.node,
+    ...(span >= 0 && { span }),
+    ...(scope !== undefined && { inner: { scope, node } }),
+  })
+}
+
 const runNodes = computed((): readonly GraphNode[] => {
-  const nodes = watchShown()?.state.nodes ?? []
-  return nodes.map(({ id, kind, name, depends_on, model, when }) => ({
+  const run = watchShown()
+  const calls = new Map(planNodes((run && planOf(run)) ?? lastGood.value.plan).map((node) => [node.id, node.calls]))
+  return (run?.state.nodes ?? []).map(({ id, kind, name, depends_on, model, when }) => ({
     id,
     kind,
     name,
     depends_on,
     ...(model !== null && { model }),
     ...(when !== undefined && { when: oneLine(when) }),
+    ...withCalls(calls.get(id)),
   }))
 })
 
@@ -119,14 +180,17 @@ export function statusesOf({ nodes }: Placed): ReadonlyMap<string, NodeStatus> {
   const run = watchShown()
   const statuses = new Map<string, NodeStatus>()
   if (run === null || graphOf.value === "other") return statuses
-  const { known } = run
-  const states = new Map(run.state.nodes.map((node) => [node.id, node]))
+  const inner = levels.value.at(-1)
+  const state = inner === undefined ? run.state : run.state.inside?.[inner.scope ?? ""]
+  if (state === undefined) return statuses
+  const known = { ...run.known, finished_at: state.finished_at ?? run.known.finished_at }
+  const states = new Map(state.nodes.map((node) => [node.id, node]))
   // Times move while something runs, ten times a second and not with every frame.
   const now = run.state.finished_at !== null ? 0 : known.isCut === true ? runClock.value : tenths(runClock.value)
   for (const { id, group } of nodes) {
-    const state = states.get(id)
+    const own = states.get(id)
     const inside = group?.steps.flatMap((step) => states.get(step) ?? []) ?? []
-    if (state !== undefined) statuses.set(id, nodeStatus(state, known, now))
+    if (own !== undefined) statuses.set(id, nodeStatus(own, known, now))
     else if (inside.length > 0) statuses.set(id, groupStatus(inside, known, now))
   }
   return statuses
@@ -145,7 +209,17 @@ function planNodes(plan: Plan): GraphNode[] {
     name: node.name,
     depends_on: node.depends_on,
     ...detailsOf(node),
+    ...callsOf(node, plan),
   }))
+}
+
+function withCalls(calls: readonly string[] | undefined): Pick<GraphNode, "calls"> {
+  return calls === undefined ? {} : { calls }
+}
+
+function callsOf(node: PlanNode, { workflows = {} }: Plan): Pick<GraphNode, "calls"> {
+  const calls = workflowsOf(node).filter((name) => workflows[name] !== undefined)
+  return withCalls(calls.length === 0 ? undefined : calls)
 }
 
 function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {

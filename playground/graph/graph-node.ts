@@ -7,6 +7,8 @@ export interface GraphNode {
   /** What an agent runs over, or a list that calls: `path in input.files`. */
   readonly loop?: string
   readonly model?: string
+  /** The names of the workflows that it calls, or that its model may call. */
+  readonly calls?: readonly string[]
   /** The condition under which it runs. */
   readonly when?: string
   /** The closed group that it represents. */

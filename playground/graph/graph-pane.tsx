@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { graphOf } from "../state/runs.ts"
+import { openedCalls } from "../state/opened-calls.ts"
 import { selection } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Drawing, NodeMenu } from "./drawing.tsx"
@@ -11,6 +12,7 @@ import {
   drawnNode,
   groups,
   isOutdated,
+  levels,
   openGroups,
   placedGraph,
   setGraphRoom,
@@ -20,6 +22,7 @@ import {
 } from "./graph-model.ts"
 import { FindStep, findsFrom } from "./find-step.tsx"
 import type { View } from "./minimap.tsx"
+import { WayBack } from "./way-back.tsx"
 import { Minimap } from "./minimap.tsx"
 import { standing, standingWords } from "../state/standing.ts"
 
@@ -44,12 +47,20 @@ export function GraphPane() {
   }
 
   const drawn = useRef(allSteps.value)
+  const opened = useRef("")
+  const level = openedCalls.value.map(({ node, workflow }) => `${node} ${workflow}`).join("/")
+  // What was pressed is gone.
+  useEffect(() => {
+    if (level === opened.current) return
+    opened.current = level
+    box.current?.focus({ preventScroll: true })
+  }, [level])
 
   useLayoutEffect(() => {
     const element = box.current
     if (element === null) return undefined
     // The graph of another workflow is fitted in, wherever the one before was moved to.
-    if (isOther(allSteps.value, drawn.current)) moved.current = false
+    if (isOther(allSteps.value, drawn.current) || level !== opened.current) moved.current = false
     drawn.current = allSteps.value
     const refit = (): void => {
       const { clientWidth: width, clientHeight: height } = element
@@ -74,7 +85,7 @@ export function GraphPane() {
   }
 
   // Scrolls to a node that was selected in another pane.
-  const chosen = selection.value?.node
+  const chosen = levels.value.length === 0 ? selection.value?.node : selection.value?.inner?.node
   useEffect(() => {
     bringIn(drawnNode(placed, chosen))
     // Only a new choice moves it: the graph of another text is fitted in as a whole.
@@ -156,7 +167,9 @@ export function GraphPane() {
     } else if (event.key === "+" || event.key === "=") zoomAt(1.25)
     else if (event.key === "-") zoomAt(0.8)
     else if (event.key === "0") fit()
-    else return
+    else if (event.key === "Escape" && openedCalls.value.length > 0) {
+      openedCalls.value = openedCalls.value.slice(0, -1)
+    } else return
     event.preventDefault()
   }
 
@@ -185,6 +198,7 @@ export function GraphPane() {
           <Drawing placed={placed} view={view} onToggle={toggle} />
         )}
       </div>
+      <WayBack />
       <NodeMenu />
       <Minimap placed={placed} view={view} room={room} onMove={centre} />
       <div class="graph-tools">

@@ -8,6 +8,7 @@ import { optionTexts, usualOptions } from "./options.ts"
 import type { RunView } from "./run-view.ts"
 import { graphOf, liveRun, shownRun } from "./runs.ts"
 import { forgetSecrets, forgetSecretsOf, hasSecrets, swapSecrets } from "./secrets.ts"
+import { openedCalls } from "./opened-calls.ts"
 import { selection } from "./selection.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { Served } from "./served.ts"
@@ -137,6 +138,7 @@ function takeUp(content: FileContent): void {
     linkHasRun.value = false
     served.value = content.served
     selection.value = null
+    openedCalls.value = []
     settle(content, false)
   })
 }
@@ -183,6 +185,7 @@ function enter(id: string, content: FileContent): void {
     linkHasRun.value = run !== null
     served.value = content.served
     selection.value = null
+    openedCalls.value = []
     // A run that goes on stays in view, whatever is edited meanwhile.
     if (liveRun.value === null || run === liveRun.value) shownRun.value = run
   })

@@ -10,6 +10,8 @@ export interface Selection {
   readonly span?: number
   /** In a loop: the item that was selected in the run before. */
   readonly iteration?: number
+  /** A step of a workflow that the node calls, and the call. */
+  readonly inner?: { readonly scope: string; readonly node: string }
   /** The cursor in the editor is in this step. */
   readonly by?: "cursor"
 }
@@ -23,7 +25,8 @@ export const showsAnswer = computed(() => selection.value === null || answerFirs
 export function select(next: Selection | null): void {
   answerFirst.value = false
   const current = selection.value
-  if (current?.node === next?.node && current?.span === next?.span && current?.iteration === next?.iteration) return
+  const isSame = current?.node === next?.node && current?.span === next?.span && current?.iteration === next?.iteration
+  if (isSame && current?.inner?.node === next?.inner?.node && current?.inner?.scope === next?.inner?.scope) return
   selection.value = next
 }
 

@@ -9,12 +9,11 @@ import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { NodeChange } from "../plan/compare-plans.ts"
 import { comparePlans } from "../plan/compare-plans.ts"
-import type { Expression } from "../plan/expression.ts"
-import { children } from "../plan/expression-traits.ts"
-import type { Plan, PlanNode, PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/plan-shape.ts"
+import { workflowsOf } from "../plan/workflows-of.ts"
+import type { Plan, PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/plan-shape.ts"
 import { mayWait } from "../plan/may-wait.ts"
 import { planTriggers, secretsOfRuns, type TriggerPlan } from "../plan/plan-triggers.ts"
-import { expressionsOf, prepare } from "../plan/prepare.ts"
+import { prepare } from "../plan/prepare.ts"
 import type { WireError } from "../log/events.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 import type { Issue } from "../source/diagnostic.ts"
@@ -195,18 +194,6 @@ function planView(plan: Plan, shown = { left: mostShown }): PlannedGraph {
 }
 
 const noNodes: PlannedGraph = { nodes: [], edges: [] }
-
-/** The names of the files that a node calls, or that its model may call. */
-function workflowsOf(node: PlanNode): readonly string[] {
-  const found = new Set<string>()
-  const visit = (expression: Expression): void => {
-    if (expression.op === "call-workflow") found.add(expression.workflow)
-    for (const child of children(expression)) visit(child)
-  }
-  for (const expression of expressionsOf(node)) visit(expression)
-  for (const { workflow } of node.kind === "agent" ? (node.workflows ?? []) : []) found.add(workflow)
-  return [...found]
-}
 
 function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
   return {

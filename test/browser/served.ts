@@ -14,7 +14,7 @@ export function servedFolder(): string {
   writeFileSync(join(folder, "tickets", "triage.wire"), `// Sorts a ticket.\n${hello}`)
   writeFileSync(join(folder, "slowly.wire"), slowChain(1))
   writeFileSync(join(folder, "daily.wire"), daily)
-  writeFileSync(join(folder, "parts.wire"), "input { n: integer }\noutput { twice: input.n * 2 }\n")
+  writeFileSync(join(folder, "parts.wire"), parts)
   writeFileSync(
     join(folder, "caller.wire"),
     'workflow inner from "./parts.wire"\ndynamic { r: call workflow.inner { input { n: 4 } } }\noutput { r: dynamic.r }\n',
@@ -22,6 +22,17 @@ export function servedFolder(): string {
   writeFileSync(join(folder, "broken.wire"), "agent {\n")
   return folder
 }
+
+const parts = `input { n: integer }
+
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+
+agent say { model: model.m  instruction: "Say {{ input.n }}."  output { text: string } }
+
+output { twice: input.n * 2
+ text: agent.say.text }
+`
 
 const daily = `input { day: string }
 secrets { hook_secret: string }

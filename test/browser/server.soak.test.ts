@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { nodeSays, run, runToEnd, status, tab } from "./actions.ts"
+import { hasAttribute, nodeSays, run, runToEnd, status, tab } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 import { openServed, servedFolder } from "./served.ts"
@@ -80,6 +80,39 @@ output { twice: dynamic.twice }`,
     await lookAt(page, complaints)("inside")
     assert.deepEqual(complaints, [])
     await close()
+  })
+
+  test("opens a call in the graph, with the way back, and its events alone", async () => {
+    const complaints: string[] = []
+    for (const width of [1440, 390]) {
+      const viewport = { width, height: width === 390 ? 844 : 900 }
+      const { page, close } = await playground.visit({ viewport, reducedMotion: "reduce" })
+      await openServed(page, "caller")
+      await runToEnd(page)
+      if (width === 390) await tab(page, "Graph")
+      const graph = page.getByRole("region", { name: "Graph" })
+      await graph.getByRole("button", { name: /^Open workflow\.inner/ }).click()
+      await graph.getByRole("navigation", { name: "Opened calls" }).waitFor()
+      const step = graph.locator('[data-node^="agent."]').first()
+      await step.click()
+      await hasAttribute(step, "aria-pressed", "true")
+      await lookAt(page, complaints, `${width}-`)("call-in-graph")
+      if (width === 1440) {
+        const details = page.getByRole("region", { name: "Details" })
+        await details.getByText("Instruction, as rendered").waitFor()
+        await tab(page, "Events")
+        const events = page.getByRole("listbox", { name: "Events" })
+        await page.getByRole("combobox", { name: "Events of" }).selectOption({ index: 2 })
+        await events.getByText("workflow_call_started").waitFor()
+        await events.getByText("workflow_started").waitFor({ state: "detached" })
+        await page.getByRole("combobox", { name: "Events of" }).selectOption({ label: "all calls" })
+        await events.getByText("workflow_started").waitFor()
+      }
+      await graph.getByRole("button", { name: /^Back to/ }).click()
+      await graph.getByRole("button", { name: /^Open workflow\.inner/ }).waitFor()
+      await close()
+    }
+    assert.deepEqual(complaints, [])
   })
 })
 
