@@ -7,7 +7,7 @@ import type { DataKey, Vault } from "../ports/vault.ts"
 import type { Notice, TakenNotice } from "../ports/notices.ts"
 import { openNotice, openTaken } from "./outbox-reader.ts"
 import { OpenedRows } from "./opened-rows.ts"
-import { openRunKey } from "./run-key.ts"
+import { openRunKey, openSecretsKey } from "./run-key.ts"
 import { aboutCache, openEvents, openWithKept, requestOf } from "./sealed-events.ts"
 import { all, allOfRun, get, getOfRun, type Row, type Steps } from "./sql.ts"
 
@@ -139,10 +139,17 @@ export class LogReader {
     const text = head === undefined ? undefined : yield* this.#requestText(head)
     if (head === undefined || text === undefined) throw new NoSuchRun(run_id)
     const request = JSON.parse(text) as Omit<RunRequest, "secrets">
-    const row = yield* get("SELECT body FROM secrets WHERE run = ?", head.num)
-    const sealed = row?.["body"]
-    const secrets = sealed instanceof Uint8Array ? head.key.open("secrets", sealed) : "{}"
-    return { ...request, secrets: JSON.parse(secrets) as JsonObject }
+    return { ...request, secrets: yield* this.#secrets(head) }
+  }
+
+  *#secrets({ num, run_id }: RunHead): Steps<JsonObject> {
+    const row = yield* get(
+      "SELECT body, key FROM secrets JOIN secret_keys ON secret_keys.place = secrets.place WHERE run = ?",
+      num,
+    )
+    if (row === undefined) return {}
+    const key = openSecretsKey(this.#vault, run_id, row["key"] as Uint8Array)
+    return JSON.parse(key.open("secrets", row["body"] as Uint8Array)) as JsonObject
   }
 
   *#requestText({ num, key }: RunHead): Steps<string | undefined> {

@@ -4,6 +4,7 @@ import type { Vault } from "../ports/vault.ts"
 import type { RunHead } from "./log-reader.ts"
 import { sealEvents, type EventsText } from "./sealed-events.ts"
 import type { CreateOperation } from "./operations.ts"
+import { newSecretsKey } from "./run-key.ts"
 import { aboutUrl } from "./outbox-reader.ts"
 import type { Outbox } from "./outbox.ts"
 
@@ -47,20 +48,24 @@ export class BeginningRun {
 
   seal(): CreateOperation {
     this.#sealed = true
-    const [idempotency, fingerprint, key, , secrets, notify] = this.creation.blobs
+    const [idempotency, fingerprint, key, , secrets, notify, , , secretsKey] = this.creation.blobs
     const joins = this.#first !== null && this.#request.length <= shortRequest
     const request = joins ? null : this.#key.seal("request", this.#request)
     const [events, kept] =
       this.#first === null ? [null, null] : sealEvents(this.#key, this.#first, joins ? this.#request : null)
     const last = this.#first?.last ?? 0
-    return { ...this.creation, last, blobs: [idempotency, fingerprint, key, request, secrets, notify, events, kept] }
+    return {
+      ...this.creation,
+      last,
+      blobs: [idempotency, fingerprint, key, request, secrets, notify, events, kept, secretsKey],
+    }
   }
 }
 
 /** What the writer stores of a new run, without its request: secrets and receiver are sealed. */
 export function creationOf(
   run: NewRun,
-  { key, wrapped }: NewKey,
+  { wrapped }: NewKey,
   lease: Pick<CreateOperation, "owner" | "lease_until">,
   vault: Vault,
   outbox: Outbox,
@@ -68,6 +73,7 @@ export function creationOf(
   const { run_id, caller, idempotency } = run
   const { secrets, options } = run.request
   const { notify } = options
+  const ofSecrets = Object.keys(secrets).length === 0 ? null : newSecretsKey(vault, run_id)
   return {
     kind: "create",
     run_id,
@@ -87,10 +93,11 @@ export function creationOf(
       ...(idempotency === null ? ([null, null] as const) : idempotencyDigests(vault, caller, idempotency)),
       wrapped,
       null,
-      Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
+      ofSecrets?.key.seal("secrets", JSON.stringify(secrets)) ?? null,
       notify === undefined ? null : vault.seal(aboutUrl(run_id), notify.url),
       null,
       null,
+      ofSecrets?.wrapped ?? null,
     ],
   }
 }

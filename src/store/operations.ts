@@ -23,6 +23,8 @@ export interface CreateOperation extends Blobs<
     /** The first events, where they are stored with the run. */
     events: Uint8Array | null,
     kept: Uint8Array | null,
+    /** The key of the secrets, wrapped. */
+    secretsKey: Uint8Array | null,
   ]
 > {
   readonly kind: "create"

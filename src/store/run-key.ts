@@ -11,8 +11,21 @@ export function openRunKey(vault: Vault, run_id: string, caller: string, wrapped
   return vault.openKey(aboutRun(run_id, caller), wrapped)
 }
 
+/** Deleted when the run ends. */
+export function newSecretsKey(vault: Vault, run_id: string): ReturnType<Vault["newKey"]> {
+  return vault.newKey(aboutSecrets(run_id))
+}
+
+export function openSecretsKey(vault: Vault, run_id: string, wrapped: Uint8Array): DataKey {
+  return vault.openKey(aboutSecrets(run_id), wrapped)
+}
+
 // What sealed things are about: changing these makes what is stored unreadable.
 
 function aboutRun(run_id: string, caller: string): string {
   return `run ${run_id} of ${caller}`
+}
+
+function aboutSecrets(run_id: string): string {
+  return `secrets of run ${run_id}`
 }

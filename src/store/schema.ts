@@ -67,7 +67,11 @@ export const migrations: readonly string[] = [
 
   -- Those that are not sealed with the first events of their run.
   CREATE TABLE requests (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-  CREATE TABLE secrets (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+  -- Sealed under a key of their own. It is in a place that the end of the run overwrites with zeros. Rows of places are only added, and never change their size: SQLite
+  -- overwrites them where they are, and moves none to another page, which would leave a copy behind.
+  CREATE TABLE secrets (run INTEGER PRIMARY KEY, place INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE TABLE secret_keys (place INTEGER PRIMARY KEY, taken INTEGER NOT NULL, key BLOB NOT NULL) STRICT;
+  CREATE INDEX secret_keys_free ON secret_keys (place) WHERE taken = 0;
 
   -- One row an append, in the order in which they were written, so that a transaction fills pages one after the other, however many
   -- runs write. A row holds, after its events, what was kept beside them, if it is short; the first one may hold the request.

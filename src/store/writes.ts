@@ -28,6 +28,7 @@ import type {
 import { addQuestions, answer, expire, wake, withdraw } from "./question-writer.ts"
 import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
 import { get, insert, run, type Steps } from "./sql.ts"
+import { addSecrets, eraseSecrets } from "./secrets-writer.ts"
 import { keepKey, keptKey, pauseTrigger, writeTrigger } from "./trigger-writer.ts"
 import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
 
@@ -119,7 +120,7 @@ export class Writes {
 
   *#create(operation: CreateOperation): Steps<CreateResult> {
     const { run_id } = operation
-    const [idempotency, fingerprint, key, request, secrets, notify, events, kept] = operation.blobs
+    const [idempotency, fingerprint, key, request, secrets, notify, events, kept, secretsKey] = operation.blobs
     if (idempotency !== null) {
       const { key_until, created_at } = operation
       const existing =
@@ -158,7 +159,7 @@ export class Writes {
       yield* keepKey(idempotency, fingerprint, run_id, operation.key_until)
     }
     if (request !== null) yield* run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
-    if (secrets !== null) yield* run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
+    if (secrets !== null && secretsKey !== null) yield* addSecrets(num, secrets, secretsKey)
     const { last } = operation
     if (events !== null) {
       yield* run("INSERT INTO events (run, last, body, kept) VALUES (?, ?, ?, ?)", num, last, events, kept)
@@ -256,7 +257,7 @@ export class Writes {
     this.#known.delete(num)
     if (alone) return
     yield* withdraw(num, finished_at)
-    yield* run("DELETE FROM secrets WHERE run = ?", num)
+    yield* eraseSecrets(num)
   }
 
   *#cancel({ run_id, now }: CancelOperation): Steps<"requested" | "woken" | "too late"> {

@@ -28,6 +28,13 @@ test("PostgreSQL keeps runs, and nothing of a run can be read in the tables", as
   await store.append(other, [happened(1, canary), ended(2)])
   assert.deepEqual(await ids(store, lease.run_id), [1])
   assert.deepEqual(await ids(store, other.run_id), [1, 2])
+  // The secrets of the run that goes on, and their key; of the one that has ended, nothing that can be asked for.
+  const keys = await server.query("SELECT encode(key, 'hex') AS key, taken FROM sealed.secret_keys WHERE taken = 1")
+  assert.equal(keys.length, 1)
+  const [sum] = await server.query("SELECT count(*) AS n FROM sealed.secrets")
+  assert.equal(Number(sum?.["n"]), 1)
+  const free = await server.query("SELECT DISTINCT encode(key, 'hex') AS key FROM sealed.secret_keys WHERE taken = 0")
+  assert.match(free.map(({ key }) => String(key)).join(), /^0+$/)
   await store.close()
   const tables = await server.query("SELECT tablename FROM pg_tables WHERE schemaname = 'sealed'")
   assert.ok(tables.length > 8)

@@ -28,7 +28,7 @@ const ownTables = `
 const steps = migrations.map((step, index) => schemaToPostgres(step) + (index === 0 ? ownTables : ""))
 
 /** Development versions had the formats up to here. */
-const lastUnreleased = 3
+const lastUnreleased = 4
 
 export const currentFormat = lastUnreleased + steps.length
 

@@ -18,7 +18,7 @@ import {
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
 import type { InboxQuery } from "../../ports/questions.ts"
-import { Damaged, StoreFailure } from "../../ports/store.ts"
+import { Damaged, StoreFailure, type Lease } from "../../ports/store.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { createMasterKey } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
@@ -185,6 +185,46 @@ describe("sqlite store, encryption at rest", () => {
     await Promise.all(left.map((lease) => store.append(lease, [ended(runs.indexOf(lease) % 2 === 0 ? 2 : 1)])))
     assert.deepEqual(rows(path, "SELECT body FROM secrets"), [])
     await until("the residue's end", () => found() === 0)
+    await store.close()
+  })
+
+  test("the keys of secrets are in no file after the ends of their runs, however many begin and end among each other", async () => {
+    const { directory, path, open } = place("secret-keys")
+    const store = await open()
+    const keys = new Set<string>()
+    const taken = (): void => {
+      for (const { key } of rows(path, "SELECT key FROM secret_keys WHERE taken = 1")) {
+        keys.add(Buffer.from(key as Uint8Array).toString("latin1"))
+      }
+    }
+    const files = (): string =>
+      readdirSync(directory)
+        .map((file) => readFileSync(join(directory, file), "latin1"))
+        .join("\n")
+    let running: Lease[] = []
+    // More runs at once than places are added at once, with secrets of many sizes, and ends in another order than the beginnings.
+    for (const round of from(1, 5)) {
+      const begun = from(1, 160).map((n) =>
+        created(store, { request: aRequest({ secrets: { token: "s".repeat((n * 37 * round) % 1_500) } }) }),
+      )
+      running = [...running, ...(await Promise.all(begun))]
+      taken()
+      const isOver = (n: number): boolean => n % 3 === round % 3
+      await Promise.all(running.filter((_, n) => isOver(n)).map((lease) => store.append(lease, [ended(1)])))
+      running = running.filter((_, n) => !isOver(n))
+    }
+    assert.equal(keys.size, 800)
+    const text = files()
+    assert.ok(
+      [...keys].some((key) => text.includes(key)),
+      "the search finds those of runs that go on",
+    )
+    await Promise.all(running.map((lease) => store.append(lease, [ended(1)])))
+    await until("the residue's end", () => {
+      const now = files()
+      return [...keys].every((key) => !now.includes(key))
+    })
+    assert.ok(rows(path, "SELECT place FROM secret_keys").length <= 512, "places are taken again")
     await store.close()
   })
 

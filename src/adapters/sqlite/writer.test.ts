@@ -40,7 +40,7 @@ function create(run_id: string): CreateOperation {
     notify_events: null,
     notify_receiver: null,
     last: 0,
-    blobs: [null, null, blob(60), blob(100), null, null, null, null],
+    blobs: [null, null, blob(60), blob(100), null, null, null, null, null],
   }
 }
 
@@ -147,7 +147,7 @@ describe("writer", () => {
 
   test("the log file is emptied of what was deleted", () => {
     const { database, writer } = newWriter()
-    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null, null, null] }])
+    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null, null, null, blob(79)] }])
     writer.commit([append(1, 1, 1)])
     assert.equal(writer.hasResidue, false)
     writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])
