@@ -23,9 +23,19 @@ webhook pushed {
 output { ref: input.ref }
 `
 
-function deliver(service: HostileService, body: string, by: string): Promise<Answer> {
+interface Delivery {
+  readonly body: Buffer<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function signed(content: unknown, by: string): Delivery {
+  const body = Buffer.from(JSON.stringify(content))
   const signature = `sha256=${createHmac("sha256", by).update(body).digest("hex")}`
-  return service.post(path, body, { "x-hub-signature-256": signature })
+  return { body, headers: { "content-type": "application/json", "x-hub-signature-256": signature } }
+}
+
+function deliver(service: HostileService, { body, headers }: Delivery): Promise<Answer> {
+  return service.send(path, { method: "POST", headers, body })
 }
 
 const folder = mkdtempSync(join(tmpdir(), "wireworks-hooks-"))
@@ -41,19 +51,19 @@ export const deliveries: readonly Hostile[] = [
       let round = 0
       return async () => {
         const attack = round++
-        const large = JSON.stringify({ ref: "x".repeat(1_000_000) })
+        const large = signed({ ref: "x".repeat(1_000_000) }, "a secret that somebody guessed")
         const answers: Answer[] = []
         let sent = 0
         const flood = async (): Promise<void> => {
           while (sent++ < forged) {
-            const answer = await deliver(service, large, "a secret that somebody guessed")
+            const answer = await deliver(service, large)
             if (answer.kind === null) throw new Error("A forged delivery started a run")
             answers.push(answer)
           }
         }
         const sender = async (): Promise<void> => {
           for (let at = 0; at < 20; at++) {
-            const answer = await deliver(service, JSON.stringify({ ref: `${attack} ${at}` }), secret)
+            const answer = await deliver(service, signed({ ref: `${attack} ${at}` }, secret))
             if (answer.status !== 202) throw new Error(`The sender got ${answer.status}: ${answer.text}`)
             answers.push(answer)
           }
