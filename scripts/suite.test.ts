@@ -1,7 +1,10 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { pathToFileURL } from "node:url"
 import { allFiles, inOrder, inProcesses, isOfSoak, isSoakOnly, partOf, takesSeed } from "./suite.mjs"
 
 const files = allFiles()
@@ -49,6 +52,25 @@ test("the soak says how far it is, what it found, and which seed it had", () => 
   assert.match(out, /^1 files?, seed 7, about \d+ s on two free cores\.$/m)
   assert.match(out, /^ok {5}1\/1 src\/base\/edit-distance\.test\.ts \(\d+ s\)$/m)
   assert.match(out, /^Nothing failed\.\n\n\d+ passed, 0 failed, 0 skipped$/m)
+})
+
+test("a test of the soak alone that fails is said to be in its own file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-suite-"))
+  const file = join(folder, "fails.test.mjs")
+  const strength = pathToFileURL(join(import.meta.dirname, "..", "test", "support", "strength.ts")).href
+  writeFileSync(
+    file,
+    `import { soakTest } from "${strength}"\nsoakTest("fails", () => { throw new Error("as it should") })\n`,
+  )
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const run = (strength: string): string =>
+    spawnSync(process.execPath, ["--test", "--test-reporter=tap", file], {
+      env: { ...env, TEST_STRENGTH: strength },
+      encoding: "utf8",
+    }).stdout
+  assert.ok(run("full").includes(`location: '${file}:2:1'`))
+  assert.doesNotMatch(run("few"), /as it should/)
+  rmSync(folder, { recursive: true })
 })
 
 test("what the soak cannot do, it says in one line", () => {

@@ -18,7 +18,11 @@ export function cases(full: number): number {
   return atStrength(Math.ceil(full / 20), full)
 }
 
-/** A test of the soak alone, in a file that has others. */
-export function soakTest(name: string, body: (t: TestContext) => void | Promise<void>): void {
-  if (isSoak) test(name, { timeout: 3_600_000 }, body)
-}
+/**
+ * A test of the soak alone, in a file that has others. It is `test` itself: a function around it would be where a failure is said to
+ * be, and not the file to run again.
+ */
+export const soakTest = (isSoak ? test : () => undefined) as (
+  name: string,
+  body: (t: TestContext) => void | Promise<void>,
+) => void
