@@ -14,7 +14,7 @@ import { readAddress } from "./state/link.ts"
 import { watchQuestions } from "./state/questions.ts"
 import { showProblems } from "./state/quick-fixes.ts"
 import { fileName } from "./state/files.ts"
-import { graphOf, shownRun, watchShown } from "./state/runs.ts"
+import { graphOf, shownRun, watchWhole } from "./state/runs.ts"
 import { statusOf } from "./state/status.ts"
 import { keepDraft, openDraft, openLink } from "./run/session.ts"
 import { compilation } from "./state/source.ts"
@@ -93,7 +93,7 @@ effect(() => {
 })
 // The state of the run is seen in the browser's list of tabs.
 effect(() => {
-  const run = watchShown()
+  const run = watchWhole()
   const words = run === null ? "" : (/^[a-z ]+?(?= in | after | since |$| ·)/.exec(statusOf(run).text)?.[0] ?? "")
   const title = [words, fileName.value, "wireworks"].filter((part) => part !== "").join(" · ")
   if (document.title !== title) document.title = title

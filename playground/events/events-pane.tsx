@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunView } from "../state/run-view.ts"
-import { watchShown } from "../state/runs.ts"
+import { watchWhole } from "../state/runs.ts"
 import { copyText } from "../state/copy.ts"
 import { select } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -22,7 +22,7 @@ const withDeltas = signal(false)
 
 /** The raw stream: every event with its id, to be searched and copied. */
 export function EventsPane() {
-  const run = watchShown()
+  const run = watchWhole()
   if (run === null) {
     return <p class="empty">The events of a run are listed here as they come. Press Run to see some.</p>
   }
@@ -30,7 +30,7 @@ export function EventsPane() {
 }
 
 function EventList({ run }: { readonly run: RunView }) {
-  watchShown()
+  watchWhole()
   const [chosen, setChosen] = useState<number | undefined>(undefined)
   const words = filterWords(filter.value)
   const { deltas } = run

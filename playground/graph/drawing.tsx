@@ -2,6 +2,8 @@ import { signal } from "@preact/signals"
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, wouldRun } from "../state/changes.ts"
+import { expected } from "../state/expected.ts"
+import { expectedFigures, expectedSentence } from "../state/ranges.ts"
 import { isDone } from "../state/step-state.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { goToQuestion, questionOf } from "../state/questions.ts"
@@ -198,6 +200,9 @@ export function NodeMenu() {
 function NodeView({ node, shortName, status }: NodeViewProps) {
   const inner = levels.value.at(-1)
   const why = inner === undefined ? wouldRun(node.id) : null
+  const ghost = why === null ? undefined : expected.value.get(node.id)
+  const wouldRunWords =
+    why === null ? "" : `Would run: ${why}${ghost === undefined ? "" : `. ${expectedSentence(ghost)}`}`
   const isSelected = isSelectedHere(node.id)
   const toggle = (): void => {
     if (inner !== undefined) {
@@ -218,7 +223,7 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
       // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
       tabindex={0}
       aria-pressed={isSelected}
-      aria-description={`${node.when === undefined ? kind : `${kind}, when ${node.when}`}${why === null ? "" : `. Would run: ${why}`}`}
+      aria-description={`${node.when === undefined ? kind : `${kind}, when ${node.when}`}${why === null ? "" : `. ${wouldRunWords}`}`}
       data-node={node.id}
       onClick={toggle}
       onContextMenu={(event) => {
@@ -245,7 +250,7 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
       {showsWays.value && inner === undefined ? <Reads id={node.id} height={height} /> : null}
       {why === null ? null : (
         <circle class="would-run-mark" cx={nodeWidth} cy="0" r="5">
-          <title>{`Would run: ${why}`}</title>
+          <title>{wouldRunWords}</title>
         </circle>
       )}
       <path
@@ -261,7 +266,10 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
           {cut(noteOf(node), 30)}
         </text>
       ) : (
-        <StatusView status={status} height={height} />
+        <StatusView
+          status={ghost === undefined ? status : { ...status, time: "", figures: expectedFigures(ghost) }}
+          height={height}
+        />
       )}
       {node.when === undefined ? null : (
         <text class="node-when" x="12" y="63">

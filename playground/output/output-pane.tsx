@@ -31,6 +31,8 @@ export function OutputPane() {
   if (run === null) return <p class="empty">The result of a run appears here. Press Run to get one.</p>
   const { state } = run
   const error = run.refused ?? state.error
+  if (run.moment !== null && state.finished_at === null)
+    return <p class="empty">At this moment of the run there was no result yet.</p>
   if (error !== null) {
     return (
       <div class="scrolls padded" tabIndex={0} role="region" aria-label="Why the run failed">

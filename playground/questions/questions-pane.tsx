@@ -11,7 +11,7 @@ import { atField } from "../form/at-field.ts"
 import { FieldEditor } from "../form/field-editor.tsx"
 import { toJson } from "../state/draft.ts"
 import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } from "../state/questions.ts"
-import { watchShown } from "../state/runs.ts"
+import { watchWhole } from "../state/runs.ts"
 import { Icon } from "../ui/icon.tsx"
 import { ExactJson, ExactText } from "../ui/exact-json.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
@@ -21,7 +21,7 @@ import { StateMark } from "../ui/state-mark.tsx"
 
 /** The questions of the shown run: the open ones first, each with its form, then what became of the others. */
 export function QuestionsPane() {
-  const questions = watchShown()?.state.questions ?? []
+  const questions = watchWhole()?.state.questions ?? []
   if (questions.length === 0) {
     return (
       <p class="empty">

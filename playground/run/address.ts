@@ -5,7 +5,7 @@ import type { ResultTab } from "../state/layout.ts"
 import { resultTab, resultTabs } from "../state/layout.ts"
 import type { RunView } from "../state/run-view.ts"
 import { unknownRequest } from "../state/run-view.ts"
-import { graphOf, liveRun, shownRun, watchShown } from "../state/runs.ts"
+import { graphOf, liveRun, shownRun, watchWhole } from "../state/runs.ts"
 import { openingRun, openRun, showFileOf } from "./open-run.ts"
 
 /** Runs that this page has shown, to go back to without asking the service; the newest last. */
@@ -16,7 +16,7 @@ const firstTab: ResultTab = "timeline"
 
 /** The address of what is looked at. */
 function addressNow(): string {
-  const run = openingRun.value ?? watchShown()?.run_id
+  const run = openingRun.value ?? watchWhole()?.run_id
   const file = files.value.length > 1 ? fileName.value : undefined
   const tab = resultTab.value === firstTab ? undefined : resultTab.value
   return toAddress({ run, file, tab })
@@ -26,7 +26,7 @@ function addressNow(): string {
 export function keepAddress(): void {
   let kept: string | undefined
   effect(() => {
-    const run = watchShown()
+    const run = watchWhole()
     if (run?.run_id !== undefined) remember(run.run_id, run)
     const address = addressNow()
     // Only when it changes: an address that the user has just typed is not overwritten.

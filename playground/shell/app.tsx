@@ -9,7 +9,7 @@ import { ConfirmDialog } from "../share/confirm-dialog.tsx"
 import { ShareDialog } from "../share/share-dialog.tsx"
 import type { PaneTab } from "../state/layout.ts"
 import { isAtUsual, narrow, paneTab, positions, wide } from "../state/layout.ts"
-import { shownRun, watchShown } from "../state/runs.ts"
+import { shownRun, watchShown, watchWhole } from "../state/runs.ts"
 import { selection } from "../state/selection.ts"
 import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
@@ -64,7 +64,7 @@ const paneTabs: readonly { readonly name: PaneTab; readonly label: string }[] = 
 /** Height of the graph. After a run the answer gets the room that a small graph does not need, unless the divider was moved. */
 function rightShare(): string {
   const share = `${positions.value.right}%`
-  const needed = isAtUsual("right") && watchShown()?.isOver === true ? graphHeightAfterRun.value : null
+  const needed = isAtUsual("right") && watchWhole()?.isOver === true ? graphHeightAfterRun.value : null
   return needed === null ? share : `min(${share}, ${needed}px)`
 }
 

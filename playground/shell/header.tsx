@@ -3,6 +3,8 @@ import { examples, loadExamples, openExample } from "../examples/examples.ts"
 import { cancelRun, reconnect } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { changedSteps, hasChanges } from "../state/changes.ts"
+import { expectedOfAll } from "../state/expected.ts"
+import { expectedSentence } from "../state/ranges.ts"
 import { statusOf } from "../state/status.ts"
 import { openShare } from "../share/share-dialog.tsx"
 import type { Theme } from "../state/layout.ts"
@@ -204,6 +206,7 @@ function RunChanges() {
   const count = shown.current
   if (count === null) return null
   const isAble = !isLive && hasChanges.value
+  const ghost = isAble ? expectedOfAll.value : null
   return (
     <button
       type="button"
@@ -211,7 +214,7 @@ function RunChanges() {
       aria-disabled={!isAble}
       title={
         isAble
-          ? "Runs the steps with a dot in the graph, and takes the results of the others over from the last run"
+          ? `Runs the steps with a dot in the graph, and takes the results of the others over from the last run${ghost === null ? "" : `. ${expectedSentence(ghost)}, one after the other`}`
           : "Nothing has changed since the last run: edit a step or the input first"
       }
       onClick={() => {

@@ -9,7 +9,7 @@ import type { ResultTab } from "../state/layout.ts"
 import { narrow, positions, resultTab } from "../state/layout.ts"
 import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
-import { watchShown } from "../state/runs.ts"
+import { watchShown, watchWhole } from "../state/runs.ts"
 import { showsAnswer } from "../state/selection.ts"
 import { ReachPane } from "../reach/reach-pane.tsx"
 import { RunsPane } from "../runs/runs-pane.tsx"
@@ -22,7 +22,7 @@ import { TabPanel, Tabs } from "../ui/tabs.tsx"
 /** What a run has done, by tab, with the details of the selected step beside it. */
 export function ResultsPane() {
   const tab = resultTab.value
-  const hasQuestions = (watchShown()?.state.questions.length ?? 0) > 0
+  const hasQuestions = (watchWhole()?.state.questions.length ?? 0) > 0
   // The whole result is in view already: a second copy beside it would only take its place. On a telephone lists of runs need
   // the room.
   const isAlone =

@@ -6,17 +6,17 @@ import { comparePlans } from "../../src/plan/compare-plans.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { toJson } from "./draft.ts"
 import { inputCheck } from "./input.ts"
-import type { RunView } from "./run-view.ts"
+import type { RunRequest, RunView } from "./run-view.ts"
 import { unknownRequest } from "./run-view.ts"
-import { graphOf, liveRun, watchShown } from "./runs.ts"
+import { graphOf, liveRun, watchWhole } from "./runs.ts"
 import { lastGood } from "./source.ts"
 
-const compiled = new WeakMap<RunView, Compiled>()
+const compiled = new WeakMap<RunRequest, Compiled>()
 
 /** The text of a run, compiled. */
-export function compiledOf(run: RunView): Compiled {
-  let found = compiled.get(run)
-  if (found === undefined) compiled.set(run, (found = compile(run.request.source, run.request.around)))
+export function compiledOf({ request }: RunView): Compiled {
+  let found = compiled.get(request)
+  if (found === undefined) compiled.set(request, (found = compile(request.source, request.around)))
   return found
 }
 
@@ -27,7 +27,7 @@ export function planOf(run: RunView): Plan | null {
 
 /** The run that a re-run of the changed steps would take results over from; null where there is none. */
 export const earlierRun = computed((): RunView | null => {
-  const run = watchShown()
+  const run = watchWhole()
   if (run === null || liveRun.value !== null || run.state.finished_at === null || run.run_id === undefined) return null
   if (run.request === unknownRequest || graphOf.value === "other" || run.state.started_at === null) return null
   return run

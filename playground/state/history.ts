@@ -1,6 +1,8 @@
 import { signal } from "@preact/signals"
 import type { StreamEvent } from "../../src/client/client.ts"
+import type { RunState } from "../../src/log/run-state.ts"
 import type { RunRequest } from "./run-view.ts"
+import type { StepFigures } from "./ranges.ts"
 import { RunView, textKey } from "./run-view.ts"
 import { showPreview } from "../ui/show.ts"
 import { tokensOf } from "./status.ts"
@@ -18,6 +20,8 @@ export interface KeptRun {
   /** Calls that the end of the run cut off, where there are any: more was used than is known. */
   readonly cutOff?: number
   readonly events: number
+  /** By step that ran to its end, and not from a cache or an earlier run; runs that an older page kept have none. */
+  readonly steps?: Readonly<Record<string, StepFigures>>
   /** The output in one line, or why there is none; runs that an older page kept have none. */
   readonly result?: string
   /** What the author called it. */
@@ -54,6 +58,7 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
     cost: state.usage.cost,
     ...(state.cut_off !== undefined && { cutOff: state.cut_off }),
     events: events.length,
+    steps: figuresOfSteps(state),
     result: state.error?.message ?? (status === "completed" ? showPreview(state.output) : ""),
     ...(label !== undefined && { label }),
   }
@@ -72,6 +77,18 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
       logs.delete(old.run_id)
     }
   })
+}
+
+function figuresOfSteps({ nodes }: RunState): Record<string, StepFigures> {
+  const ran = nodes.filter(
+    ({ kind, state, cached, reused = 0 }) => kind !== "output" && state === "completed" && !cached && reused === 0,
+  )
+  return Object.fromEntries(
+    ran.map(({ id, duration_ms, usage }) => [
+      id,
+      { ms: duration_ms ?? 0, tokens: tokensOf(usage), cost: usage.cost ?? null },
+    ]),
+  )
 }
 
 export async function loadHistory(): Promise<void> {

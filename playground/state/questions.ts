@@ -10,12 +10,12 @@ import type { DraftObject } from "./draft.ts"
 import { blankValue, isDraftObject } from "./draft.ts"
 import { paneTab, resultTab } from "./layout.ts"
 import { announce, notify } from "./notices.ts"
-import { shownRun, watchShown } from "./runs.ts"
+import { shownRun, watchWhole } from "./runs.ts"
 import { asksForKey, client, toWireError } from "./service.ts"
 
 /** The open questions of the shown run, oldest first. */
 export const openQuestions = computed((): readonly Question[] => {
-  return (watchShown()?.state.questions ?? []).filter(({ status }) => status === "open")
+  return (watchWhole()?.state.questions ?? []).filter(({ status }) => status === "open")
 })
 
 /** What was typed for each question: it stays while another tab is looked at. */

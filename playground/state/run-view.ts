@@ -66,6 +66,10 @@ export class RunView {
   /** The page has followed the run from its start, so that its first event came as it happened. */
   readonly #fromStart: boolean
 
+  /** Where this is the run at an earlier moment: the run with all of its events. */
+  whole: RunView | null = null
+  moment: number | null = null
+
   constructor(request: RunRequest, asked_at?: number) {
     this.request = request
     this.asked_at = asked_at ?? Date.now()
@@ -95,6 +99,21 @@ export class RunView {
     this.refused = error
   }
 
+  /** The run as it was at a moment, on the service's clock. */
+  upTo(moment: number): RunView {
+    const then = new RunView(this.request, this.asked_at)
+    then.run_id = this.run_id
+    then.label = this.label
+    then.isOpened = this.isOpened
+    then.whole = this
+    then.moment = moment
+    for (const event of this.events) {
+      if (event.data.at !== undefined && Date.parse(event.data.at) > moment) break
+      then.take(event)
+    }
+    return then
+  }
+
   get known(): Known {
     return { finished_at: this.state.finished_at, isCut: this.isCut }
   }
@@ -102,6 +121,7 @@ export class RunView {
   /** Now, on the service's clock, as long as the page follows the run; then its end, or when the connection broke. */
   now(): number {
     const { started_at, finished_at } = this.state
+    if (this.moment !== null) return this.moment
     const now = this.connection === "open" && this.refused === null ? Date.now() : this.#heard_at
     return finished_at ?? Math.max(started_at ?? 0, now - (this.skew ?? 0))
   }

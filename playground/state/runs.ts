@@ -10,9 +10,27 @@ const runVersion = signal(0)
 /** The service's time for what grows while a run goes on. */
 export const runClock = signal(0)
 
-/** The shown run, for a reader that must be notified of every change. */
+/** The shown run as it was at an earlier moment, while a person looks back; null else. */
+const lookedBack = signal<RunView | null>(null)
+
+/** The shown run, for a reader that must be notified of every change: as it was at the moment that a person looks back to. */
 export function watchShown(): RunView | null {
+  const whole = watchWhole()
+  const { value } = lookedBack
+  return value !== null && value.whole === whole ? value : whole
+}
+
+/** The shown run with all that is known of it, likewise. */
+export function watchWhole(): RunView | null {
   return runVersion.value < 0 ? null : shownRun.value
+}
+
+/** Shows a run that has ended as it was at a moment; null: as it ended. */
+export function lookBack(run: RunView, moment: number | null): void {
+  batch(() => {
+    lookedBack.value = moment === null ? null : run.upTo(moment)
+    runClock.value = moment ?? run.now()
+  })
 }
 
 /** The live run, likewise. */
@@ -55,7 +73,7 @@ function tick(time: number): void {
   batch(() => {
     if (changed) runVersion.value++
     changed = false
-    runClock.value = shownRun.peek()?.now() ?? 0
+    runClock.value = watchShown()?.now() ?? 0
   })
   // A run that waits for people may do so for days, and nothing moves until its next event.
   ticking = isLive && liveRun.peek()?.state.status !== "waiting"

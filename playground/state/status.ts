@@ -14,6 +14,11 @@ export function tokensOf(usage: { readonly input_tokens: number; readonly output
 /** The run in one line: `completed in 2.4 s · 1,204 tokens`. */
 export function statusOf(run: RunView): RunStatus {
   const { state } = run
+  if (run.moment !== null) {
+    const { started_at, duration_ms } = run.whole?.state ?? state
+    const after = showDuration(run.moment - (started_at ?? run.moment))
+    return { state: "waiting", text: `looking back: after ${after} of ${showDuration(duration_ms ?? 0)}` }
+  }
   if (run.refused !== null && state.finished_at === null) {
     if (run.refused.kind === "run_expired") return { state: "unknown", text: "deleted" }
     if (run.events.length > 0) return { state: "unknown", text: "lost" }

@@ -9,7 +9,7 @@ import type { Known } from "../state/step-state.ts"
 import { spanState } from "../state/step-state.ts"
 import { planOf } from "../state/changes.ts"
 import { moveDivider, positions, resetDivider } from "../state/layout.ts"
-import { runClock, watchShown } from "../state/runs.ts"
+import { runClock, watchWhole } from "../state/runs.ts"
 import { select, selectedSpan, selection } from "../state/selection.ts"
 import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
@@ -20,6 +20,7 @@ import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
 import { ItemPreviews, itemSeparator } from "./item-preview.ts"
+import { canLookBack, MomentBar, MomentSlider, momentOf } from "./look-back.tsx"
 import type { Row } from "./rows.ts"
 import { Rows } from "./rows.ts"
 import type { Scale } from "./scale.ts"
@@ -32,7 +33,7 @@ const letterWidth = 7
 
 /** The run on one time axis, live. */
 export function TimelinePane() {
-  const run = watchShown()
+  const run = watchWhole()
   if (run === null) {
     return (
       <p class="empty">
@@ -45,7 +46,7 @@ export function TimelinePane() {
 }
 
 function Waterfall({ run }: { readonly run: RunView }) {
-  watchShown()
+  watchWhole()
   const { state, known } = run
   const [, redraw] = useState(0)
   const model = useMemo(() => new Rows(run.state), [run])
@@ -69,6 +70,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const now =
     live || run.isCut ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
   const scale = scaleFor(now - started, live, width)
+  const moment = momentOf(run)
 
   const choose = (row: Row | undefined): void => {
     if (row === undefined) return
@@ -114,6 +116,8 @@ function Waterfall({ run }: { readonly run: RunView }) {
           ))}
         </div>
       </div>
+      {canLookBack(run) ? <MomentSlider run={run} total={scale.total} /> : null}
+      <MomentBar run={run} />
       <VirtualList
         class="bars"
         role="tree"
@@ -140,6 +144,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
               started={started}
               now={now}
               scale={scale}
+              moment={moment}
               isSelected={row.at === current && callStart === undefined}
               onSelect={() => choose(row)}
               onToggle={() => toggle(row)}
@@ -221,6 +226,8 @@ interface BarProps {
   readonly started: number
   readonly now: number
   readonly scale: Scale
+  /** Milliseconds since the start that a person looks back to; null at the end. */
+  readonly moment: number | null
   readonly isSelected: boolean
   readonly onSelect: () => void
   readonly onToggle: () => void
@@ -228,7 +235,7 @@ interface BarProps {
 
 const inFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
 
-function Bar({ row, known, span, name, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
+function Bar({ row, known, span, name, item, started, now, scale, moment, isSelected, onSelect, onToggle }: BarProps) {
   const from = ((span.start - started) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
   const share = (time / scale.total) * 100
@@ -293,6 +300,7 @@ function Bar({ row, known, span, name, item, started, now, scale, isSelected, on
       </span>
       <span class="bar-track">
         <span class="bar" style={{ left: `min(${clamp(from)}%, 100% - 2px)`, width: `max(2px, ${clamp(share)}%)` }} />
+        {moment === null ? null : <span class="moment" style={{ left: `${clamp((moment / scale.total) * 100)}%` }} />}
       </span>
       <span class="bar-figures">{shown}</span>
     </div>

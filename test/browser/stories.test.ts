@@ -7,6 +7,7 @@ import { connection } from "./stories/connection.ts"
 import { editing } from "./stories/editing.ts"
 import { help } from "./stories/help.ts"
 import { history } from "./stories/history.ts"
+import { lookingBack } from "./stories/looking-back.ts"
 import { questions } from "./stories/questions.ts"
 import { reach } from "./stories/reach.ts"
 import { requests } from "./stories/requests.ts"
@@ -39,6 +40,7 @@ describe("the main stories", { concurrency: 2 }, () => {
     chat,
     reach,
     tracing,
+    lookingBack,
   ])
     stories(playground)
 })

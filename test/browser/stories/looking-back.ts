@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { eventually, hasCount, node, nodeSays, runToEnd, says, slowChain, status, write } from "../actions.ts"
+import { lookAt } from "../look-at.ts"
+import type { Playground } from "../open-playground.ts"
+
+export function lookingBack(playground: Playground): void {
+  test("a person goes back in the time of a run, and a new run goes on from there; changed steps say what they took before", async () => {
+    const { page, close } = await playground.visit()
+    const complaints: string[] = []
+    const see = lookAt(page, complaints, "back-")
+    await write(page, slowChain(2))
+    await runToEnd(page)
+    const before = await page.evaluate(() => location.hash)
+
+    // To its start, and on until the first step is done.
+    const slider = page.getByRole("slider", { name: "Moment of the run" })
+    const bar = page.getByRole("group", { name: "Looking back" })
+    await hasCount(bar, 0)
+    await slider.focus()
+    await page.keyboard.press("Home")
+    await says(bar, /After 0 ms: 0 of 2 steps done/)
+    await status(page, /looking back: after 0 ms of/)
+    for (let moves = 0; moves < 10; moves++) {
+      await page.keyboard.press("PageUp")
+      if (/: 1 of 2/.test(await bar.innerText())) break
+    }
+    await says(bar, /: 1 of 2 steps done/)
+    await nodeSays(page, "agent.step1", /done/)
+    await nodeSays(page, "agent.step2", /waiting|running/)
+    await page.getByText("At this moment of the run there was no result yet.").waitFor()
+    await see("moment")
+
+    // The end, by its button; and a run from the moment.
+    await bar.getByRole("button", { name: "Back to the end" }).click()
+    await status(page, /completed in/)
+    await hasCount(bar, 0)
+    await slider.focus()
+    await page.keyboard.press("Home")
+    await bar.getByRole("button", { name: "Run on from here" }).waitFor()
+    while (!/: 1 of 2/.test(await bar.innerText())) await page.keyboard.press("PageUp")
+    await bar.getByRole("button", { name: "Run on from here" }).click()
+    await page.waitForFunction((hash) => location.hash !== hash, before)
+    await status(page, /completed in/)
+    await nodeSays(page, "agent.step1", /reused/)
+    await nodeSays(page, "agent.step2", /done/)
+
+    // What an edit would cost, from both runs.
+    await write(page, slowChain(2).replaceAll("in a word", "in two words"))
+    await eventually(async () => {
+      const first = await node(page, "agent.step1").getAttribute("aria-description")
+      assert.match(first ?? "", /Would run: .*\. In 1 earlier run: [\d.]+ m?s · \d+ tok/)
+      const second = await node(page, "agent.step2").getAttribute("aria-description")
+      assert.match(second ?? "", /In 2 earlier runs: [\d.]+(?: m?s – |–)?[\d.]* ?m?s/)
+    })
+    const again = page.getByRole("button", { name: "Run 2 changed steps" })
+    assert.match((await again.getAttribute("title")) ?? "", /In 1 earlier run: .*, one after the other$/)
+    await see("expected")
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+}
