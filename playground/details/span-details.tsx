@@ -18,6 +18,7 @@ import { TracedText } from "../trace/traced-text.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
+import { ChangeResult } from "./change-result.tsx"
 import { ModelCall } from "./model-call.tsx"
 import { Rejections } from "./rejections.tsx"
 import { Part, Value } from "./part.tsx"
@@ -42,6 +43,7 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   const isStep = span.kind === "agent" || span.kind === "iteration"
   const step = span.parent === null || isStep ? undefined : run.state.spans[span.parent]
   const isCutOff = span.call?.cut_off === true
+  const result = span.output ?? (span.kind === "ask" ? questionOfSpan(run, span)?.answer : undefined)
   const text = isStep || isCutOff ? run.texts.get(textKey(span.name, span.iteration))?.text : undefined
   return (
     <>
@@ -84,7 +86,10 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       {span.answer === undefined ? null : <Value title="Answer, rejected" value={span.answer} />}
       {span.messages === undefined ? null : <Messages messages={span.messages} />}
       {span.kind === "model_call" ? <ModelCall run={run} at={at} /> : null}
-      {span.output === undefined ? null : <Value title="Output" value={span.output} />}
+      {span.output === undefined ? null : (
+        <Value title={span.given === true ? "Output, given" : "Output"} value={span.output} />
+      )}
+      {result === undefined ? null : <ChangeResult run={run} span={span} result={result} />}
       {span.scope === undefined ? null : <Inside run={run} scope={span.scope} />}
       {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
     </>

@@ -42,7 +42,11 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
   const sent = workflow === undefined ? { workflow_source: source, ...files } : {}
   const stream =
     rerun !== undefined
-      ? client().rerun(rerun.run_id, { ...sent, input, secrets, options, from: rerun.from }, call)
+      ? client().rerun(
+          rerun.run_id,
+          { ...sent, input, secrets, options, from: rerun.from, ...(rerun.given && { given: rerun.given }) },
+          call,
+        )
       : workflow === undefined
         ? client().stream({ workflow_source: source, ...files, input, secrets, options }, call)
         : client()

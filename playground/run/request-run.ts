@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../src/base/json-value.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { toJson } from "../state/draft.ts"
 import { earlierRun } from "../state/changes.ts"
@@ -26,10 +27,13 @@ export function requestRun(): void {
   request(undefined)
 }
 
-/** The same, taking over what did not change since the shown run; `from` names steps that run in any case. */
-export function requestRerun(from: readonly string[] = []): void {
+/**
+ * The same, taking over what did not change since the shown run; `from` names steps that run in any case, `given` has results in place of those
+ * of steps.
+ */
+export function requestRerun(from: readonly string[] = [], given?: JsonObject): void {
   const run_id = earlierRun.peek()?.run_id
-  request(run_id === undefined ? undefined : { run_id, from })
+  request(run_id === undefined ? undefined : { run_id, from, ...(given !== undefined && { given }) })
 }
 
 function request(rerun: RunRequest["rerun"]): void {

@@ -21,8 +21,8 @@ export interface RunRequest {
   readonly around?: SourceFiles
   /** The workflow of the server's folder that it is; absent for the author's own text. */
   readonly workflow?: string
-  /** The run that it takes results over from, and the steps that run whatever changed. */
-  readonly rerun?: { readonly run_id: string; readonly from: readonly string[] }
+  /** The run that it takes results over from, the steps that run whatever changed, and results in place of those of steps. */
+  readonly rerun?: { readonly run_id: string; readonly from: readonly string[]; readonly given?: JsonObject }
 }
 
 /** The request of a run that another person started: unknown, because the page has only its events. */

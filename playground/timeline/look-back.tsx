@@ -59,7 +59,7 @@ export function MomentBar({ run }: { readonly run: RunView }) {
   return (
     <div class="moment-bar" role="group" aria-label="Looking back">
       <span>
-        After {showDuration(moment)}: {all - steps.length} of {counted(all, "step")} done
+        At {showDuration(moment)}: {all - steps.length} of {counted(all, "step")} done
       </span>
       {earlierRun.value === run ? (
         <button

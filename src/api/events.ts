@@ -180,13 +180,14 @@ export const events: { readonly [Type in EventType]: Described<EventData[Type]> 
     { step: string(), ...site, ...iteration, ...items, error: optional(error) },
   ),
   step_reused: event(
-    "in a re-run: `step`, `iteration` in a loop, `items` in lists, `output`, and `run_id`, the earlier run that it is taken over from; `site` for a call, read or render in an expression, and `messages` for a prompt",
+    "in a re-run: `step`, `iteration` in a loop, `items` in lists, `output`, and `run_id`, the earlier run that it is taken over from; `given` where the caller of the re-run gave it; `site` for a call, read or render in an expression, and `messages` for a prompt",
     {
       step: string(),
       ...iteration,
       ...items,
       output: anything(),
       run_id: string(),
+      given: optional(exactly(true)),
       ...site,
       messages: optional(messages),
     },

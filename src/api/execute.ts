@@ -157,6 +157,12 @@ const rerunBody = nullable(
         description: "Steps that always run, such as `agent.write`.",
       }),
     ),
+    given: maybe(
+      anyObject({
+        description:
+          "Outputs of agents and answers to questions that stand in for their own, by step: `agent.sort`, `agent.review[2]` in a loop, `ask.confirm`. Not for a workflow of the server.",
+      }),
+    ),
     same_version: maybe(
       boolean({
         description:

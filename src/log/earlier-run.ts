@@ -1,6 +1,6 @@
 import { hash } from "node:crypto"
 import { canonicalJson } from "../base/canonical-json.ts"
-import type { JsonValue } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Message } from "./messages.ts"
 import type { KeptEffect } from "./kept.ts"
 import { placeKey, placeOf, type EffectPast, type ReplayState, type StepOutcome } from "./past.ts"
@@ -12,6 +12,8 @@ export interface EarlierStep {
   readonly output: JsonValue
   /** Null where it was not kept. */
   readonly history: readonly Message[] | null
+  /** The caller of the re-run gave it. */
+  readonly given?: true
 }
 
 /** A `call`, `read` or `render` of the workflow's own. */
@@ -42,9 +44,18 @@ export class EarlierRun {
   /** By file: what the called workflows leave, which all calls of a re-run share. */
   readonly #files: Map<string, StepTables>
   readonly #tables: StepTables
+  /** Results in place of those of steps, whatever their facts; none inside of called workflows. */
+  readonly #given: JsonObject
 
-  constructor(run_id: string, from: readonly string[], past: ReplayState, called: CalledAgain | null = null) {
+  constructor(
+    run_id: string,
+    from: readonly string[],
+    past: ReplayState,
+    called: CalledAgain | null = null,
+    given: JsonObject = {},
+  ) {
     this.run_id = run_id
+    this.#given = given
     this.#from = from
     this.#past = past
     this.#scope = called?.scope ?? null
@@ -87,6 +98,9 @@ export class EarlierRun {
 
   /** `needed`: the step is of use only with its history. */
   takeStep(step: string, iteration: number | null, facts: string, needed: boolean): EarlierStep | undefined {
+    const key = iteration === null ? step : `${step}[${iteration}]`
+    const output = Object.hasOwn(this.#given, key) ? this.#given[key] : undefined
+    if (output !== undefined) return { position: "", output, history: null, given: true }
     if (this.#isForced(step) || this.#isForcedInside(step, iteration)) return undefined
     return take(
       this.#tables.steps.get(`${step} ${facts}`),

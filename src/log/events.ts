@@ -284,6 +284,8 @@ export interface EventData {
     readonly output: Shown
     /** The earlier run. */
     readonly run_id: string
+    /** The caller of the re-run gave the result. */
+    readonly given?: true
     /** Only for a call, read or render in an expression. */
     readonly site?: string
     /** Only for a prompt; `output` is their text. */

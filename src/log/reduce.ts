@@ -242,13 +242,13 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     }
     case "step_reused": {
-      const { step, iteration, output } = event.data
+      const { step, iteration } = event.data
       const node = nodeOf(state, step)
       if (node === undefined) {
         if (event.data.site !== undefined) reusedEffect(state, event.data, at)
         return
       }
-      reusedSpan(state, node, iteration, output, at)
+      reusedSpan(state, node, event.data, at)
       node.reused = (node.reused ?? 0) + 1
       if (iteration === undefined) {
         node.started_at ??= at

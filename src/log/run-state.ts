@@ -126,6 +126,8 @@ export interface Span {
   cached?: boolean
   /** Taken over from an earlier run. */
   reused?: boolean
+  /** The caller of the re-run gave it. */
+  given?: true
   instruction?: string
   /** Of a model call. */
   call?: ModelCallRecord

@@ -48,6 +48,8 @@ export interface RerunOf {
   readonly run_id: string
   /** Steps that run whatever their facts: `agent.write`. */
   readonly from: readonly string[]
+  /** By step (`agent.sort`, `agent.review[2]`): results that the caller gives. Absent where there are none. */
+  readonly given?: JsonObject
 }
 
 export interface RunOptions {

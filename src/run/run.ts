@@ -93,7 +93,7 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
   if (misfit !== null) return endWithoutRunning(job, { why: "failed", error: misfit }, ports)
   const { rerun } = request
-  const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun.run_id, rerun.from)
+  const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun)
   const given = secrets === request.secrets ? job : { ...job, request: { ...request, secrets } }
   return new Run(given, ports, limits, past, earlier).toEnd()
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { join } from "node:path"
 import { describe, test } from "node:test"
 import { ada, hello, startService } from "../contract/http/start-service.ts"
 import { startServer } from "../support/http-server.ts"
@@ -47,6 +48,9 @@ describe("wire runs, questions and answer", async () => {
     assert.notEqual(again.run_id, run_id)
     const followed = await wire("ann", "runs", "rerun", run_id, "--from", "agent.reply", "--follow")
     assert.match(followed.out, /"agent_completed"[\s\S]*"workflow_completed"/)
+    const given = join(folderWith({ "given.json": '{ "agent.reply": { "message": "by hand" } }' }), "given.json")
+    const forked = await wire("ann", "runs", "rerun", run_id, "--given", given, "--follow")
+    assert.match(forked.out, /"step_reused"[\s\S]*by hand[\s\S]*"given": ?true/)
     assert.deepEqual(json(await wire("ops", "runs", "delete", run_id)), { run_id, deleted: true })
     const gone = await wire("ann", "runs", "show", run_id)
     assert.deepEqual([gone.code, gone.out], [1, ""])

@@ -24,6 +24,7 @@ interface ListFlags extends ServiceFlags {
 
 interface RerunFlags extends ServiceFlags {
   readonly from?: readonly string[]
+  readonly given?: string
   readonly input?: string
   readonly secretsFile?: string
   readonly sameVersion?: true
@@ -220,6 +221,7 @@ function addRerun(runs: Command): void {
     )
     .argument("<run>", "id of the earlier run")
     .option("--from <step>", "a step that always runs, such as agent.write; may be repeated", several)
+    .option("--given <file>", 'results of steps, as a JSON file: { "agent.sort": { … } }')
     .option("-i, --input <file>", "another input, as a JSON file")
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--same-version", "only if the service still serves the same version of the workflow")
@@ -231,9 +233,10 @@ function addRerun(runs: Command): void {
 }
 
 async function rerun(call: ServiceCall, earlier: string, flags: RerunFlags): Promise<void> {
-  const { from, input, secretsFile, sameVersion, follow } = flags
+  const { from, given, input, secretsFile, sameVersion, follow } = flags
   const body = {
     ...(from !== undefined && { from }),
+    ...(given !== undefined && { given: parseObject(readText(given), given) }),
     ...(input !== undefined && { input: parseObject(readText(input), input) }),
     ...(secretsFile !== undefined && { secrets: parseObject(readText(secretsFile), secretsFile) }),
     ...(sameVersion === true && { same_version: true }),

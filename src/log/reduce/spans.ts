@@ -109,12 +109,12 @@ export function reusedEffect(state: RunState, data: EventData["step_reused"], at
 export function reusedSpan(
   state: RunState,
   { kind, name }: NodeState,
-  iteration: number | undefined,
-  output: JsonValue,
+  { iteration, output, given }: Pick<EventData["step_reused"], "iteration" | "output" | "given">,
   at: number,
 ): void {
   if (kind === "output") return
-  const reused = { name, start: at, end: at, state: "completed" as const, output, reused: true }
+  const taken = { name, start: at, end: at, state: "completed" as const, output, reused: true }
+  const reused = given === undefined ? taken : { ...taken, given }
   if (iteration === undefined) state.spans.push({ kind, parent: null, ...reused })
   else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...reused })
 }

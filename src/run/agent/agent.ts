@@ -217,13 +217,19 @@ class AgentStep {
     const isContinued = prepared.continued.has(name)
     const found = earlier.takeStep(id, iteration ?? null, facts, isContinued)
     if (found === undefined) return undefined
-    const { output, history } = found
+    const { output, history, given } = found
     keepOutput(running, output, this.#caller.path)
     keepHistory(running, this.#node, history ?? [])
     const asShown = shown(output)
     log.add(
       "step_reused",
-      { step: id, ...(iteration === undefined ? {} : { iteration }), output: asShown, run_id: earlier.run_id },
+      {
+        step: id,
+        ...(iteration === undefined ? {} : { iteration }),
+        output: asShown,
+        run_id: earlier.run_id,
+        ...(given === true && { given }),
+      },
       {
         facts,
         ...(asShown === output ? {} : { output }),

@@ -2,7 +2,7 @@ import { EarlierRun } from "../../log/earlier-run.ts"
 import { LogFold } from "../../log/fold.ts"
 import { noPast, type ReplayState } from "../../log/past.ts"
 import type { PriceOf } from "../../log/usage.ts"
-import { NoSuchRun, type RunStore } from "../../ports/store.ts"
+import { NoSuchRun, type RerunOf, type RunStore } from "../../ports/store.ts"
 
 /** Reads a run's log to its end. The prices are those of the run's models. */
 export async function readPast(store: RunStore, runId: string, priceOf: PriceOf): Promise<ReplayState> {
@@ -15,11 +15,11 @@ export async function readPast(store: RunStore, runId: string, priceOf: PriceOf)
 }
 
 /** What an ended run leaves to a re-run. One that retention has deleted leaves nothing. */
-export async function readEarlier(store: RunStore, run_id: string, from: readonly string[]): Promise<EarlierRun> {
+export async function readEarlier(store: RunStore, { run_id, from, given }: RerunOf): Promise<EarlierRun> {
   try {
-    return new EarlierRun(run_id, from, await readPast(store, run_id, () => null))
+    return new EarlierRun(run_id, from, await readPast(store, run_id, () => null), null, given)
   } catch (error) {
     if (!(error instanceof NoSuchRun)) throw error
-    return new EarlierRun(run_id, from, noPast)
+    return new EarlierRun(run_id, from, noPast, null, given)
   }
 }

@@ -152,11 +152,17 @@ function reusedAnswer(
   const facts = questionFacts(redactor.redact(question.question), question.schema, requirements?.facts)
   const found = earlier.takeStep(step, iteration ?? null, facts, false)
   if (found === undefined) return undefined
-  const { output } = found
+  const { output, given } = found
   const asShown = shown(output)
   log.add(
     "step_reused",
-    { step, ...(iteration === undefined ? {} : { iteration }), output: asShown, run_id: earlier.run_id },
+    {
+      step,
+      ...(iteration === undefined ? {} : { iteration }),
+      output: asShown,
+      run_id: earlier.run_id,
+      ...(given === true && { given }),
+    },
     asShown === output ? { facts } : { facts, output },
   )
   return output

@@ -12,6 +12,7 @@ import { shareOf } from "../caller-of.ts"
 import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting, startRun } from "../start-run.ts"
+import { checkGiven } from "./check-given.ts"
 import { requestOf } from "./execute.ts"
 
 /** `POST /execute/{run_id}/rerun`: a new run that takes over from an earlier one what did not change. */
@@ -24,6 +25,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
     const compiled = await parts.planOf(run, shareOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     checkFrom(compiled.plan, run.rerun?.from ?? [])
+    checkGiven(compiled.plan, run)
     const conflict = await whyNotServed(parts, compiled.plan, run, body.same_version === true)
     const misfit = conflict === null ? parts.runs.validate(compiled.plan, run) : null
     const refusal = misfit === null ? conflict : new HttpError(misfit)
@@ -60,7 +62,7 @@ function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunReque
     options: body.options === undefined || body.options === null ? earlier.options : given.options,
     // The server's secrets go to the workflow that the server has, never to source that a caller sends.
     ...(sendsSource || sendsFiles || earlier.workflow === undefined ? {} : { workflow: earlier.workflow }),
-    rerun: { run_id, from: body.from ?? [] },
+    rerun: { run_id, from: body.from ?? [], ...(body.given && { given: body.given }) },
   }
 }
 

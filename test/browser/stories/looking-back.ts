@@ -19,7 +19,7 @@ export function lookingBack(playground: Playground): void {
     await hasCount(bar, 0)
     await slider.focus()
     await page.keyboard.press("Home")
-    await says(bar, /After 0 ms: 0 of 2 steps done/)
+    await says(bar, /At 0 ms: 0 of 2 steps done/)
     await status(page, /looking back: after 0 ms of/)
     for (let moves = 0; moves < 10; moves++) {
       await page.keyboard.press("PageUp")
@@ -45,13 +45,33 @@ export function lookingBack(playground: Playground): void {
     await nodeSays(page, "agent.step1", /reused/)
     await nodeSays(page, "agent.step2", /done/)
 
-    // What an edit would cost, from both runs.
+    // Another answer of the first step: the second one runs with it.
+    const forked = await page.evaluate(() => location.hash)
+    await node(page, "agent.step1").click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("button", { name: "Change it and run on" }).click()
+    const result = details.getByRole("textbox", { name: "Result of agent.step1 in the new run" })
+    await result.fill("{ text: no }")
+    await details.getByRole("button", { name: "Run on with it" }).click()
+    await says(details.getByRole("alert"), /Not JSON/)
+    await result.fill('{ "text": "copper" }')
+    await see("change")
+    await details.getByRole("button", { name: "Run on with it" }).click()
+    await page.waitForFunction((hash) => location.hash !== hash, forked)
+    await status(page, /completed in/)
+    await details.getByRole("heading", { name: "Output, given" }).waitFor()
+    await node(page, "agent.step2").click()
+    await says(details.locator(".traced .of-step"), /^copper$/)
+    await nodeSays(page, "agent.step2", /done/)
+    await details.getByRole("button", { name: "Close details" }).click()
+
+    // What an edit would cost, from all runs.
     await write(page, slowChain(2).replaceAll("in a word", "in two words"))
     await eventually(async () => {
       const first = await node(page, "agent.step1").getAttribute("aria-description")
       assert.match(first ?? "", /Would run: .*\. In 1 earlier run: [\d.]+ m?s · \d+ tok/)
       const second = await node(page, "agent.step2").getAttribute("aria-description")
-      assert.match(second ?? "", /In 2 earlier runs: [\d.]+(?: m?s – |–)?[\d.]* ?m?s/)
+      assert.match(second ?? "", /In 3 earlier runs: [\d.]+(?: m?s – |–)?[\d.]* ?m?s/)
     })
     const again = page.getByRole("button", { name: "Run 2 changed steps" })
     assert.match((await again.getAttribute("title")) ?? "", /In 1 earlier run: .*, one after the other$/)

@@ -86,6 +86,65 @@ for (const [name, variables] of [
       assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "from[0]"])
     })
 
+    it("`given` has results in place of those of steps: what reads them runs again", async (t) => {
+      const { source, asked } = await workflow(t)
+      const run_id = await execute(source())
+      const given = { "agent.first": { message: "something else" } }
+      const stream = await rerun(run_id, { secrets, given }, { accept: "text/event-stream" })
+      const events = await allEvents(stream)
+      const reused = events.filter(({ type }) => type === "step_reused").map(({ data }) => data)
+      assert.deepEqual(
+        reused.map((data) => [data["step"], data["output"], data["given"]]),
+        [["agent.first", { message: "something else" }, true]],
+      )
+      assert.equal(asked.length, 3)
+      assert.match(JSON.stringify(asked[2]), /Second something else/)
+      // A re-run of that one keeps the given result, and says that it is its own run's.
+      const next = stream.headers.get("x-service-run-id") ?? ""
+      const again = await allEvents(await rerun(next, { secrets }, { accept: "text/event-stream" }))
+      assert.equal(asked.length, 3)
+      assert.equal(again.filter(({ data }) => data["given"] === true).length, 0)
+      // Even of a step that must run.
+      assert.equal((await rerun(run_id, { secrets, given, from: ["agent.first"] })).status, 200)
+      assert.equal(asked.length, 4)
+    })
+
+    it("`given` is refused for what is no step, of another type, or at another place", async (t) => {
+      const { source, asked } = await workflow(t)
+      const run_id = await execute(source())
+      const looped = source()
+        .replace("agent first {", "agent first for x in [1, 2] {")
+        .replace("agent.first.message", "agent.first.*.message")
+      const continued = source().replace("agent second {", "agent second { context: agent.first ")
+      const refused = async (given: object, more: object = {}): Promise<(string | undefined)[]> => {
+        const { status, kind, issues } = await errorOf(await rerun(run_id, { secrets, given, ...more }))
+        return [`${status} ${kind}`, issues[0]?.path, issues[0]?.hint]
+      }
+      const message = { message: "a" }
+      assert.deepEqual(await refused({ "agent.frist": message }), [
+        "422 input_error",
+        "given.agent.frist",
+        "Did you mean agent.first?",
+      ])
+      assert.equal((await refused({ output: message }))[0], "422 input_error")
+      assert.equal((await refused({ constructor: message }))[1], "given.constructor")
+      assert.equal((await refused({ "agent.first": { message: 1 } }))[1], "given.agent.first.message")
+      assert.equal((await refused({ "agent.first[0]": message }))[2], "Write agent.first.")
+      assert.equal(
+        (await refused({ "agent.first": message }, { workflow_source: looped }))[2],
+        "Name an item, such as agent.first[0].",
+      )
+      assert.match(
+        (await refused({ "agent.first": message }, { workflow_source: continued }))[2] ?? "",
+        /^Give the output of agent\.second/,
+      )
+      assert.equal(asked.length, 2)
+      const items = { "agent.first[1]": { message: "given" } }
+      const both = await rerun(run_id, { secrets, given: items, workflow_source: looped })
+      assert.equal(both.status, 200, await both.clone().text())
+      assert.match(JSON.stringify(asked.at(-1)), /hi.{0,8}given/)
+    })
+
     it("secrets are sent anew, and the answers are those of /execute", async (t) => {
       const { source } = await workflow(t)
       const run_id = await execute(source())

@@ -439,6 +439,15 @@ describe("a re-run of a workflow that is not served any more", async () => {
   }
   const versionOf = (workflows: WorkflowsAnswer["workflows"]) => workflows.find(({ name }) => name === "flow")?.version
 
+  it("takes no results of steps from its caller, unless it sends the source", async () => {
+    const given = { "agent.reply": { text: "I decided this." } }
+    const refused = await errorOf(await service.post(flow, { given }))
+    assert.deepEqual([refused.status, refused.kind], [403, "forbidden"])
+    assert.match(refused.message, /not for a workflow of the server/)
+    const sent = await service.post(flow, { given: {}, workflow_source: source, secrets: { api_key: "own" } })
+    assert.equal(sent.status, 200)
+  })
+
   it("gets the server's secrets while the workflow is served, in the same version where that is asked for", async () => {
     backend.keys.length = 0
     assert.equal((await service.post(flow, { ...all, same_version: true })).status, 200)
