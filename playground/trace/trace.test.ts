@@ -7,6 +7,7 @@ import { initialState } from "../../src/log/run-state.ts"
 import { compile } from "../../src/compile.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import type { TracedProgram } from "./template.ts"
+import { legendOf, shownPieces } from "./legend.ts"
 import { requestTracer, traceInstruction } from "./trace-request.ts"
 import { whereFrom } from "./where-from.ts"
 
@@ -171,4 +172,24 @@ test("a field that the input gives is said to be from there, and words of severa
   assert.deepEqual(whereFrom(traced.plan, input, state, "bread src/clock.ts").fields, [])
   assert.deepEqual(whereFrom(traced.plan, input, state, "…").fields, [])
   assert.deepEqual(whereFrom(null, input, state, "buy bread").fields, [{ path: "output.report.text", made: null }])
+})
+
+test("a long prompt has a short legend, its lines in one entry, and no more marked pieces than a page can show", () => {
+  const { state, traced } = ran()
+  const span = state.spans.find(({ kind }) => kind === "iteration")
+  assert.ok(span !== undefined)
+  const pieces = traceInstruction(traced, input, state, span) ?? []
+  const [first, last] = [lineWith('"file {{ path }}"'), lineWith("Nothing else.")]
+  assert.deepEqual(
+    legendOf(pieces).map(({ label }) => label),
+    [`lines ${first}–${last}`, "input.files[0].path", "input.files[0].patch"],
+  )
+  const many = Array.from({ length: 20_000 }, (_, at) => ({
+    text: `${at}\n`,
+    origin: { kind: "source" as const, label: `line ${at}`, line: at },
+  }))
+  assert.equal(legendOf(many).length, 1)
+  const shown = shownPieces(many)
+  assert.ok(shown.length < 1_000)
+  assert.equal(shown.map(({ text }) => text).join(""), many.map(({ text }) => text).join(""))
 })

@@ -4,6 +4,7 @@ import { paneTab } from "../state/layout.ts"
 import { select } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
 import { VisibleText } from "../ui/visible-text.tsx"
+import { keyOf, legendOf, shownPieces } from "./legend.ts"
 import type { Origin, Piece } from "./origin.ts"
 
 /** Leads to where some characters came from: the step, or the line of the source. */
@@ -26,7 +27,7 @@ export function hasPlace({ node, line }: Origin): boolean {
 export function TracedPieces({ pieces }: { readonly pieces: readonly Piece[] }) {
   return (
     <span class="traced">
-      {pieces.map(({ text, origin }, at) =>
+      {shownPieces(pieces).map(({ text, origin }, at) =>
         origin === null ? (
           <VisibleText key={at} text={text} />
         ) : (
@@ -42,11 +43,10 @@ export function TracedPieces({ pieces }: { readonly pieces: readonly Piece[] }) 
 /** A text whose characters say where they came from when they are pointed at, and a list of all of their origins. */
 export function TracedText({ pieces }: { readonly pieces: readonly Piece[] }) {
   const [active, setActive] = useState<string | null>(null)
-  const origins = new Map(pieces.flatMap(({ origin }) => (origin === null ? [] : [[keyOf(origin), origin] as const])))
   return (
     <>
       <pre class="prose traced" onMouseLeave={() => setActive(null)}>
-        {pieces.map(({ text, origin }, at) => {
+        {shownPieces(pieces).map(({ text, origin }, at) => {
           if (origin === null) return <VisibleText key={at} text={text} />
           const key = keyOf(origin)
           return (
@@ -62,16 +62,19 @@ export function TracedText({ pieces }: { readonly pieces: readonly Piece[] }) {
         })}
       </pre>
       <ul class="origins" aria-label="Where it came from">
-        {[...origins].map(([key, origin]) => (
-          <li
-            key={key}
-            class={key === active ? "active" : undefined}
-            onMouseEnter={() => setActive(key)}
-            onMouseLeave={() => setActive(null)}
-          >
-            <OriginLink origin={origin} />
-          </li>
-        ))}
+        {legendOf(pieces).map((origin) => {
+          const key = keyOf(origin)
+          return (
+            <li
+              key={key}
+              class={key === active ? "active" : undefined}
+              onMouseEnter={() => setActive(key)}
+              onMouseLeave={() => setActive(null)}
+            >
+              <OriginLink origin={origin} />
+            </li>
+          )
+        })}
       </ul>
     </>
   )
@@ -86,10 +89,6 @@ export function OriginLink({ origin }: { readonly origin: Origin }) {
       {name}
     </button>
   )
-}
-
-function keyOf({ kind, label }: Origin): string {
-  return `${kind} ${label}`
 }
 
 const kindWords: Readonly<Record<Origin["kind"], string>> = {
