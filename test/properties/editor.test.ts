@@ -187,6 +187,8 @@ test("every code action fixes its diagnostic, and breaks no syntax", () => {
     const broken = diagnostics.filter(({ code }) => code === "syntax-error").length
     for (const { diagnostic, edits, title } of codeActions(program, diagnostics, { start: 0, end: source.length })) {
       const { code, span, message } = diagnostic
+      // `npm test` looks at a few fixes of each kind.
+      if ((fixed.get(code) ?? 0) >= atStrength(5, Infinity)) continue
       const after = compile(applyEdits(source, edits)).diagnostics
       const what = `${code} "${message}": ${title}\n${applyEdits(source, edits)}`
       assert.ok(after.filter((one) => one.code === "syntax-error").length <= broken, `new syntax error: ${what}`)
@@ -208,7 +210,7 @@ describe("renaming", () => {
 
   test("gives the same plan up to the name, wherever it is not refused", () => {
     let renamings = 0
-    for (const source of valid.filter((_, index) => index % atStrength(12, 1) === 0)) {
+    for (const source of valid.filter((_, index) => index % atStrength(24, 1) === 0)) {
       const { program, plan, diagnostics } = compile(source)
       const starts: number[] = []
       eachName(program, (use) => starts.push(use.start))
