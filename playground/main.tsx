@@ -17,7 +17,7 @@ import { fileName } from "./state/files.ts"
 import { graphOf, shownRun, watchWhole } from "./state/runs.ts"
 import { statusOf } from "./state/status.ts"
 import { keepDraft, openDraft, openLink } from "./run/session.ts"
-import { compilation } from "./state/source.ts"
+import { compilation, hasSameFiles } from "./state/source.ts"
 import "./style/tokens.css"
 import "./style/base.css"
 import "./style/shell.css"
@@ -86,7 +86,8 @@ takeDroppedFiles()
 effect(() => {
   const { text } = compilation.value
   const run = shownRun.peek()
-  if (run !== null && run.request.source !== text && graphOf.peek() === "run") graphOf.value = "edited"
+  if (run === null || graphOf.peek() !== "run") return
+  if (run.request.source !== text || !hasSameFiles(run.request.around)) graphOf.value = "edited"
 })
 effect(() => {
   if (shownRun.value !== null) graphOf.value = "run"

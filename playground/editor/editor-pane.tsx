@@ -9,9 +9,11 @@ import { offerFixes, showProblems } from "../state/quick-fixes.ts"
 import { renaming } from "../state/renaming.ts"
 import { selectAtCursor, selection } from "../state/selection.ts"
 import { served } from "../state/served.ts"
-import { compilation, compileNow, sourceChanged } from "../state/source.ts"
+import { showPart } from "../state/parts.ts"
+import { compilation, compileNow, shownPart, sourceChanged } from "../state/source.ts"
 import { createEditor } from "./create-editor.ts"
 import { FixMenu } from "./fix-menu.tsx"
+import { PartEditor } from "./part-editor.tsx"
 import { languageFeatures } from "./language-features.ts"
 
 /** The editor, which lives as long as the page. */
@@ -41,7 +43,13 @@ export function EditorPane() {
         },
       }),
     )
-    setEditor(editor)
+    setEditor({
+      ...editor,
+      reveal(span) {
+        showPart(null)
+        editor.reveal(span)
+      },
+    })
     const stopProblems = effect(() => editor.show(compilation.value))
     const stopServed = effect(() => editor.setReadOnly(served.value !== null))
     const stopSelection = effect(() => {
@@ -60,7 +68,8 @@ export function EditorPane() {
   }, [])
   return (
     <>
-      <div class="editor" ref={host} />
+      <div class="editor" ref={host} hidden={shownPart.value !== null} />
+      {shownPart.value === null ? null : <PartEditor key={shownPart.value} path={shownPart.value} />}
       <FixMenu />
     </>
   )

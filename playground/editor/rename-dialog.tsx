@@ -8,7 +8,7 @@ export function RenameDialog() {
   return asked === null ? null : <RenameForm {...asked} />
 }
 
-function RenameForm({ name, rename, note, onClose }: Renaming) {
+function RenameForm({ name, rename, note, title, onClose }: Renaming) {
   const [text, setText] = useState(name)
   const [wrong, setWrong] = useState<string | undefined>(undefined)
   const field = useRef<HTMLInputElement>(null)
@@ -24,10 +24,10 @@ function RenameForm({ name, rename, note, onClose }: Renaming) {
     if (problem === undefined) close()
   }
   return (
-    <Dialog title={`Rename ${name}`} onClose={close}>
+    <Dialog title={title ?? `Rename ${name}`} onClose={close}>
       <form onSubmit={send}>
         <div class="dialog-body">
-          <label for="new-name">New name</label>
+          <label for="new-name">{title === undefined ? "New name" : "Path"}</label>
           <input
             id="new-name"
             ref={field}
@@ -51,7 +51,7 @@ function RenameForm({ name, rename, note, onClose }: Renaming) {
             Leave it
           </button>
           <button type="submit" class="button primary">
-            Rename
+            {title === undefined ? "Rename" : "Add"}
           </button>
         </footer>
       </form>

@@ -97,7 +97,7 @@ const runNodes = computed((): readonly GraphNode[] => {
 })
 
 /** The text has errors: the graph is that of an earlier one. */
-export const isOutdated = computed(() => compilation.value.text !== lastGood.value.text)
+export const isOutdated = computed(() => compilation.value.plan === undefined)
 
 /** How much room the pane has, in steps, so that dragging a divider does not move the nodes all the time. */
 const graphRoom = signal<Room>({ width: 0, height: 0 })

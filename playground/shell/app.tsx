@@ -14,6 +14,7 @@ import { selection } from "../state/selection.ts"
 import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
 import { errorCount, linkHasRun, origin } from "../state/source.ts"
+import { PartPanel, PartTabs } from "./part-tabs.tsx"
 import { CloseDialog, FileTabs } from "./file-tabs.tsx"
 import { PaneDivider } from "./pane-divider.tsx"
 import { Icon } from "../ui/icon.tsx"
@@ -113,7 +114,10 @@ function Panes() {
               </p>
             )}
             <FileTabs>
-              <EditorPane />
+              <PartTabs />
+              <PartPanel>
+                <EditorPane />
+              </PartPanel>
             </FileTabs>
             {all ? null : <Problems />}
           </section>

@@ -3,7 +3,7 @@ import { cancelRun } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { canBeTest, downloadTest } from "../output/test-file.ts"
 import { hasChanges } from "../state/changes.ts"
-import { editor } from "../state/editor-port.ts"
+import { shownEditor } from "../state/editor-port.ts"
 import { newFile } from "../state/files.ts"
 import type { PaneTab, ResultTab } from "../state/layout.ts"
 import { paneTab, resultTab, theme } from "../state/layout.ts"
@@ -11,6 +11,7 @@ import { showProblems } from "../state/quick-fixes.ts"
 import { liveRun, shownRun } from "../state/runs.ts"
 import { editCopy, served } from "../state/served.ts"
 import { examples, openExample } from "../examples/examples.ts"
+import { askForPart } from "./part-tabs.tsx"
 import { openHelp } from "./help-dialog.tsx"
 
 /** Something that can be done with the page. */
@@ -47,9 +48,10 @@ export function commands(): Command[] {
       ? [{ name: "Run", keys: "Ctrl Enter", run: requestRun }]
       : [{ name: "Cancel the run", run: () => void cancelRun(live) }]),
     ...(hasChanges.value ? [{ name: "Run the changed steps", run: () => requestRerun() }] : []),
-    { name: "Format the source", keys: "Ctrl S", run: () => editor()?.format() },
+    { name: "Format the source", keys: "Ctrl S", run: () => shownEditor()?.format() },
     { name: "Show the problems", keys: "Ctrl Shift M", run: showProblems },
     { name: "New file", run: newFile },
+    { name: "Add a file to this workflow", run: askForPart },
     ...(served.value === null ? [] : [{ name: "Edit a copy of the server's workflow", run: editCopy }]),
     { name: "Share, or copy as code", run: openShare },
     ...(shown !== null && canBeTest(shown)
@@ -59,7 +61,7 @@ export function commands(): Command[] {
       name: "Go to the source",
       run: () => {
         showPane("editor")
-        editor()?.focus()
+        shownEditor()?.focus()
       },
     },
     { name: "Go to the input", run: () => showPane("input") },

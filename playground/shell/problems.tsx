@@ -1,17 +1,19 @@
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
-import { editor } from "../state/editor-port.ts"
+import { shownEditor } from "../state/editor-port.ts"
 import { problemsOpen } from "../state/layout.ts"
 import { fixesOf, mostWithFixes } from "../state/quick-fixes.ts"
 import { codeAddress } from "../state/service.ts"
-import { compilation, errorCount } from "../state/source.ts"
+import { isError } from "../../src/source/diagnostic.ts"
+import { shownCompilation } from "../state/parts.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Sentence } from "../ui/sentence.tsx"
 import { counted } from "../ui/show.ts"
 
 /** The line under the editor: how many problems there are and what the first one is, and on request all of them. */
 export function Problems() {
-  const { diagnostics } = compilation.value
+  const { diagnostics } = shownCompilation.value
   const count = diagnostics.length
+  const errors = diagnostics.filter(isError).length
   const isOpen = problemsOpen.value && count > 0
   const [first] = diagnostics
   return (
@@ -21,7 +23,7 @@ export function Problems() {
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isOpen) return
         problemsOpen.value = false
-        editor()?.focus()
+        shownEditor()?.focus()
       }}
     >
       {isOpen ? (
@@ -50,21 +52,26 @@ export function Problems() {
               No problems
             </>
           ) : (
-            <span class={errorCount.value > 0 ? "state is-failed" : "state is-retried"}>
-              <Icon name={errorCount.value > 0 ? "failed" : "warning"} />
+            <span class={errors > 0 ? "state is-failed" : "state is-retried"}>
+              <Icon name={errors > 0 ? "failed" : "warning"} />
               {counted(count, "problem")}
             </span>
           )}
         </button>
         {first === undefined || isOpen ? null : (
-          <button type="button" class="button first-problem" onClick={() => editor()?.reveal(first.span)}>
+          <button type="button" class="button first-problem" onClick={() => shownEditor()?.reveal(first.span)}>
             <span>
               <Sentence text={first.message} />
             </span>
           </button>
         )}
         <span class="tools">
-          <button type="button" class="button" aria-keyshortcuts="Control+S Meta+S" onClick={() => editor()?.format()}>
+          <button
+            type="button"
+            class="button"
+            aria-keyshortcuts="Control+S Meta+S"
+            onClick={() => shownEditor()?.format()}
+          >
             <Icon name="format" />
             Format
           </button>
@@ -76,10 +83,10 @@ export function Problems() {
 
 function Problem({ found, hasFixes }: { readonly found: Diagnostic; readonly hasFixes: boolean }) {
   const { span, severity, message, hint, code } = found
-  const { line, column } = compilation.value.lines.position(span.start)
+  const { line, column } = shownCompilation.value.lines.position(span.start)
   return (
     <li>
-      <button type="button" class="problem" onClick={() => editor()?.reveal(span)}>
+      <button type="button" class="problem" onClick={() => shownEditor()?.reveal(span)}>
         <span class={severity === "error" ? "state is-failed" : "state is-retried"}>
           <Icon name={severity === "error" ? "failed" : "warning"} />
           <span class="visually-hidden">{severity}</span>

@@ -26,6 +26,17 @@ export interface EditorPort {
 }
 
 let current: EditorPort | undefined
+let part: EditorPort | undefined
+
+/** The editor of another file of the workflow, as long as that is shown. */
+export function setPartEditor(port: EditorPort | undefined): void {
+  part = port
+}
+
+/** The editor that is shown. */
+export function shownEditor(): EditorPort | undefined {
+  return part ?? current
+}
 
 export function setEditor(port: EditorPort | undefined): void {
   current = port

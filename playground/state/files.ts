@@ -14,7 +14,7 @@ import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { Served } from "./served.ts"
 import { served } from "./served.ts"
 import type { Origin } from "./source.ts"
-import { compilation, compileNow, filesAround, linkHasRun, origin, setFiles, takeText } from "./source.ts"
+import { compilation, compileNow, filesAround, linkHasRun, origin, setFiles, shownPart, takeText } from "./source.ts"
 
 /** What a file consists of: source, input and all that belongs to them, but no secrets. */
 export interface FileContent {
@@ -64,8 +64,8 @@ function shownFile(): OpenFile | undefined {
   return files.value.find(({ id }) => id === activeFile.value)
 }
 
-function markOf({ name, source, input, options }: FileContent): string {
-  return JSON.stringify([name, source, input, options])
+function markOf({ name, source, input, options, around }: FileContent): string {
+  return JSON.stringify([name, source, input, options, around.modules ?? {}])
 }
 
 /** Whether the shown file has edits that are nowhere else. */
@@ -139,6 +139,7 @@ function takeUp(content: FileContent): void {
     served.value = content.served
     selection.value = null
     openedCalls.value = []
+    shownPart.value = null
     settle(content, false)
   })
 }
@@ -186,6 +187,7 @@ function enter(id: string, content: FileContent): void {
     served.value = content.served
     selection.value = null
     openedCalls.value = []
+    shownPart.value = null
     // A run that goes on stays in view, whatever is edited meanwhile.
     if (liveRun.value === null || run === liveRun.value) shownRun.value = run
   })

@@ -3,11 +3,12 @@ import { codeActions } from "../../src/editor/code-actions.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import type { Span } from "../../src/source/span.ts"
-import { editor } from "./editor-port.ts"
+import { shownEditor } from "./editor-port.ts"
 import { paneTab, problemsOpen } from "./layout.ts"
 import { notify } from "./notices.ts"
 import { served } from "./served.ts"
-import { compilation, compileNow } from "./source.ts"
+import { shownCompilation } from "./parts.ts"
+import { compileNow } from "./source.ts"
 
 export interface QuickFix {
   readonly title: string
@@ -20,7 +21,7 @@ export const mostWithFixes = 40
 /** What can be done about a problem of the text as it is, the likeliest first. */
 export function fixesOf(found: Diagnostic): readonly QuickFix[] {
   if (served.value !== null) return []
-  const { program, text } = compilation.value
+  const { program, text } = shownCompilation.value
   return codeActions(program, [found], found.span).map(({ title, edits }) => ({
     title,
     apply: () => applyFix(edits, text),
@@ -28,7 +29,7 @@ export function fixesOf(found: Diagnostic): readonly QuickFix[] {
 }
 
 function applyFix(edits: readonly Edit[], text: string): void {
-  editor()?.change(edits, text)
+  shownEditor()?.change(edits, text)
   compileNow()
 }
 

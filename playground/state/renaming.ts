@@ -7,6 +7,8 @@ export interface Renaming {
   readonly rename: (to: string) => string | undefined
   /** What else changes with it. */
   readonly note: string
+  /** `Rename` and the name, unless given. */
+  readonly title?: string
   readonly onClose?: () => void
 }
 

@@ -19,8 +19,10 @@ export type Origin = "own" | "link"
 export const origin = signal<Origin>("own")
 /** Whether what came by a link has been run since: then it need not be introduced any more. */
 export const linkHasRun = signal(false)
-/** The other files that the text uses, of a workflow of the server or of a run; the author cannot change them here. */
+/** The other files that the text uses. */
 export const filesAround = signal<SourceFiles>({})
+/** The one of them that the editor shows; null while it shows the text itself. */
+export const shownPart = signal<string | null>(null)
 export const compilation = signal(compileText(""))
 /** The newest text that has a plan: what the graph shows while the author is in the middle of a word. */
 export const lastGood = signal<{ readonly text: string; readonly plan: Plan; readonly program?: Program }>({
@@ -52,12 +54,21 @@ function emptyPlan(): Plan {
 }
 
 let pending: (() => string) | undefined
+/** An edit of another file, likewise. */
+let pendingPart: { readonly path: string; readonly read: () => string } | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
 let lastCost = 0
 
 /** Reports a change of the editor's text. It is compiled once the author pauses, sooner if that is cheap. */
 export function sourceChanged(read: () => string): void {
   pending = read
+  clearTimeout(timer)
+  timer = setTimeout(compileNow, Math.max(80, Math.min(800, lastCost * 5)))
+}
+
+/** The same for one of the other files. */
+export function partChanged(path: string, read: () => string): void {
+  pendingPart = { path, read }
   clearTimeout(timer)
   timer = setTimeout(compileNow, Math.max(80, Math.min(800, lastCost * 5)))
 }
@@ -70,7 +81,18 @@ export function compileNow(): Compilation {
     pending = undefined
     if (text !== compilation.value.text) takeText(text)
   }
+  if (pendingPart !== undefined) {
+    const { path, read } = pendingPart
+    pendingPart = undefined
+    const { modules = {}, ...rest } = filesAround.peek()
+    if (Object.hasOwn(modules, path)) setFiles({ ...rest, modules: { ...modules, [path]: read() } })
+  }
   return compilation.value
+}
+
+/** Whether a run had the files that there are now. */
+export function hasSameFiles(around: SourceFiles | undefined): boolean {
+  return JSON.stringify(around?.modules ?? {}) === JSON.stringify(filesAround.value.modules ?? {})
 }
 
 /** The same text among other files is compiled anew. */

@@ -1,7 +1,7 @@
 import { computed } from "@preact/signals"
 import { unknownRequest } from "./run-view.ts"
 import { graphOf, watchShown } from "./runs.ts"
-import { compilation } from "./source.ts"
+import { compilation, hasSameFiles } from "./source.ts"
 
 /**
  * Which text the shown result belongs to: the text in the editor, an earlier state of it, or another text altogether
@@ -11,7 +11,8 @@ export type Standing = "current" | "earlier" | "other"
 
 export const standing = computed((): Standing => {
   const run = watchShown()
-  if (run === null || run.request.source === compilation.value.text) return "current"
+  if (run === null || (run.request.source === compilation.value.text && hasSameFiles(run.request.around)))
+    return "current"
   // Nothing of a deleted run is shown that could belong to a text.
   if (run.refused?.kind === "run_expired") return "current"
   return graphOf.value === "edited" && run.request !== unknownRequest ? "earlier" : "other"

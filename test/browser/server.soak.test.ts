@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { hasAttribute, nodeSays, run, runToEnd, status, tab } from "./actions.ts"
+import { eventually, hasAttribute, hasCount, nodeSays, run, runToEnd, says, status, tab, write } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 import { openServed, servedFolder } from "./served.ts"
@@ -128,6 +128,60 @@ describe("a workflow of several files", () => {
     await runToEnd(page)
     await page.getByRole("treeitem", { name: /^workflow\.inner/ }).waitFor()
     await close()
+  })
+})
+
+describe("the files of a workflow", () => {
+  test("are looked at, edited and added to beside each other; checks, runs and links have them all", async () => {
+    const { page, close } = await playground.visit({ reducedMotion: "reduce" })
+    const complaints: string[] = []
+    await openServed(page, "caller")
+    await page.getByRole("tab", { name: "parts.wire" }).click()
+    const text = page.locator(".cm-content:visible")
+    await says(text, /Say \{\{ input\.n \}\}/)
+    await page.getByRole("button", { name: "Edit a copy" }).click()
+    await page.getByRole("tab", { name: "parts.wire" }).click()
+    await text.click()
+    await page.keyboard.press("Control+End")
+    await page.keyboard.type("agent broken {}")
+    await page.getByText(/\d problems/).waitFor()
+    await page.getByRole("tab", { name: "caller.wire" }).click()
+    await page.getByText(/parts\.wire has \d errors/).waitFor()
+    await lookAt(page, complaints)("files-of-a-workflow")
+    await page.getByRole("tab", { name: "parts.wire" }).click()
+    await write(page, "input { n: integer }\noutput { thrice: input.n * 3 }")
+    await page.getByText("No problems").waitFor()
+    await runToEnd(page)
+    await page.getByText("thrice").first().waitFor()
+    // A reload keeps the edits of all files.
+    await page.waitForFunction(() => JSON.stringify(sessionStorage).includes("thrice"))
+    await page.reload()
+    await page.getByRole("tab", { name: "parts.wire" }).click()
+    await says(text, /thrice/)
+    await page.getByRole("button", { name: "Add a file to this workflow" }).click()
+    await page.getByLabel("Path").fill("../up.wire")
+    await page.getByRole("button", { name: "Add", exact: true }).click()
+    await page.getByText("A path has names between").waitFor()
+    await page.getByLabel("Path").fill("lib/more")
+    await page.getByRole("button", { name: "Add", exact: true }).click()
+    await hasAttribute(page.getByRole("tab", { name: "lib/more.wire" }), "aria-selected", "true")
+    await page.getByRole("button", { name: "Remove lib/more.wire from this workflow" }).click()
+    await hasCount(page.getByRole("tab", { name: "lib/more.wire" }), 0)
+    await page.getByRole("button", { name: "Share" }).click()
+    const link = page.getByLabel("Link to this workflow")
+    await says(page.getByRole("dialog"), /with its other files/)
+    await eventually(async () => assert.match(await link.inputValue(), /#w1=/))
+    const address = await link.inputValue()
+    await close()
+
+    const other = await playground.visit({ reducedMotion: "reduce" })
+    await other.page.goto(address)
+    await other.page.reload()
+    await other.page.getByRole("tab", { name: "parts.wire" }).click()
+    await says(other.page.locator(".cm-content:visible"), /thrice/)
+    await other.page.getByText("No problems").waitFor()
+    await other.close()
+    assert.deepEqual(complaints, [])
   })
 })
 

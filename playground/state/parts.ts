@@ -1,0 +1,59 @@
+import { batch, computed } from "@preact/signals"
+import { isModulePath } from "../../src/base/module-path.ts"
+import { sourceModules } from "../../src/base/limits.ts"
+import { compile } from "../../src/compile.ts"
+import { LineMap } from "../../src/source/line-map.ts"
+import type { Compilation } from "./source.ts"
+import { compilation, compileNow, filesAround, setFiles, shownPart } from "./source.ts"
+
+// The other files that a workflow uses. Each can be looked at and edited; all of them go with every check and run.
+
+/** Where the main source stands among them. */
+export const mainPath = computed(() => filesAround.value.file ?? "main.wire")
+export const partPaths = computed(() => Object.keys(filesAround.value.modules ?? {}).toSorted())
+
+/** What the page knows about the part that the editor shows; null while it shows the main source. */
+export const partCompilation = computed((): Compilation | null => {
+  const path = shownPart.value
+  const { modules = {} } = filesAround.value
+  const text = path === null ? undefined : modules[path]
+  if (path === null || text === undefined) return null
+  const others = { ...modules, [mainPath.value]: compilation.value.text }
+  delete others[path]
+  return { ...compile(text, { file: path, modules: others }), text, lines: new LineMap(text) }
+})
+
+/** The compilation of the text that the editor shows. */
+export const shownCompilation = computed(() => partCompilation.value ?? compilation.value)
+
+export function showPart(path: string | null): void {
+  compileNow()
+  shownPart.value = path
+}
+
+/** Adds an empty file to the workflow; a sentence when that cannot be. */
+export function addPart(given: string): string | undefined {
+  const name = given.trim()
+  const path = name.endsWith(".wire") ? name : `${name}.wire`
+  const { modules = {} } = filesAround.value
+  if (!isModulePath(path)) return "A path has names between `/`, without `.` and `..`, and ends in `.wire`."
+  if (path === mainPath.value || Object.hasOwn(modules, path)) return `There is a file ${path} already.`
+  if (partPaths.value.length >= sourceModules) return `A workflow has at most ${sourceModules} other files.`
+  compileNow()
+  batch(() => {
+    setFiles({ ...filesAround.value, modules: { ...modules, [path]: "" } })
+    shownPart.value = path
+  })
+  return undefined
+}
+
+/** Removes the part that is shown from the workflow. */
+export function removePart(path: string): void {
+  compileNow()
+  const { [path]: _, ...modules } = filesAround.value.modules ?? {}
+  const { file } = filesAround.value
+  batch(() => {
+    shownPart.value = null
+    setFiles({ ...(file !== undefined && { file }), ...(Object.keys(modules).length > 0 && { modules }) })
+  })
+}
