@@ -2,6 +2,7 @@
 import type { Parsed } from "./syntax/parser.ts"
 import { parse } from "./syntax/parser.ts"
 import { didYouMean } from "./base/did-you-mean.ts"
+import { remembered } from "./base/remembered.ts"
 import { resolveModule, writtenPath } from "./base/module-path.ts"
 import { check, inSourceOrder } from "./check/check.ts"
 import { FileSpace, isForeign } from "./check/file-space.ts"
@@ -68,6 +69,7 @@ export class Files {
   readonly #parsed = new Map<string, Parsed | undefined>()
   readonly #checked = new Map<string, CheckedFile>()
   readonly #reached = new Map<string, ReadonlySet<string>>()
+  readonly #nexts = new Map<string, readonly string[]>()
 
   /** `digest` makes the versions of called files, which only a plan that is run needs. */
   constructor(texts: FileTexts, digest: Digest = () => "") {
@@ -113,6 +115,7 @@ export class Files {
       this.#reached.delete(path)
     }
     this.#parsed.delete(file)
+    this.#nexts.delete(file)
   }
 
   #parse(file: string): Parsed | undefined {
@@ -166,12 +169,14 @@ export class Files {
   }
 
   /** The files that a file names, there or not. */
-  #next(file: string): string[] {
-    const declarations = this.#parse(file)?.tree.declarations ?? []
-    return declarations.flatMap((declaration) => {
-      if (declaration.kind !== "file-import" && declaration.kind !== "workflow") return []
-      const path = resolveModule(file, declaration.file.texts[0] ?? "")
-      return path === null ? [] : [path]
+  #next(file: string): readonly string[] {
+    return remembered(this.#nexts, file, () => {
+      const declarations = this.#parse(file)?.tree.declarations ?? []
+      return declarations.flatMap((declaration) => {
+        if (declaration.kind !== "file-import" && declaration.kind !== "workflow") return []
+        const path = resolveModule(file, declaration.file.texts[0] ?? "")
+        return path === null ? [] : [path]
+      })
     })
   }
 

@@ -12,18 +12,27 @@ export interface PlacedField {
 /** All fields of all schemas, each after those that its type is made of, wherever in the file they stand. */
 export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
   const paths = new Map<Syntax.TypeField, string>()
+  /** Each after those inside of it. */
+  const inside: PlacedField[] = []
+  let namesFields = false
+  const look = (type: TypePath): void => {
+    if (type.segments.length > 2) namesFields = true
+  }
   const note = (field: Syntax.TypeField, path: string): void => {
     paths.set(field, path)
-    eachPart(field.type, path, note, () => {})
+    eachPart(field.type, path, note, look)
+    inside.push({ field, path })
   }
   for (const declaration of checking.declarations) {
     if (declaration.kind !== "schema") continue
     const path = `schema.${declaration.name.text}`
     for (const item of declaration.body.items) {
       if (item.kind === "type-field") note(item, `${path}.${item.name.text}`)
-      else eachPart(item, path, note, () => {})
+      else eachPart(item, path, note, look)
     }
   }
+  // Few files name fields of schemas (`schema.a.b`): without that, no field needs one that it does not hold.
+  if (!namesFields) return inside
   const order = strongComponents(paths.keys(), (field) => {
     const parts: Syntax.TypeField[] = []
     eachPart(

@@ -30,3 +30,22 @@ test("a thousand workflows have labels of their own, the others share one", asyn
   assert.match(written, /^wire_http_requests_total\{.*workflow="other"\} 10$/m)
   assert.doesNotMatch(written, /workflow="w1000"/)
 })
+
+test("calls of workflows by workflows are counted by name and outcome, of a bounded number of names", async () => {
+  const metrics = createMetrics(counts, [])
+  const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: null }
+  const error = { kind: "provider_error", message: "down", issues: [] } as const
+  for (let n = 0; n < 201; n++) {
+    const about = { workflow: `w${n}`, call_id: `c${n}`, scope: `w${n}@dynamic.r`, duration_ms: 300 }
+    metrics.observer.appended("r", [
+      { id: 1, type: "workflow_call_completed", at, data: { ...about, output: {}, usage } },
+      { id: 2, type: "workflow_call_failed", at, data: { ...about, error } },
+      { id: 3, type: "workflow_call_failed", at, data: { ...about, error } },
+    ])
+  }
+  const written = (await metrics.text()).text
+  assert.match(written, /^wire_workflow_calls_total\{called="w0",outcome="completed"\} 1$/m)
+  assert.match(written, /^wire_workflow_calls_total\{called="w0",outcome="failed"\} 2$/m)
+  assert.match(written, /^wire_workflow_calls_total\{called="other",outcome="failed"\} 2$/m)
+  assert.match(written, /^wire_workflow_call_duration_seconds_count\{called="w0"\} 3$/m)
+})

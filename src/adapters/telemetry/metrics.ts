@@ -74,6 +74,17 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     "tool",
   ])
   const toolNames = new BoundedLabels()
+  const inner = make.counter("wire_workflow_calls_total", "Ended calls of workflows by workflows", [
+    "called",
+    "outcome",
+  ])
+  const innerTime = make.histogram(
+    "wire_workflow_call_duration_seconds",
+    "Time of one call of a workflow by a workflow",
+    seconds,
+    ["called"],
+  )
+  const calledNames = new BoundedLabels()
   const degraded = make.counter("wire_cache_degraded_total", "Failures of the cache")
   const asked = make.counter("wire_questions_asked_total", "Questions asked")
   const settled = make.counter("wire_questions_settled_total", "Questions whose outcome a run took in", ["outcome"])
@@ -147,6 +158,12 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     both[outcome].add()
     toolTime.of(server, tool).observe(about.duration_ms / 1000)
   }
+  const calledInside = (name: string, duration_ms: number, outcome: "completed" | "failed"): void => {
+    const label = calledNames.of({ name }).name
+    const both = { completed: inner.of(label, "completed"), failed: inner.of(label, "failed") }
+    both[outcome].add()
+    innerTime.of(label).observe(duration_ms / 1000)
+  }
   const service = serviceMetrics(make, reasons, labelOf)
   const text = async (): Promise<MetricsText> => {
     await refreshWaiting()
@@ -195,6 +212,12 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
               break
             case "tool_call_failed":
               called(event.data, "failed")
+              break
+            case "workflow_call_completed":
+              calledInside(event.data.workflow, event.data.duration_ms, "completed")
+              break
+            case "workflow_call_failed":
+              calledInside(event.data.workflow, event.data.duration_ms, "failed")
               break
             case "question_asked":
               asked.of().add()

@@ -12,8 +12,11 @@ import type { Type } from "../../types/types.ts"
 /** Schemas that no finite value fits. */
 export function checkInfiniteTypes(checking: CheckContext): void {
   const typeOf = (name: string): Type => checking.types[name]?.type ?? errorType
-  const finite = finiteSchemas([...checking.schemas.keys()], typeOf)
-  const infinite = [...checking.schemas.keys()].filter((name) => !finite.has(name))
+  // Those of other files are finite: a file with an error is not imported.
+  const [own, foreign]: [string[], string[]] = [[], []]
+  for (const name of checking.schemas.keys()) (checking.grafts.has(`schema.${name}`) ? foreign : own).push(name)
+  const finite = finiteSchemas(own, foreign, typeOf)
+  const infinite = own.filter((name) => !finite.has(name))
   const blamed = new Map(infinite.map((name) => [name, [...new Set(endlessParts(typeOf(name), finite))]]))
   const next = (name: string): readonly string[] => blamed.get(name) ?? []
   const position = new Map(infinite.map((name, index) => [name, index]))
@@ -36,9 +39,13 @@ function report(checking: CheckContext, circle: readonly string[]): void {
   checking.report("infinite-type", path, span, `A value of schema.${first} would never end: ${spelled}`, hint)
 }
 
-/** The least set of schemas that have a finite value. One that joins it may let those join that refer to it. */
-function finiteSchemas(names: readonly string[], typeOf: (name: string) => Type): Set<string> {
-  const finite = new Set<string>()
+/** The least set of schemas that have a finite value, with those that are known. One that joins it may let those join that refer to it. */
+function finiteSchemas(
+  names: readonly string[],
+  known: readonly string[],
+  typeOf: (name: string) => Type,
+): Set<string> {
+  const finite = new Set<string>(known)
   const referred = new Map(names.map((name) => [name, schemasIn(typeOf(name))]))
   const referring = new Map<string, string[]>()
   for (const [name, others] of referred) {
