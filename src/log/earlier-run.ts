@@ -1,5 +1,6 @@
 import { hash } from "node:crypto"
 import { canonicalJson } from "../base/canonical-json.ts"
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Message } from "./messages.ts"
 import type { KeptEffect } from "./kept.ts"
@@ -201,7 +202,18 @@ export function effectFacts(facts: JsonValue): string {
   return hash("sha256", canonicalJson([1, facts]), "hex").slice(0, 32)
 }
 
-/** The hash of what decides a person's answer; `requirements` is that of what the answer must fulfil. */
+/**
+ * The hash of what decides a person's answer; `requirements` is that of what the answer must fulfil. Which fields a schema requires follows from their
+ * types, and is left out: releases differ in it.
+ */
 export function questionFacts(question: string, schema: JsonValue, requirements?: string): string {
-  return effectFacts(requirements === undefined ? [question, schema] : [question, schema, requirements])
+  const fields = withoutRequired(schema)
+  return effectFacts(requirements === undefined ? [question, fields] : [question, fields, requirements])
+}
+
+function withoutRequired(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(withoutRequired)
+  if (!isJsonObject(schema)) return schema
+  const kept = Object.entries(schema).filter(([name, value]) => name !== "required" || !Array.isArray(value))
+  return Object.fromEntries(kept.map(([name, value]) => [name, withoutRequired(value)]))
 }

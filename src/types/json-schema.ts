@@ -1,10 +1,13 @@
 import type { JsonObject } from "../base/json-value.ts"
-import { resolve, sameAsWritten } from "./relations.ts"
+import { nullable, resolve, sameAsWritten } from "./relations.ts"
 import { namesToDefine } from "./schema-definitions.ts"
 import type { ArrayType, Field, RecordType, TupleType, Type, TypeTable, VariantType } from "./types.ts"
 
-/** `plain` is section "Types" of the language reference to the letter; `strict` is described in `strict-schema.ts`. */
-export type SchemaDialect = "plain" | "strict"
+/**
+ * `plain` is section "Types" of the language reference to the letter; `strict` is described in `strict-schema.ts`; of `answer`, fields that may be null
+ * can be left out, as `withNulls` fills them in.
+ */
+export type SchemaDialect = "plain" | "strict" | "answer"
 
 /** Bounds on what no author writes by hand: what lies beyond them is written as `{}`, which allows everything. */
 const deepest = 200
@@ -103,10 +106,12 @@ class SchemaWriter {
     const properties = type.fields.map((field): [string, JsonObject] => {
       return [field.name, this.#schema(field.type, field.doc, depth + 1)]
     })
+    const isNeeded = (field: Field): boolean => this.#dialect !== "answer" || !nullable(field.type, this.#types)
+    const required = type.fields.filter(isNeeded)
     return {
       ...describe({ type: "object" }, description),
       properties: Object.fromEntries(properties),
-      required: type.fields.map((field) => field.name),
+      required: required.map((field) => field.name),
       additionalProperties: false,
     }
   }

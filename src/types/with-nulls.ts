@@ -1,19 +1,30 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { nullable, resolve } from "./relations.ts"
-import type { RecordType, Type, TypeTable } from "./types.ts"
+import type { Field, Type, TypeTable } from "./types.ts"
+
+const nothing: Type = { kind: "any" }
 
 /** The value with null for the fields of records that may be null and are left out, at every level. */
 export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonValue {
   const known = resolve(type, types)
   switch (known.kind) {
     case "record":
-      return isJsonObject(value) ? filled(value, known, types) : value
+      return isJsonObject(value) ? filled(value, known.fields, types) : value
     case "array":
       return Array.isArray(value) ? value.map((element) => withNulls(element, known.element, types)) : value
+    case "tuple":
+      return Array.isArray(value)
+        ? value.map((element, index) => withNulls(element, known.elements[index] ?? nothing, types))
+        : value
+    case "variant": {
+      const tag = isJsonObject(value) ? value[known.tag] : undefined
+      const found = known.cases.find(({ name }) => name === tag)
+      return found !== undefined && isJsonObject(value) ? filled(value, found.fields, types) : value
+    }
     case "union": {
-      // `maybe` of a type: of several others it is not known which one is given.
-      const [only, ...more] = known.members.filter(({ kind }) => kind !== "null")
+      // Of several types that take a value of this form it is not known which one is given.
+      const [only, ...more] = known.members.filter((member) => takesForm(value, resolve(member, types)))
       return only !== undefined && more.length === 0 ? withNulls(value, only, types) : value
     }
     default:
@@ -21,11 +32,18 @@ export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonV
   }
 }
 
-function filled(value: JsonObject, { fields }: RecordType, types: TypeTable): JsonObject {
+function filled(value: JsonObject, fields: readonly Field[], types: TypeTable): JsonObject {
   const more: JsonObject = {}
   for (const { name, type } of fields) {
     if (Object.hasOwn(value, name)) more[name] = withNulls(value[name] ?? null, type, types)
     else if (nullable(type, types)) more[name] = null
   }
   return { ...value, ...more }
+}
+
+/** Whether a type takes arrays, or objects, if the value is one. */
+function takesForm(value: JsonValue, { kind }: Type): boolean {
+  if (kind === "any") return true
+  if (Array.isArray(value)) return kind === "array" || kind === "tuple"
+  return isJsonObject(value) && (kind === "record" || kind === "variant" || kind === "object")
 }

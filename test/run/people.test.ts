@@ -65,7 +65,7 @@ test("a run asks, waits without a lease, and goes on with the answer without rep
     schema: {
       type: "object",
       properties: { publish: { type: "boolean" }, note: { anyOf: [{ type: "string" }, { type: "null" }] } },
-      required: ["publish", "note"],
+      required: ["publish"],
       additionalProperties: false,
     },
     status: "open",

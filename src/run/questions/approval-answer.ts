@@ -12,7 +12,7 @@ export const approvalType: RecordType = {
   ],
 }
 
-export const approvalSchema: JsonObject = toJsonSchema(approvalType, {})
+export const approvalSchema: JsonObject = toJsonSchema(approvalType, {}, "answer")
 
 export function readApproval(answer: JsonValue): { readonly approve: boolean; readonly note: string | null } {
   const { approve, note } = isJsonObject(answer) ? answer : {}

@@ -41,7 +41,7 @@ export function askPeople(
   node: AskNode,
   items: readonly JsonValue[] | null,
 ): Promise<JsonValue[]> {
-  const schema = toJsonSchema(node.output, running.plan.types)
+  const schema = toJsonSchema(node.output, running.plan.types, "answer")
   return items === null || node.concurrency === null
     ? askAll(running, node, schema, items)
     : askInTurn(running, node, schema, items, node.concurrency)
