@@ -1,3 +1,7 @@
+import { DatabaseSync } from "node:sqlite"
+import { SqliteLeaseRules } from "../../src/adapters/sqlite/lease-rules.ts"
+import { migrations } from "../../src/store/schema.ts"
+import { runSteps } from "../../src/store/sql.ts"
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { byIndex } from "../../src/adapters/postgres/connection.ts"
@@ -57,9 +61,40 @@ describe("PostgreSQL", () => {
       [],
     )
   })
+
+  test("so does every one of them on SQLite", () => {
+    const database = new DatabaseSync(":memory:")
+    for (const step of migrations) database.exec(step)
+    const claim = { kind: "claim", owner: "", limit: 1, now: 1, lease_until: 2, blobs: [] } as const
+    const own: string[] = []
+    runSteps(new SqliteLeaseRules("nowhere.db", "holder").lapsed(claim, 1), ({ sql }) => {
+      own.push(sql)
+      return sql.startsWith("SELECT DISTINCT") ? [{ holder: "dead" }] : []
+    })
+    const shared = translatedStatements().map(({ sql }) => sql)
+    const slow = [...shared.filter((sql) => !onlyPostgres.test(sql)), ...own].flatMap((sql) =>
+      database
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+        .filter((detail) => wholeTable.test(detail) && !fewRows.test(detail))
+        .map((detail) => `${detail}: ${sql}`),
+    )
+    assert.equal(own.length, 3)
+    assert.deepEqual(slow, [])
+    database.close()
+  })
 })
 
-const scans = /Seq Scan on (runs|events|requests|questions|outbox|cache|tombstones|kept_keys)\b/
+/** Statements of its lease rules, and of what it asks the server itself. */
+const onlyPostgres =
+  /pg_locks|lease_until FROM runs\s+WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL ORDER BY num/
+const wholeTable = /^SCAN (runs|events|requests|secrets|secret_keys|questions|outbox|cache|tombstones|kept_keys)\b/
+/** Indexes with only the few runs, questions or notices that a look is about, and one end of a table. */
+const fewRows =
+  /USING (?:COVERING )?INDEX (?:runs_(?:claimable|cancelling|waiting|woken)|secret_keys_free|outbox_due|outbox_turns|questions_due|questions_outcomes)$/
+
+const scans = /Seq Scan on (runs|events|requests|secrets|secret_keys|questions|outbox|cache|tombstones|kept_keys)\b/
 
 /** How the server would run each statement, whatever its values. */
 async function explainAll(server: PostgresServer, schema: string): Promise<Map<string, string>> {

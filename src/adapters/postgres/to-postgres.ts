@@ -6,6 +6,8 @@ export interface TranslatedStatement {
   /** It is prepared under this name, once for each connection. */
   readonly name: string
   readonly text: string
+  /** As SQLite takes it. */
+  readonly sql: string
 }
 
 const known = new Map<string, TranslatedStatement>()
@@ -13,7 +15,8 @@ const known = new Map<string, TranslatedStatement>()
 export function toPostgres({ how, sql }: Pick<Statement, "how" | "sql">): TranslatedStatement {
   let found = known.get(sql)
   if (found === undefined) {
-    found = { name: `wire_${known.size}`, text: how === "insert" ? `${translate(sql)} RETURNING num` : translate(sql) }
+    const text = how === "insert" ? `${translate(sql)} RETURNING num` : translate(sql)
+    found = { name: `wire_${known.size}`, text, sql }
     known.set(sql, found)
   }
   return found
