@@ -27,10 +27,12 @@ import { KeyDialog } from "./key-dialog.tsx"
 import { Palette } from "./palette.tsx"
 import { Problems } from "./problems.tsx"
 import { ResultsPane } from "./results-pane.tsx"
+import { SkipLinks } from "./skip-links.tsx"
 
 export function App() {
   return (
     <>
+      <SkipLinks />
       <Header />
       <Panes />
       {openDialogs.value === 0 ? <Notices /> : null}

@@ -116,7 +116,6 @@ function Waterfall({ run }: { readonly run: RunView }) {
           ))}
         </div>
       </div>
-      {canLookBack(run) ? <MomentSlider run={run} total={scale.total} /> : null}
       <MomentBar run={run} />
       <VirtualList
         class="bars"
@@ -152,6 +151,8 @@ function Waterfall({ run }: { readonly run: RunView }) {
           )
         }}
       />
+      {/* After the rows, which most people go to with the Tab key. */}
+      {canLookBack(run) ? <MomentSlider run={run} total={scale.total} /> : null}
       <Divider
         label="Width of the names"
         direction="columns"

@@ -6,7 +6,7 @@ import type { Playground } from "../open-playground.ts"
 
 export function lookingBack(playground: Playground): void {
   test("a person goes back in the time of a run, and a new run goes on from there; changed steps say what they took before", async () => {
-    const { page, close } = await playground.visit()
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     const complaints: string[] = []
     const see = lookAt(page, complaints, "back-")
     await write(page, slowChain(2))

@@ -83,7 +83,11 @@ export function reach(playground: Playground): void {
   })
 
   test("every tab can be reached at 1280 px, and names in the tables of Reach stay whole on a telephone", async () => {
-    const { page, close } = await playground.visit({ viewport: { width: 1280, height: 800 } })
+    const { page, close } = await playground.visit({
+      colorScheme: "light",
+      reducedMotion: "reduce",
+      viewport: { width: 1280, height: 800 },
+    })
     await write(page, source)
     const menu = page.getByRole("button", { name: "All of results" })
     // A row of tabs that does not end within its pane has a menu of all of them.

@@ -43,7 +43,7 @@ output {
 
 export function tracing(playground: Playground): void {
   test("a person sees where the parts of a prompt, and words of the result, came from", async () => {
-    const { page, close } = await playground.visit()
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     const complaints: string[] = []
     const see = lookAt(page, complaints, "trace-")
     await write(page, source)

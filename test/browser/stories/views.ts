@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { eventually, node, runToEnd } from "../actions.ts"
+import { editor, eventually, node, runToEnd } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 import { soakTest } from "../../support/strength.ts"
@@ -32,6 +32,12 @@ export function views(playground: Playground): void {
       }
       assert.fail(`Tab never came to ${name.source}`)
     }
+    // The first stops lead past the header.
+    await tabTo(/^Skip to the results$/)
+    await page.keyboard.press("Enter")
+    await eventually(async () => assert.match(await focused(), /^Timeline/))
+    await page.reload()
+    await editor(page).waitFor()
     await tabTo(/^Open$/)
     await page.keyboard.press("Enter")
     await page.keyboard.press("ArrowDown")
