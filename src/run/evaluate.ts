@@ -38,8 +38,15 @@ export function valueOf(expression: Expression, scope: Scope): JsonValue {
   switch (expression.op) {
     case "reference":
       return lookUp(expression.root, scope, expression.text)
-    case "chain":
-      return followChain(expression, valueOf(expression.base, scope), scope)
+    case "chain": {
+      const base = valueOf(expression.base, scope)
+      const [step] = expression.steps
+      // One field, as most have.
+      if (expression.steps.length === 1 && step?.step === "field" && !step.optional) {
+        return readField(expression, base, step.name, scope)
+      }
+      return followChain(expression, base, scope)
+    }
     case "literal":
       return expression.value
     case "binary": {
@@ -211,6 +218,9 @@ function pluck(
 
 function readField(chain: Chain, value: JsonValue, name: string, scope: Scope, position?: number): JsonValue {
   if (isJsonObject(value)) {
+    const found = value[name]
+    // What an object inherits is functions, and `__proto__`. To ask whether it is its own takes longer than to read it.
+    if (found !== undefined && typeof found !== "function" && name !== "__proto__") return found
     if (Object.hasOwn(value, name)) return value[name] ?? null
   }
   const of = position === undefined ? "" : ` of element ${position}`
@@ -248,8 +258,7 @@ export function shortcut(expression: BinaryExpression, left: JsonValue, scope: S
 }
 
 export function operated(expression: BinaryExpression, left: JsonValue, right: JsonValue, scope: Scope): boolean {
-  const spend = (work: number): void => scope.work.spend(work, scope.path)
-  return resultOf(expression, operate(expression.operator, left, right, spend), scope)
+  return resultOf(expression, operate(expression.operator, left, right, scope), scope)
 }
 
 export function negated(expression: { readonly text: string }, value: JsonValue, scope: Scope): boolean {

@@ -107,6 +107,7 @@ function* sortSteps(
   const keys: (number | string)[] = []
   let bytes = 0
   let isPlain = true
+  let isWhole = true
   for (let at = 0; at < elements.length; at++) {
     if (at % perStep === 0) spendNodes(key, Math.min(perStep, elements.length - at), scope)
     if (work.isDue) yield null
@@ -116,17 +117,34 @@ function* sortSteps(
       // Texts are there at one time, as the elements of a value are.
       bytes += work.part(own, bytes, path)
       isPlain &&= !/[\uD800-\uDFFF]/.test(own)
-    }
+    } else isWhole &&= Number.isInteger(own) && Math.abs(own) <= largestPacked
     keys.push(own)
   }
   const turn = descending ? -1 : 1
   const isNumber = typeof keys[0] === "number"
   const perCompared = isNumber ? perNumbers : perTexts + Math.ceil(bytes / (keys.length + 1))
   const spend = (count: number): void => work.spend(count * perCompared, path)
+  if (isNumber && isWhole && keys.length <= perSort) {
+    spend(keys.length * Math.ceil(Math.log2(keys.length + 1)))
+    return inPackedOrder(elements, keys as number[], turn)
+  }
   // All are of the type of the first.
   const compare = isNumber ? numbersIn(keys as number[], turn) : textsIn(keys as string[], turn, isPlain)
   const order = yield* mergeSteps(keys.length, compare, spend)
   return order.map((index) => elements[index] ?? null)
+}
+
+/** Whole keys up to this one have room for a position beside them in a double. */
+const largestPacked = 2 ** 38
+
+/** The elements in the order of whole keys. Key and position are one number: no function compares, and equal keys keep their order. */
+function inPackedOrder(elements: readonly JsonValue[], keys: readonly number[], turn: 1 | -1): JsonValue[] {
+  const packed = new Float64Array(keys.length)
+  for (let at = 0; at < keys.length; at++) packed[at] = turn * (keys[at] ?? 0) * perSort + at
+  packed.sort()
+  const ordered: JsonValue[] = []
+  for (const one of packed) ordered.push(elements[one - Math.floor(one / perSort) * perSort] ?? null)
+  return ordered
 }
 
 type Compare = (one: number, other: number) => number

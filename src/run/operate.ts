@@ -2,6 +2,7 @@ import { containsText } from "../base/contains-text.ts"
 import { elementWork, jsonEqual } from "../base/json-equal.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { ArithmeticExpression, BinaryExpression } from "../plan/expression.ts"
+import type { Scope } from "./scope.ts"
 
 /** An operand that its operator does not take: only an untyped value can be one. */
 export interface WrongOperand {
@@ -16,31 +17,32 @@ export function decidedByLeft(operator: BinaryExpression["operator"], left: Json
   return left === (operator === "||") ? left : null
 }
 
-/**
- * The result of an operator whose both sides are known; the left side of `&&` and `||` has not decided. `spend` counts the
- * work before it is done.
- */
+/** The result of an operator whose both sides are known; the left side of `&&` and `||` has not decided. Counts its work before it is done. */
 export function operate(
   operator: BinaryExpression["operator"],
   left: JsonValue,
   right: JsonValue,
-  spend: (work: number) => void,
+  scope: Pick<Scope, "work" | "path">,
 ): boolean | WrongOperand {
   switch (operator) {
     case "&&":
     case "||":
       return typeof right === "boolean" ? right : { need: `${operator} takes booleans`, found: right }
     case "==":
-      return jsonEqual(left, right, spend)
+      return jsonEqual(left, right, spender(scope))
     case "!=":
-      return !jsonEqual(left, right, spend)
+      return !jsonEqual(left, right, spender(scope))
     case "contains":
-      return contains(left, right, spend)
+      return contains(left, right, spender(scope))
     default:
       if (typeof left !== "number") return { need: `${operator} compares numbers`, found: left }
       if (typeof right !== "number") return { need: `${operator} compares numbers`, found: right }
       return isInOrder(operator, left, right)
   }
+}
+
+function spender({ work, path }: Pick<Scope, "work" | "path">): (amount: number) => void {
+  return (amount) => work.spend(amount, path)
 }
 
 /** The result of arithmetic, or in words what is wrong with it. */

@@ -116,6 +116,34 @@ output { r: [${value} for { n, s, ok, inner } in input.rows ${when} ${by}] }`
   )
 })
 
+test("numbers of every size are ordered, and equal ones keep their places", () => {
+  const number = fc.oneof(
+    fc.constantFrom(0, -0, 1, -1, 2 ** 38, -(2 ** 38), 2 ** 38 + 1, 2 ** 53 - 1, -(2 ** 53) + 1, 0.5, -1e300, 1e300),
+    fc.integer({ min: -3, max: 3 }),
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  )
+  // Whole numbers of some size are sorted in another way than the others: lists of them come up, too.
+  const list = fc.oneof(fc.array(number, { maxLength: 40 }), fc.array(fc.integer(), { maxLength: 40 }))
+  fc.assert(
+    fc.property(list, fc.boolean(), (numbers, descending) => {
+      const source = `input { rows: [{ n: number, at: integer }] }
+output { r: [row.at for row in input.rows by row.n ${descending ? "descending" : ""}] }`
+      const rows = numbers.map((n, at) => ({ n, at }))
+      const expected = insertionSorted(rows, ({ n }) => n, descending ? -1 : 1).map(({ at }) => at)
+      assert.deepEqual(resultOf(source, { rows }), expected)
+    }),
+    { numRuns: cases(400) },
+  )
+  for (const count of [16_384, 16_385, 40_000]) {
+    const rows = Array.from({ length: count }, (_, at) => ({ n: ((at * 7919) % 1000) - 500, at }))
+    const source = `input { rows: [{ n: integer, at: integer }] }
+output { r: [row.at for row in input.rows by row.n descending] }`
+    const expected = rows.toSorted((a, b) => b.n - a.n).map(({ at }) => at)
+    assert.deepEqual(resultOf(source, { rows }), expected, `${count} rows`)
+  }
+})
+
 test("texts are ordered by their code points", () => {
   fc.assert(
     fc.property(key, key, (one, other) => {

@@ -20,10 +20,15 @@ const inSteps = {
   lines: texts.lines,
   join: texts.join,
   replace: texts.replace,
+  text: texts.text,
+  json: texts.json,
   unique: lists.unique,
   zip: lists.zip,
   entries: objects.entries,
 } satisfies Partial<Record<FunctionName, (call: FunctionCall) => Steps<JsonValue>>>
+
+/** Those that take long also for a value with a few large parts. */
+const writes: ReadonlySet<FunctionName> = new Set(["text", "json"])
 
 type NameInSteps = keyof typeof inSteps
 
@@ -36,8 +41,6 @@ const evaluators: Readonly<Record<Exclude<FunctionName, NameInSteps>, (call: Fun
   ends_with: texts.endsWith,
   slice: lists.slice,
   at: lists.at,
-  text: texts.text,
-  json: texts.json,
   parse_json: texts.parseJsonText,
   number: numbers.numberOf,
   fixed: numbers.fixed,
@@ -79,7 +82,7 @@ export function applyFunction(expression: FunctionExpression, items: readonly Js
   const { name } = expression
   const call = new FunctionCall(expression, items, scope)
   if (!isInSteps(name)) return evaluators[name](call)
-  if (scope.work.takesTurns && call.isLarge) throw new TakesLong()
+  if (scope.work.takesTurns && (call.isLarge || (writes.has(name) && call.isLong))) throw new TakesLong()
   return toEnd(inSteps[name](call))
 }
 

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { FunctionExpression } from "../../plan/expression.ts"
 import type { Scope } from "../scope.ts"
 import { lacking, problem } from "../scope.ts"
+import { isLongJson } from "./json-steps.ts"
 
 const longText = 65_536
 const longList = 4096
@@ -94,6 +95,11 @@ export class FunctionCall {
       if (Array.isArray(item)) return item.length > longList
       return isJsonObject(item) && Object.keys(item).length > longList
     })
+  }
+
+  /** Whether the first argument takes long to write. */
+  get isLong(): boolean {
+    return isLongJson(this.item(0), this.scope)
   }
 
   /** Counts elements that are looked at. */

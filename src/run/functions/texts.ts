@@ -5,6 +5,7 @@ import { parseJson } from "../parse-json.ts"
 import type { Steps } from "../list-items.ts"
 import { ArrayBuilder, TextBuilder, toBoundedText } from "../value-builders.ts"
 import type { FunctionCall } from "./function-call.ts"
+import { isLongJson, jsonSteps } from "./json-steps.ts"
 
 /** Changing the case of a character takes as long as copying this many. */
 const perCasedCharacter = 24
@@ -163,13 +164,20 @@ export function endsWith(call: FunctionCall): JsonValue {
   return text.endsWith(end)
 }
 
-export function text(call: FunctionCall): JsonValue {
-  return toBoundedText(call.item(0), call.scope)
+export function* text(call: FunctionCall): Steps<JsonValue> {
+  const value = call.item(0)
+  if (typeof value === "string" || !isLongJson(value, call.scope)) return toBoundedText(value, call.scope)
+  call.bytes(value)
+  return yield* jsonSteps(value, call.scope)
 }
 
-export function json(call: FunctionCall): JsonValue {
+export function* json(call: FunctionCall): Steps<JsonValue> {
   const value = call.item(0)
   const { work, path } = call.scope
+  if (isLongJson(value, call.scope)) {
+    call.bytes(value)
+    return yield* jsonSteps(value, call.scope)
+  }
   const bytes = work.written(value, 0, path)
   const written = JSON.stringify(value)
   work.text(bytes, path)

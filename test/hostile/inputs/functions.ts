@@ -40,6 +40,14 @@ const input = {
   o: Object.fromEntries(times(50_000, (at) => [`k${at}`, at])),
 }
 
+/** Values of nearly 16 MB that are written as text: many elements, many objects, few long texts, one that is mostly escapes. */
+const written: readonly string[] = [
+  "[[n for n in range(100000)] for x in range(24)]",
+  '[{ id: n, title: "Ticket about owls", open: true, score: 1.5 } for n in flatten([range(100000), range(100000)])]',
+  'concat([input.s], [replace(input.s, "a", "ab") for x in range(2)])',
+  'replace(input.s, "a", "\\"")',
+]
+
 export const functions: readonly Hostile[] = [
   sends("a list that doubles 40 times", ["limit_exceeded"], async (service) => [
     await service.execute(doubling, { input: { ...input, list: [1, 2] } }),
@@ -49,5 +57,14 @@ export const functions: readonly Hostile[] = [
     [null, "limit_exceeded", "payload_too_large", "rate_limited"],
     (service) =>
       Promise.all(expressions.map((expression) => service.execute(`${header}output { r: ${expression} }`, { input }))),
+  ),
+  sends("values of 16 MB that are written as text", [null, "limit_exceeded", "payload_too_large"], (service) =>
+    Promise.all(
+      written.flatMap((value) =>
+        ["json", "text"].map((write) =>
+          service.execute(`${header}dynamic { v: ${value} }\noutput { n: length(${write}(dynamic.v)) }`, { input }),
+        ),
+      ),
+    ),
   ),
 ]
