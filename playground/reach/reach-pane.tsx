@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact"
 import { cloneElement, toChildArray } from "preact"
 import type { Bound } from "../../src/trust/reach-bounds.ts"
-import type { Reach } from "../../src/trust/reach.ts"
+import type { Reach } from "../../src/trust/reach-shape.ts"
 import { boundNames } from "../../src/trust/show-reach.ts"
 import { isOutdated } from "../graph/graph-model.ts"
 import { reach } from "../state/reach.ts"

@@ -1,5 +1,5 @@
 import { computed } from "@preact/signals"
-import type { Reach } from "../../src/trust/reach.ts"
+import type { Reach } from "../../src/trust/reach-shape.ts"
 import { reachOf } from "../../src/trust/reach.ts"
 import { resultTab } from "./layout.ts"
 import { lastGood } from "./source.ts"

@@ -1,4 +1,4 @@
-import type { Reach } from "../trust/reach.ts"
+import type { Reach } from "../trust/reach-shape.ts"
 import { array, boolean, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
 
 const names = array(string())

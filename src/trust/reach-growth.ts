@@ -1,5 +1,5 @@
 import type { Bound } from "./reach-bounds.ts"
-import type { Pattern, Reach, ReachedTool } from "./reach.ts"
+import type { Pattern, Reach, ReachedTool } from "./reach-shape.ts"
 import { boundNames, showBound } from "./show-reach.ts"
 
 /** The more dangerous, the higher. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { compile } from "../compile.ts"
-import { openAgents, reachOf, type Reach } from "./reach.ts"
+import type { Reach } from "./reach-shape.ts"
+import { openAgents, reachOf } from "./reach.ts"
 import { growthOf } from "./reach-growth.ts"
 import { reachAsMarkdown, showReach } from "./show-reach.ts"
 

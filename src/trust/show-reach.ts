@@ -1,5 +1,5 @@
 import type { Bound } from "./reach-bounds.ts"
-import type { Reach } from "./reach.ts"
+import type { Reach } from "./reach-shape.ts"
 
 /** A fact of a reach, in words: more of them is more that a workflow can do. */
 interface Fact {

@@ -1,6 +1,6 @@
 import type { Command } from "commander"
 import { compileFile } from "../../compiler/folder-texts.ts"
-import type { Reach } from "../../trust/reach.ts"
+import type { Reach } from "../../trust/reach-shape.ts"
 import { reachOf } from "../../trust/reach.ts"
 import { growthOf } from "../../trust/reach-growth.ts"
 import { reachAsMarkdown, showReach } from "../../trust/show-reach.ts"

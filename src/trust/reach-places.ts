@@ -1,0 +1,64 @@
+import { remembered } from "../base/remembered.ts"
+import { textAt } from "../check/file-space.ts"
+import type { Program } from "../check/program.ts"
+import { firstFrom } from "../source/first-from.ts"
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
+
+// Where a workflow refers to what.
+
+/** The references to the input or to secrets, in the order of the text. */
+export function chainsOf(program: Program, kind: "input" | "secrets"): Syntax.Chain[] {
+  const chains: Syntax.Chain[] = []
+  for (const [chain, root] of program.roots) if (root.kind === kind) chains.push(chain)
+  return chains.sort((a, b) => a.start - b.start)
+}
+
+export function fieldOf(root: "input" | "secrets"): (chain: Syntax.Chain) => string {
+  return ({ steps: [first] }) => (first?.kind === "field" ? `${root}.${first.name.text}` : root)
+}
+
+/** Where each step is written. */
+export function spansOfSteps({ tree }: Program): Map<string, Span[]> {
+  const spans = new Map<string, Span[]>()
+  for (const declaration of tree.declarations) {
+    if (declaration.kind === "agent" || declaration.kind === "ask") {
+      spans.set(`${declaration.kind}.${declaration.name.text}`, [declaration])
+    } else if (declaration.kind === "dynamic") {
+      for (const field of declaration.body.items) spans.set(`dynamic.${field.name.text}`, [field])
+    } else if (declaration.kind === "output") spans.set("output", [...(spans.get("output") ?? []), declaration])
+  }
+  return spans
+}
+
+/** The steps that refer to each agent (`agent.a`) and to each field of one (`agent.a.ok`). */
+export function readersOf(program: Program): Map<string, Set<string>> {
+  const steps = [...spansOfSteps(program)]
+    .flatMap(([id, spans]) => spans.map(({ start, end }) => ({ id, start, end })))
+    .sort((a, b) => a.start - b.start)
+  const readers = new Map<string, Set<string>>()
+  for (const [chain, root] of program.roots) {
+    if (root.kind !== "agent") continue
+    const step = steps[firstFrom(steps, chain.start + 1) - 1]
+    if (step === undefined || step.end < chain.end) continue
+    const field = chain.steps.slice(1).find((one) => one.kind === "field" || one.kind === "pluck")
+    const read = field === undefined ? `agent.${root.name}` : `agent.${root.name}.${field.name.text}`
+    remembered(readers, read, () => new Set()).add(step.id)
+  }
+  return readers
+}
+
+/** The references that stand in a piece of the text. */
+export function within(chains: readonly Syntax.Chain[], { start, end }: Span): readonly Syntax.Chain[] {
+  return chains.slice(firstFrom(chains, start), firstFrom(chains, end))
+}
+
+/** A piece of the source on one line, which may be one of a file that it imports from. */
+export function shortText({ tree, files }: Program, span: Span): string {
+  const text = textAt(tree, files.space, span).replaceAll(/\s+/g, " ")
+  return text.length <= 120 ? text : `${text.slice(0, 119)}…`
+}
+
+export function sorted(items: Iterable<string>): string[] {
+  return [...items].sort()
+}
