@@ -165,7 +165,9 @@ export class Rules {
   modelDecision(model: string, span: Span, decided: Marks): void {
     for (const way of decided.private) {
       const message = `model.${model} is not cleared for private data, which decides here whether it is called`
-      this.#report("private-leak", way.place, span, message, clearHint(`model.${model}`), way, `model.${model}`)
+      // What decides about a call of the file is a place of its caller.
+      const path = way.isPlaced === true ? `model.${model}` : way.place
+      this.#report("private-leak", path, span, message, clearHint(`model.${model}`), way, `model.${model}`)
     }
   }
 
@@ -173,7 +175,8 @@ export class Rules {
   asked(ask: string, path: string | undefined, span: Span, marks: Marks): void {
     for (const way of marks.private) {
       const message = `Those whom ${ask} asks are not cleared for private data, and would see some`
-      this.#report("private-leak", path ?? way.place, span, message, `Add \`cleared: private\` to ${ask}.`, way, ask)
+      const at = path ?? (way.isPlaced === true ? ask : way.place)
+      this.#report("private-leak", at, span, message, `Add \`cleared: private\` to ${ask}.`, way, ask)
     }
   }
 

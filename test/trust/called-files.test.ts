@@ -210,6 +210,17 @@ output { v: call tool.refund { input { note: dynamic.read.text } } }`
     ])
   })
 
+  test("inside of the called file, where the caller decides about it", () => {
+    const files = {
+      "read.wire": `agent reader { model: model.fast instruction: "Go." output { ok: boolean } }
+output { ok: agent.reader.ok }`,
+    }
+    const main = `workflow read from "./read.wire"
+input { iban: private string }
+output { v: match input.iban == "x" { true: call workflow.read { input { } }, false: null } }`
+    assert.deepEqual(places({ main, files }), ["main.wire 2: input.iban", "read.wire 1: model.fast"])
+  })
+
   test("inside of the called file, where the source is there", () => {
     const files = {
       "look.wire": `dynamic { page: text(call tool.search { input { } }) }
