@@ -54,7 +54,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/log/log.ts",
     from: `  "tool_call_started",\n`,
     to: "",
-    seed: 471,
+    seed: 1_412,
   },
   {
     name: "what an agent said is used before it is stored",
@@ -166,7 +166,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/log/lease-keeper.ts",
     from: "if (held.creating !== null) return held.creating",
     to: "",
-    seed: 849,
+    seed: 893,
   },
   {
     name: "a resumed run has all of its time again",
@@ -180,14 +180,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/log/used.ts",
     from: "used.cost += spent.cost",
     to: "",
-    seed: 402,
+    seed: 408,
   },
   {
     name: "a tool's answer shows a secret",
     file: "src/run/tools/call-tool.ts",
     from: "const clean = running.redactor.redact(sent)",
     to: "const clean = sent",
-    seed: 20,
+    seed: 25,
   },
   {
     name: "a POST that may have been done is sent again",
@@ -215,14 +215,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/run.ts",
     from: "toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls)",
     to: "toolCalls: new Map()",
-    seed: 18,
+    seed: 75,
   },
   {
     name: "the limits of an agent do not count",
     file: "src/run/budget/limit-scopes.ts",
     from: "agents.set(node.name, set)",
     to: "",
-    seed: 191,
+    seed: 545,
   },
   {
     name: "the limits of the workflow do not count",
@@ -236,7 +236,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/agent/cache-key.ts",
     from: 'return `{"parts":[{"text":${JSON.stringify(part.text)},',
     to: 'return `{"parts":[{"text":"",',
-    seed: 75,
+    seed: 138,
   },
   {
     name: "what a re-run must run again is taken over",
