@@ -10,6 +10,7 @@ import { fixName } from "./fixes/names.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
 import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
 import { removeBranch, removeDeclaration, removeRepeatedModel } from "./fixes/remove.ts"
+import { addToRepeat } from "./fixes/repeat.ts"
 import { bindSecret, moveToSecrets, signWebhook } from "./fixes/secrets.ts"
 import { addRequires, fixUntrusted } from "./fixes/trust.ts"
 import { fixSpelling } from "./fixes/spelling.ts"
@@ -35,7 +36,10 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "not-iterable": fixAccess,
   "nullable-interpolation": fixNullableText,
   "obsolete-syntax": fixObsolete,
-  "missing-property": addProperty,
+  "missing-property": (program, diagnostic) => [
+    ...addProperty(program, diagnostic),
+    ...addToRepeat(program, diagnostic),
+  ],
   "non-exhaustive-match": addBranches,
   "missing-output": addOutput,
   "unsupported-asset": addAssetKind,

@@ -2,6 +2,7 @@ import { wordLists } from "../../syntax/property-table.ts"
 import { asWritten } from "../../check/known-list.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
+import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Type } from "../../types/types.ts"
 import type { Edit } from "../edit.ts"
@@ -126,7 +127,7 @@ export function addBranches(program: Program, { span }: Diagnostic): readonly Fi
 }
 
 /** Puts items after the last one of a block. */
-function atEnd(text: string, block: Syntax.Block<Syntax.MatchBranch>, items: readonly string[]): Edit {
+export function atEnd(text: string, block: Syntax.Block<Span>, items: readonly string[]): Edit {
   const last = block.items.at(-1)
   const inside = text.slice(block.open.end, block.close?.start ?? block.end)
   if (!/[\n\r]/.test(inside)) {
