@@ -3,7 +3,7 @@ import { nullable } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 
-/** Warns of a value that may be null where it becomes text. */
+/** Warns of a value that may be null where it becomes text; not beside a syntax error, which may have made it so (`subject?: string`). */
 export function readableNull(
   checking: CheckContext,
   node: Syntax.Expression,
@@ -11,7 +11,7 @@ export function readableNull(
   path: string,
   place: "interpolation" | "file",
 ): void {
-  if (!nullable(type, checking.types)) return
+  if (checking.tree.errors.length > 0 || !nullable(type, checking.types)) return
   const written = checking.quote(node)
   const isAlways = type.kind === "null"
   const message = isAlways

@@ -9,7 +9,7 @@ import { soakTest } from "../support/strength.ts"
 describe("wire serve", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     test(`listens, answers, and ends with code 0 on ${signal}`, async () => {
-      const service = await startWire(["serve", "--port", "0"])
+      const service = await startWire(["serve", "--port", "0", "--data-dir", folderWith({})])
       const health = await fetch(`${service.address}/healthz`)
       assert.equal(health.status, 200)
       assert.equal((await fetch(`${service.address}/readyz`)).status, 200)
@@ -43,7 +43,8 @@ describe("wire serve", () => {
   })
 
   test("settings come from the environment, flags win", async () => {
-    const service = await startWire(["serve", "--port", "0"], { WIRE_PORT: "1", WIRE_API_KEYS: "ann:k" })
+    const env = { WIRE_PORT: "1", WIRE_API_KEYS: "ann:k", WIRE_DATA_DIR: folderWith({}) }
+    const service = await startWire(["serve", "--port", "0"], env)
     assert.doesNotMatch(service.output(), /open to everyone/)
     service.child.kill("SIGTERM")
     assert.equal((await service.ended).code, 0)
@@ -114,7 +115,7 @@ describe("wire serve", () => {
     const other = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => other.once("listening", resolve))
     const { port } = other.address() as AddressInfo
-    const { code, err } = await runWire(["serve", "--port", String(port)])
+    const { code, err } = await runWire(["serve", "--port", String(port), "--data-dir", folderWith({})])
     other.close()
     assert.equal(code, 1)
     assert.equal(err, `Port ${port} of 127.0.0.1 is taken: set WIRE_PORT to another one.\n`)
