@@ -83,6 +83,7 @@ export class CalledFiles {
         ? this.#once(symbol, node, given, call)
         : this.#rounds(symbol, node, until, given, call, place)
     const labelled = joined(result, call.remote.gives)
+    calls.touch(call.remote.gives)
     watcher?.way(call.remote.id, place, labelled.whole)
     return labelled
   }
@@ -189,6 +190,7 @@ export class CalledFiles {
     const { output, touched, report } = this.#file(symbol, (name) => bound.get(name) ?? filled, { ...call, decided })
     // The model is told why a call failed, in words from inside of it.
     const all = join(output.whole, touched, call.remote.gives)
+    this.#here.calls.touch(call.remote.gives)
     // The way that needs fewest calls is the one to tell.
     const marks = join(known, via(all, call.path, call.span))
     this.#here.watcher?.way(call.remote.id, { ...place, path: call.path }, marks)

@@ -80,6 +80,20 @@ agent clerk { model: model.safe instruction: "Go." uses: [workflow.read, tool.re
 output { a: agent.clerk.text }`,
     found: ["untrusted-action agent.clerk.uses.refund: read.wire#tool.search → agent.clerk.uses.read → tool.refund"],
   },
+  "a file may fail because of what the declaration of one says that it calls": {
+    files: {
+      "inner.wire": `output { text: "x" }`,
+      "outer.wire": `workflow inner from "./inner.wire" { gives: untrusted }
+dynamic { inner: call workflow.inner { input { } } }
+output { ok: length(trust dynamic.inner.text because "only its length") > 1 }`,
+    },
+    main: `workflow outer from "./outer.wire"
+agent clerk { model: model.safe instruction: "Go." uses: [workflow.outer, tool.refund] output { text: string } }
+output { a: agent.clerk.text }`,
+    found: [
+      "untrusted-action agent.clerk.uses.refund: outer.wire#workflow.inner → agent.clerk.uses.outer → tool.refund",
+    ],
+  },
   "each round gives to the next one, through as many fields as there are": {
     files: {
       "pass.wire": `input { a: string b: string c: string d: string e: string }

@@ -67,9 +67,19 @@ interface Where {
 
 /** Every finding: `code step sink source` of errors, `code step sink` and `code reason` of warnings; sorted. */
 export function naiveFindings(workflow: Workflow): string[] {
+  return graphOf(workflow).findings()
+}
+
+/** The most sources of a label that one value may have: inside of a called file, those of the file are there twice, by two names. */
+export function mostSourcesOf(workflow: Workflow, label: Label): number {
+  const names = new Set(graphOf(workflow).sources.flatMap((one) => (one.label === label ? [one.name] : [])))
+  return [...names].reduce((count, name) => count + (name.includes("#") ? 2 : 1), 0)
+}
+
+function graphOf(workflow: Workflow): Graph {
   const graph = new Graph()
   new NaiveTrust(workflow, graph).follow()
-  return graph.findings()
+  return graph
 }
 
 /** What flows into what, in a workflow and in every call of a file in it. */
