@@ -25,6 +25,7 @@ import { root, run, SetupError } from "./setup.mjs"
  * @type {readonly (readonly Part[])[]}
  */
 const lanes = [
+  [{ name: "trust", path: /^test\/properties\/trust\.test/, seconds: 4, soakSeconds: 600 }],
   [
     { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150 },
     { name: "browser", path: /^test\/browser\//, seconds: 40, soakSeconds: 30 },

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { isDeepStrictEqual } from "node:util"
 
 import { compile } from "../../src/compile.ts"
 import { Random } from "../support/random.ts"
@@ -65,9 +66,11 @@ test("the pass agrees with a walk along every path", () => {
     const workflow = randomWorkflow(new Random(seed))
     const { source, modules } = writeFiles(workflow)
     const expected = naiveFindings(workflow)
-    const crowded = crowdedCodes(workflow)
+    const found = checkedFindings(source, modules)
+    // Few values have more sources than they keep, and to count them takes a walk for each label.
+    const crowded = isDeepStrictEqual(found, expected) ? new Set<string>() : crowdedCodes(workflow)
     assert.deepEqual(
-      comparable(checkedFindings(source, modules), crowded),
+      comparable(found, crowded),
       comparable(expected, crowded),
       `seed ${seed}:\n${shown(source, modules)}`,
     )

@@ -401,7 +401,8 @@ class NaiveTrust {
     isUse: boolean,
   ): void {
     const bound = to ?? []
-    this.#anything([this.#node(`tool.${name}`)])
+    // A tool that fails may say what it was called with.
+    this.#anything([this.#node(`tool.${name}`), ...bound, ...(isUse ? [] : filled)])
     const sink = `${step} tool.${name}`
     if (approval === "none" && own === "none") {
       const nodes =
