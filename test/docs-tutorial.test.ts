@@ -182,5 +182,5 @@ describe("docs/tutorial.md", () => {
     assert.equal(await closed, 0)
   })
 
-  test("there are eight steps", () => assert.equal(sections.length, 8))
+  test("there are nine steps", () => assert.equal(sections.length, 9))
 })
