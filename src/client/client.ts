@@ -18,6 +18,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind, Question } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { errorOf, misfit } from "./errors.ts"
+import { filesOnDisk } from "./files-on-disk.ts"
 import { followStream } from "./follow-stream.ts"
 import { readObject, UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"
@@ -169,10 +170,10 @@ export class WireworksClient {
 
   /**
    * Runs a workflow and waits for its output. Rejects with a `WireworksError` when it fails, and with `RunWaiting` when it begins to
-   * wait for people.
+   * wait for people. On Node `{ file: "x.wire" }` without a source reads the file, and those that it uses.
    */
-  execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
-    return this.#execute<Output>("/execute", body, options)
+  async execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
+    return this.#execute<Output>("/execute", withFiles(body), options)
   }
 
   async #execute<Output>(path: string, body: object, options: ExecuteCallOptions): Promise<Executed<Output>> {
@@ -191,11 +192,11 @@ export class WireworksClient {
    * Runs a workflow and yields its events, each once and in order, up to the terminal one; a connection that breaks is
    * made again with the last id. Leaving the loop does not cancel the run.
    */
-  stream<Output = JsonValue>(
+  async *stream<Output = JsonValue>(
     body: ExecuteBody,
     options: StreamOptions = {},
   ): AsyncGenerator<StreamEvent<Output>, void> {
-    return this.#stream<Output>("/execute", body, options)
+    yield* this.#stream<Output>("/execute", withFiles(body), options)
   }
 
   /** Runs an earlier run again, taking over what did not change; what the body leaves out is as it was. */
@@ -228,8 +229,8 @@ export class WireworksClient {
   }
 
   /** Starts a workflow and does not wait for it: the run goes on without this client, and after a restart of the service. */
-  start(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<StartedAnswer> {
-    return this.#start("/execute", body, options)
+  async start(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<StartedAnswer> {
+    return this.#start("/execute", withFiles(body), options)
   }
 
   async #start(path: string, body: object, options: ExecuteCallOptions): Promise<StartedAnswer> {
@@ -355,8 +356,8 @@ export class WireworksClient {
     return this.#json<Question>("POST", `${runPath(run_id)}/questions/${segment(id)}`, body, options)
   }
 
-  validate(body: ValidateBody | string, options: CallOptions = {}): Promise<ValidateAnswer> {
-    return this.#json<ValidateAnswer>("POST", "/validate", sourceBody(body), options)
+  async validate(body: ValidateBody | string, options: CallOptions = {}): Promise<ValidateAnswer> {
+    return this.#json<ValidateAnswer>("POST", "/validate", withFiles(sourceBody(body)), options)
   }
 
   format(body: SourceBody | string, options: CallOptions = {}): Promise<FormatAnswer> {
@@ -512,6 +513,13 @@ function keyHeader(key: string | undefined): Record<string, string> {
 
 function sourceBody<T extends object>(body: T | string): T | SourceBody {
   return typeof body === "string" ? { workflow_source: body } : body
+}
+
+/** A `file` without a source is one on disk. */
+function withFiles<T extends SourceBody>(body: T): T {
+  const { file, modules, workflow_source, workflow_source_base64 } = body
+  if (typeof file !== "string" || (modules ?? workflow_source ?? workflow_source_base64 ?? null) !== null) return body
+  return { ...body, ...filesOnDisk(file) }
 }
 
 function workflowPath(name: string): string {

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict"
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import type { TestContext } from "node:test"
 import { after, describe, it } from "node:test"
 import { fc } from "../../support/fast-check.ts"
@@ -45,6 +48,51 @@ describe("the typed client", async () => {
     assert.equal(output.message, "Hello, Ada.")
     const record = await client.run(run_id)
     assert.deepEqual([record.status, record.output, record.last_event_id], ["completed", { message: "Hello, Ada." }, 5])
+  })
+
+  it("reads a file on disk, and those that it uses, from the nearest folder with `wireworks.json`", async (t) => {
+    const outside = mkdtempSync(join(tmpdir(), "wireworks-client-"))
+    t.after(() => rmSync(outside, { recursive: true }))
+    const root = join(outside, "project")
+    const files = {
+      "../elsewhere.wire": "output { x: 1 }\n",
+      "wireworks.json": "{}",
+      "lib/common.wire": "schema person { name: string }\n",
+      "greet.wire": `import { schema.person } from "./lib/common.wire"
+input { who: schema.person }
+output { text: "Hello, {{ input.who.name }}." }
+`,
+      "flows/main.wire": `import { schema.person } from "../lib/common.wire"
+workflow greet from "../greet.wire"
+input { who: schema.person }
+output { text: call workflow.greet { input { who: input.who } } }
+`,
+      "flows/linked.wire": 'workflow x from "./link.wire"\noutput { x: call workflow.x { } }\n',
+      "flows/away.wire": 'workflow x from "../../elsewhere.wire"\noutput { x: call workflow.x { } }\n',
+    }
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
+    }
+    symlinkSync(join(outside, "elsewhere.wire"), join(root, "flows/link.wire"))
+    const input = { who: { name: "Ada" } }
+    const file = join(root, "flows/main.wire")
+    const { output, run_id } = await client.execute({ file, input })
+    assert.deepEqual(output, { text: { text: "Hello, Ada." } })
+    const sent = await client.runRequest(run_id)
+    assert.equal(sent.file, "flows/main.wire")
+    assert.deepEqual(Object.keys(sent.modules ?? {}).toSorted(), ["greet.wire", "lib/common.wire"])
+    assert.equal((await client.validate({ file })).valid, true)
+    assert.equal((await collect(client.stream({ file, input }))).at(-1)?.type, "workflow_completed")
+    // Nothing outside of the root is sent.
+    for (const name of ["linked", "away"]) {
+      const { issues } = await client.validate({ file: join(root, `flows/${name}.wire`) })
+      assert.deepEqual(issues.map(({ code }) => code).slice(0, 1), ["unknown-file"])
+    }
+    await assert.rejects(
+      client.start({ file: join(root, "none.wire") }),
+      /^TypeError: There is no workflow .*none\.wire/,
+    )
   })
 
   it("rejects with the run when it begins to wait for people; the run is answered and goes on", async () => {
