@@ -18,14 +18,16 @@ interface Sample {
   readonly source: string
   /** `error=CODE`, `warning=CODE` or nothing. */
   readonly mark: string
+  /** The file that the reader saves it as. Those before it on the page are there, too. */
+  readonly file?: string
 }
 
 export function samplesIn(markdown: string): Sample[] {
-  return [...markdown.matchAll(/^```wire([^\n]*)\n(.*?)^```$/gms)].map(({ 1: mark = "", 2: source = "", index }) => ({
-    line: markdown.slice(0, index).split("\n").length,
-    source,
-    mark: mark.trim(),
-  }))
+  return [...markdown.matchAll(/^```wire([^\n]*)\n(.*?)^```$/gms)].map(({ 1: mark = "", 2: source = "", index }) => {
+    const before = markdown.slice(0, index)
+    const file = /Save this as `([^`]+)`:\n\n$/.exec(before)?.[1]
+    return { line: before.split("\n").length, source, mark: mark.trim(), ...(file !== undefined && { file }) }
+  })
 }
 
 let count = 0
@@ -35,9 +37,13 @@ for (const page of pages) {
   count += samples.length
   if (samples.length === 0) continue
   describe(page, () => {
-    for (const { line, source, mark } of samples) {
+    const saved: Record<string, string> = {}
+    for (const { line, source, mark, file } of samples) {
+      const { [file ?? ""]: _, ...others } = saved
+      if (file !== undefined) saved[file] = source
       test(`${page}:${line} ${mark}`.trim(), () => {
-        const { diagnostics } = compile(source, { modules: sampleModules })
+        const named = file === undefined ? {} : { file }
+        const { diagnostics } = compile(source, { modules: { ...sampleModules, ...others }, ...named })
         const errors = diagnostics.filter(isError)
         const warnings = diagnostics.filter((diagnostic) => !isError(diagnostic))
         const [severity, code] = mark.split("=")
