@@ -25,9 +25,9 @@ import type {
 } from "./labelled-workflow.ts"
 import { naiveFindings } from "./naive-trust.ts"
 
-/** A workflow that is right but for what trust has to say. */
-export function randomWorkflow(random: Random): Workflow {
-  return new WorkflowMaker(random, random.chance(0.2) ? randomFiles(random) : []).make(usualMarks)
+/** A workflow that is right but for what trust has to say. This share of them calls files. */
+export function randomWorkflow(random: Random, shareOfCalling: number): Workflow {
+  return new WorkflowMaker(random, random.chance(shareOfCalling) ? randomFiles(random) : []).make(usualMarks)
 }
 
 const usualMarks: Workflow["marks"] = {
