@@ -8,8 +8,11 @@ const addedPlaces = 256
 
 /** Stores the secrets of a new run, and the key that they are sealed under, wrapped. */
 export function* addSecrets(num: number, body: Uint8Array, key: Uint8Array): Steps<void> {
-  const place = (yield* freePlace()) ?? (yield* addPlaces(key.length))
-  yield* run("UPDATE secret_keys SET taken = 1, key = ? WHERE place = ?", key, place)
+  let place = yield* takePlace(key)
+  while (place === undefined) {
+    yield* addPlaces(key.length)
+    place = yield* takePlace(key)
+  }
   yield* run("INSERT INTO secrets (run, place, body) VALUES (?, ?, ?)", num, place, body)
 }
 
@@ -25,18 +28,20 @@ export function* eraseSecrets(num: number): Steps<void> {
   yield* run("DELETE FROM secrets WHERE run = ?", num)
 }
 
-function* freePlace(): Steps<number | undefined> {
-  return (yield* get("SELECT place FROM secret_keys WHERE taken = 0 ORDER BY place LIMIT 1"))?.["place"] as
-    | number
-    | undefined
+/** In one statement: runs that are made side by side in one transaction take a place each. Undefined where all are taken. */
+function* takePlace(key: Uint8Array): Steps<number | undefined> {
+  const taken = yield* get(
+    "UPDATE secret_keys SET taken = 1, key = ? WHERE place = (SELECT place FROM secret_keys WHERE taken = 0 ORDER BY place LIMIT 1) RETURNING place",
+    key,
+  )
+  return taken?.["place"] as number | undefined
 }
 
-/** Gives the first of them. */
-function* addPlaces(bytes: number): Steps<number> {
+/** Another run beside may add the same ones. */
+function* addPlaces(bytes: number): Steps<void> {
   const last = (yield* get("SELECT coalesce(max(place), 0) AS last FROM secret_keys"))?.["last"] as number
   const zeros = new Uint8Array(bytes)
   for (let place = last + 1; place <= last + addedPlaces; place++) {
-    yield* run("INSERT INTO secret_keys (place, taken, key) VALUES (?, 0, ?)", place, zeros)
+    yield* run("INSERT INTO secret_keys (place, taken, key) VALUES (?, 0, ?) ON CONFLICT DO NOTHING", place, zeros)
   }
-  return last + 1
 }

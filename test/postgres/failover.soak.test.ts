@@ -75,7 +75,7 @@ test("a standby takes over under the same name: nothing that was acknowledged is
   let stopped = false
   const total = () => [...acknowledged.values()].reduce((sum, last) => sum + last, 0)
   const more = async (count: number): Promise<void> => {
-    for (const from = total(); total() < from + count;) await sleep(20)
+    for (const from = total(); !stopped && total() < from + count;) await sleep(20)
   }
   const runs = Promise.all(
     Array.from({ length: 50 }, async (_, n) => {
@@ -94,8 +94,11 @@ test("a standby takes over under the same name: nothing that was acknowledged is
     target = standby.port
     await more(500)
   }
-  await Promise.race([within(120_000, "runs that go on", going()), runs])
-  stopped = true
+  try {
+    await Promise.race([within(120_000, "runs that go on", going()), runs])
+  } finally {
+    stopped = true
+  }
   await runs
   for (const [run_id, last] of acknowledged) {
     const found: number[] = []

@@ -32,6 +32,11 @@ export function isConflict(error: unknown): boolean {
   return code === "40001" || code === "40P01"
 }
 
+/** A statement before it in the same transaction had failed. */
+export function isConsequence(error: unknown): boolean {
+  return codeOf(error) === "25P02"
+}
+
 /** One operation cannot be stored; the others of its transaction can. */
 export function isOfOneOperation(error: unknown): boolean {
   return /^(22|23|54)...$/.test(codeOf(error) ?? "")

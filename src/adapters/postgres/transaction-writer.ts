@@ -12,6 +12,7 @@ import {
   failureOf,
   isConflict,
   isConnectionLost,
+  isConsequence,
   isOfOneOperation,
   sentenceFor,
 } from "./postgres-error.ts"
@@ -175,7 +176,9 @@ export class TransactionWriter implements BatchWriter {
     const all: Promise<void>[] = []
     // Everything that was begun has ended before the transaction is rolled back: else a late statement would be outside of it.
     const arrived = async (): Promise<void> => {
-      for (const result of await Promise.allSettled(all)) if (result.status === "rejected") throw result.reason
+      const reasons = (await Promise.allSettled(all)).flatMap((one) => (one.status === "rejected" ? [one.reason] : []))
+      // After one has failed, the server refuses those of the other lanes: that says nothing of why.
+      if (reasons.length > 0) throw reasons.find((one) => !isConsequence(one)) ?? reasons[0]
     }
     for (const [index, { operation, news }] of sent.entries()) {
       const lane = laneOf(operation, news)

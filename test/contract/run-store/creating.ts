@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { StoreFailure } from "../../../src/ports/store.ts"
+import { type Lease, StoreFailure } from "../../../src/ports/store.ts"
 import { aRequest, aRun, created, ended, happened, ids, leaseMs, owner, row, type OnBench } from "./material.ts"
 
 export function creating(onBench: OnBench): void {
@@ -99,6 +99,32 @@ export function creating(onBench: OnBench): void {
     await store.create(run, owner, leaseMs)
     await assert.rejects(other.create(run, owner, leaseMs), StoreFailure)
     assert.deepEqual(await store.request(run.run_id), run.request)
+  })
+
+  onBench("runs that are made and end side by side have their own secrets each", async ({ store, other }) => {
+    const secrets = (token: string) => ({ request: aRequest({ secrets: { token } }) })
+    const make = (round: string) =>
+      Promise.all(Array.from({ length: 30 }, (_, index) => created(store, secrets(`${round} ${index}`))))
+    const check = async (leases: readonly Lease[], round: string): Promise<void> => {
+      for (const [index, { run_id }] of leases.entries()) {
+        assert.deepEqual((await other.request(run_id)).secrets, { token: `${round} ${index}` })
+      }
+    }
+    const first = await make("first")
+    await check(first, "first")
+    // Places that ended runs leave are taken by new ones.
+    const [second] = await Promise.all([
+      make("second"),
+      ...first.slice(0, 15).map((lease) => store.append(lease, [happened(1), ended(2)])),
+    ])
+    await check(second, "second")
+    const third = await make("third")
+    await check(third, "third")
+    await check(second, "second")
+    for (const [index, { run_id }] of first.entries()) {
+      const left = index < 15 ? {} : { token: `first ${index}` }
+      assert.deepEqual((await other.request(run_id)).secrets, left)
+    }
   })
 
   onBench("the secrets of a request are gone once its run has ended", async ({ store, other }) => {
