@@ -75,7 +75,7 @@ test("a test of the soak alone that fails is said to be in its own file", () => 
 
 test("what the soak cannot do, it says in one line", () => {
   for (const [args, sentence] of [
-    [["--only", "nothing"], /^No part and no test file is called nothing\. The parts: simulation, .*\.\n$/],
+    [["--only", "nothing"], /^No part and no test file is called nothing\. The parts: trust, simulation, .*\.\n$/],
     [["--hours", "soon"], /^--hours takes a number, not soon\.\n$/],
     [["--fast"], /^Unknown option '--fast'/],
   ] as const) {
