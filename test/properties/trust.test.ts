@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util"
 
 import { compile } from "../../src/compile.ts"
 import { Random } from "../support/random.ts"
-import { atStrength, soakSeed } from "../support/strength.ts"
+import { assertOften, atStrength, soakSeed } from "../support/strength.ts"
 import type { Workflow } from "./trust/labelled-workflow.ts"
 import { mostSourcesOf, naiveFindings } from "./trust/naive-trust.ts"
 import { randomWorkflow } from "./trust/random-workflow.ts"
@@ -82,7 +82,7 @@ test("the pass agrees with a walk along every path", () => {
     if (/(?:call|repeat|uses).* workflow\./.test(source)) called++
   }
   // Else it compared nothing.
-  assert.ok(findings > count, `${findings} findings in ${count} workflows`)
-  assert.ok(silent > count / 100, `${silent} of ${count} workflows without findings`)
-  assert.ok(called > (count * shareOfCalling) / 2, `${called} of ${count} workflows with called files`)
+  assertOften(findings, count, `findings in ${count} workflows`)
+  assertOften(silent, count / 100, `of ${count} workflows have no findings`)
+  assertOften(called, (count * shareOfCalling) / 2, `of ${count} workflows have called files`)
 })

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 
 // `npm test` runs everything that protects a change, with few cases of each kind. `npm run soak` runs the same files with all of
@@ -16,6 +17,14 @@ export const soakSeed = Number(process.env["SOAK_SEED"] ?? 20)
 /** How many random cases to try: a twentieth of them in `npm test`. */
 export function cases(full: number): number {
   return atStrength(Math.ceil(full / 20), full)
+}
+
+/**
+ * That random cases held something often enough to prove anything about it. Chance decides the count: only the soak has so many cases
+ * that it can be told, and `least` is at most the mean minus eight standard deviations over many seeds, so that no seed falls below it.
+ */
+export function assertOften(count: number, least: number, what: string): void {
+  if (isSoak) assert.ok(count > least, `only ${count} ${what}, with the seed ${soakSeed}`)
 }
 
 /**
