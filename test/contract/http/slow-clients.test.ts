@@ -41,6 +41,25 @@ async function routesOf<T>(
   }
 }
 
+/** Tells when the server on a port has read the head of a first request from a connection, which its client's port names. */
+function arrivals(port: number): { from(clientPort: number): Promise<void>; stop(): void } {
+  const first = new Map<number, PromiseWithResolvers<void>>()
+  const of = (clientPort: number): PromiseWithResolvers<void> => {
+    const known = first.get(clientPort) ?? Promise.withResolvers<void>()
+    first.set(clientPort, known)
+    return known
+  }
+  const watch = (message: unknown): void => {
+    const { socket } = message as { readonly socket: Socket }
+    if (socket.localPort === port && socket.remotePort !== undefined) of(socket.remotePort).resolve()
+  }
+  subscribe("http.server.request.start", watch)
+  return {
+    from: (clientPort) => of(clientPort).promise,
+    stop: () => unsubscribe("http.server.request.start", watch),
+  }
+}
+
 const folder = mkdtempSync(join(tmpdir(), "wireworks-slow-"))
 after(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, "greet.wire"), hello)
@@ -121,6 +140,7 @@ describe("slow clients", async () => {
 
   it("that ask again and again, read nothing and go away leave nothing behind", async () => {
     const body = JSON.stringify({ workflow_source: hello, input: ada })
+    const arrived = arrivals(service.port)
     const sockets = await Promise.all(
       routes.flatMap((route) =>
         Array.from({ length: atStrength(2, 3) }, async () => {
@@ -137,6 +157,9 @@ describe("slow clients", async () => {
       ),
     )
     await isFine()
+    // A connection that is reset before its first request is read would prove nothing.
+    for (const { localPort = 0 } of sockets) await within(30_000, "a request of each", arrived.from(localPort))
+    arrived.stop()
     for (const socket of sockets) socket.resetAndDestroy()
     const asAnn = { get: (path: string) => service.get(path, { authorization: "Bearer ann-key" }) }
     await untilMetric(asAnn, "wire_runs_active", 0)
