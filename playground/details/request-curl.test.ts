@@ -34,3 +34,15 @@ test("a shell gives curl the body to the byte, and the key from its variable", (
     text,
   ])
 })
+
+test("secrets in an address and in a body are variables; a request without a body has none, and curl unpacks the answer", () => {
+  const about = { run_id: "r", call_id: "c", method: "PUT", body: null, bytes: 2, sha256: null, redacted: true }
+  const headers = { "accept-encoding": "gzip, br" }
+  const given = (url: string, text: string): string[] => {
+    const command = requestCurl({ ...about, url, headers, text })
+    const script = `curl() { for one in "$@"; do printf '%s\\0' "$one"; done; }\nDB_PIN='1 2'\n${command}`
+    return execFileSync("sh", ["-c", script]).toString("utf8").split("\0").slice(0, -1)
+  }
+  assert.deepEqual(given("http://h/%5Bsecret%3Adb.pin%5D/x", ""), ["-X", "PUT", "http://h/1 2/x", "--compressed"])
+  assert.equal(given("http://h/", `{"it's":"[secret:db.pin]"}`).at(-1), `{"it's":"1 2"}`)
+})

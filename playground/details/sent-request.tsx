@@ -29,15 +29,15 @@ async function load(key: string, run_id: string, call_id: string): Promise<void>
 interface SentRequestProps {
   readonly run_id: string | undefined
   readonly call_id: string | undefined
-  /** The id of the last event: a request is there once its turn has ended. */
+  /** The id of the last event: a request is there once its turn, or its tool call, has ended. */
   readonly lastEvent: number
   /** Says where the texts of the body came from. */
-  readonly view: TextView | undefined
+  readonly view?: TextView | undefined
   /** Shown where the service does not have the request. */
   readonly children: ComponentChildren
 }
 
-/** The request of a model call as it went over the wire. */
+/** The request of a model call or tool call as it went over the wire. */
 export function SentRequest({ run_id, call_id, lastEvent, view, children }: SentRequestProps) {
   const key = `${run_id ?? ""} ${call_id ?? ""}`
   const request = run_id === undefined || call_id === undefined ? null : requests.value.get(key)
@@ -62,7 +62,7 @@ function Shown({ request, view }: ShownProps) {
         <button type="button" class="button" onClick={() => void copyText(requestCurl(request), "Request as curl")}>
           Copy as curl
         </button>
-        {text === null ? null : (
+        {text === null || text === "" ? null : (
           <button
             type="button"
             class="button square"
@@ -90,6 +90,8 @@ function Shown({ request, view }: ShownProps) {
       </ul>
       {text === null ? (
         <p class="hint-text">The body of {showBytes(bytes)} was too large to be kept.</p>
+      ) : text === "" ? (
+        <p class="hint-text">It has no body.</p>
       ) : (
         <>
           <JsonTree value={body} label="Body" open={6} {...(view !== undefined && { view })} />

@@ -26,6 +26,7 @@ import { Condition } from "./condition.tsx"
 import { Facts } from "./facts.tsx"
 import { Inside } from "./inside.tsx"
 import { sentRequest } from "./sent-request.ts"
+import { SentRequest } from "./sent-request.tsx"
 
 interface SpanDetailsProps {
   readonly run: RunView
@@ -75,7 +76,7 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
         </Part>
       )}
       {span.kind === "ask" ? <Asked question={questionOfSpan(run, span)} /> : null}
-      {span.http === undefined ? null : <Sent run={run} span={span} />}
+      {span.kind === "tool_call" && span.end !== null ? <Sent run={run} span={span} /> : null}
       {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
       {span.result === undefined ? null : (
         <Value title={span.kind === "compaction" ? "Summary" : "Result"} value={span.result} />
@@ -105,12 +106,21 @@ function Instruction({ run, span, text }: { readonly run: RunView; readonly span
   return pieces === null ? <pre class="prose">{text}</pre> : <TracedText pieces={pieces} />
 }
 
-/** The request of a call of an api; the button copies it as a command. */
+/** The request of a tool call. One that the service does not have is rebuilt, for a call of an api. */
 function Sent({ run, span }: { readonly run: RunView; readonly span: Span }) {
-  const sent = sentRequest(planOf(run), run.request.input, span)
+  return (
+    <SentRequest run_id={run.run_id} call_id={span.call_id} lastEvent={run.state.last_event_id}>
+      <RebuiltSent run={run} span={span} />
+    </SentRequest>
+  )
+}
+
+/** The button copies it as a command. */
+function RebuiltSent({ run, span }: { readonly run: RunView; readonly span: Span }) {
+  const sent = span.http === undefined ? null : sentRequest(planOf(run), run.request.input, span)
   if (sent === null) return null
   return (
-    <Part title="Request, as curl" copy={sent.curl}>
+    <Part title="Request, rebuilt" copy={sent.curl}>
       <pre class="prose">{visibleLines(sent.body === null ? sent.line : `${sent.line}\n\n${sent.body}`)}</pre>
     </Part>
   )

@@ -182,7 +182,8 @@ const callRequest = named(
     headers: sentHeaders,
     body: anything(),
     text: nullable(string(), {
-      description: "The body to the byte, secrets replaced by their names; null where it was too large to be kept.",
+      description:
+        "The body to the byte, secrets replaced by their names; empty for a request without one, null where it was too large to be kept.",
     }),
     bytes: integer({ description: "Of the body as it was sent." }),
     sha256: nullable(string(), { description: "Of `text`, in hex." }),
@@ -195,10 +196,10 @@ export const getCallRequest = route({
   method: "GET",
   path: "/execute/{run_id}/calls/{call_id}",
   group: "Runs",
-  summary: "The request of a model call, as it was sent",
+  summary: "The request of a model call or tool call, as it was sent",
   description:
-    "Address, headers and body of one request to a backend, as the adapter sent it, kept with the run (`WIRE_KEEP_REQUESTS`). It is there once its turn has ended.",
-  parameters: { call_id: "`calls[].call_id` of `agent_completed` and other events." },
+    "Address, headers and body of one request to a backend, an HTTP API or an MCP server, as the adapter sent it, kept with the run (`WIRE_KEEP_REQUESTS`). It is there once its turn, or the call of the tool, has ended. Of a tool call that was sent again it is the last one.",
+  parameters: { call_id: "`calls[].call_id` of `agent_completed` and other events, `call_id` of `tool_call_started`." },
   operators: true,
   answers: { 200: json("The request without secrets.", callRequest) },
   errors: ["not_found", "run_expired"],

@@ -271,7 +271,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       row("open questions of one run", count(runOpenQuestions), "`limit_exceeded`"),
       row("workflows that are called within each other", count(runCalledLevels), "`limit_exceeded`"),
       row(
-        "requests of model calls that are kept with a run",
+        "requests of model calls and tool calls that are kept with a run",
         `${bytes(runKeptRequestBytes)} each, ${bytes(runKeptRequestsBytes)} in all; shared parts count once`,
         "kept without their bodies, and then not at all",
         "KEEP_REQUESTS",

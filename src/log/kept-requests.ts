@@ -1,6 +1,6 @@
 import type { JsonValue } from "../base/json-value.ts"
 
-// The requests of a run's model calls, as they went over the wire, beside the events that tell of the calls. Turns of a conversation repeat
+// The requests of a run's model calls and tool calls, as they went over the wire, beside the events that tell of the calls. Turns of a conversation repeat
 // what was said before: a large part is stored once for a run, and named by its hash wherever else it stands.
 
 /** A request as an event keeps it. */

@@ -36,13 +36,13 @@ interface KeptOf {
   workflow_call_started: KeptCallOfWorkflow
   /** Where the event shows its size only. */
   workflow_call_completed: { readonly output: JsonValue }
-  tool_call_completed: {
+  tool_call_completed: WithRequests & {
     /** Where the event shows its size only. */
     readonly result?: JsonValue
     /** Where there is more than text, for a model. */
     readonly parts?: readonly ToolPart[]
   }
-  tool_call_failed: {
+  tool_call_failed: WithRequests & {
     /** The text that the model was shown; absent where the failure ended the agent. */
     readonly told?: string
     /** The call was not made, and counts for nothing. */

@@ -6,6 +6,7 @@ import type { ModelCallRecord, Rejection, TokenUsage, Usage } from "../log/event
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../log/messages.ts"
 import type { RetryProgress, TurnProgress } from "../log/turn-progress.ts"
+import type { SentRequest } from "./sent-request.ts"
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
 export interface Backend {
@@ -74,15 +75,6 @@ export interface ModelRequest {
   readonly progress: TurnProgress | null
   /** Stream upstream and report text as it comes. */
   readonly deltas: boolean
-}
-
-/** A request as it goes over the wire, with its secrets. */
-export interface SentRequest {
-  /** `POST` unless given. */
-  readonly method?: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
 }
 
 export interface ModelWatch {

@@ -1,6 +1,7 @@
 import type { HttpToolPlan } from "../plan/plan-shape.ts"
 import type { PromptMessage, ToolPart } from "../log/messages.ts"
 import type { Gate } from "./gate.ts"
+import type { SentRequest } from "./sent-request.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorIssue } from "../log/events.ts"
 import type { Type, TypeTable } from "../types/types.ts"
@@ -9,6 +10,8 @@ import type { Type, TypeTable } from "../types/types.ts"
 export interface ToolServer {
   readonly name: string
   readonly endpoint: string
+  /** The same with secrets by name, where it holds any. */
+  readonly shown_endpoint?: string
   readonly headers: Readonly<Record<string, string>>
   readonly auth?: ServerAuth
   /** It may ask people during a call of a tool. */
@@ -78,10 +81,26 @@ export interface HostWatch {
   readonly signal: AbortSignal
   /** Passed right before every request that the session makes. */
   readonly gate: Gate
-  /** Called for each server when its lists have been read. */
   /** Called with a token that a server gave, before it is used: it must not be shown. */
   readonly hide: (token: string) => void
+  /** Absent where requests are not kept. */
+  readonly requests?: CallRequests
+  /** Called for each server when its lists have been read. */
   connected(server: string, protocol: string, tools: readonly string[], duration_ms: number): void
+}
+
+/** Hears of the requests of tool calls. */
+export interface CallRequests {
+  /** The arguments of a call with secrets by name; undefined where they hold none. */
+  shownArguments(call_id: string): JsonObject | undefined
+  /** Called with each request right before it is sent, and with the same one without secrets where its address or arguments hold any. */
+  sent(call_id: string, request: SentRequest, shown?: ShownRequest): void
+}
+
+/** What may be seen of a request that holds secrets. */
+export interface ShownRequest {
+  readonly url: string
+  readonly body: string
 }
 
 /** A problem of a value, at a dotted path below it (empty: the value itself). */

@@ -1,18 +1,22 @@
 import { createHash } from "node:crypto"
-import type { JsonValue } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { runKeptRequestBytes } from "../base/limits.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import type { KeptRequest, KeptRequests } from "../log/kept-requests.ts"
 import { shareParts } from "../log/kept-requests.ts"
-import type { SentRequest } from "../ports/model.ts"
+import type { SentRequest } from "../ports/sent-request.ts"
+import type { CallRequests, ShownRequest } from "../ports/tools.ts"
 import type { Redactor } from "./secrets/redact.ts"
 
 /** Headers that tell nothing about anybody. */
 const plainHeaders: ReadonlySet<string> = new Set([
   "accept",
+  "accept-encoding",
   "anthropic-beta",
   "anthropic-version",
   "content-type",
+  "mcp-method",
+  "mcp-name",
   "mcp-protocol-version",
   "user-agent",
 ])
@@ -23,32 +27,60 @@ const keyHeaders = /^(?:authorization|.*(?:api-?key|token|secret|cookie).*)$/
 export class RequestKeeper {
   readonly #redactor: Redactor
   readonly #stored = new Set<string>()
+  /** Tool calls under way, and the last request of each. */
+  readonly #calls = new Map<string, OpenCall>()
   /** Bytes that the run may still keep. */
   #left: number
+  /** Takes the requests of tool calls that have begun. */
+  readonly ofTools: CallRequests = {
+    shownArguments: (call_id) => this.#calls.get(call_id)?.shown,
+    sent: (call_id, request, shown) => {
+      const open = this.#calls.get(call_id)
+      if (open !== undefined) open.sent = { call_id, request, ...(shown !== undefined && { shown }) }
+    },
+  }
 
   constructor(redactor: Redactor, most: number) {
     this.#redactor = redactor
     this.#left = most
   }
 
+  /** `shown`: the arguments with secrets by name, where they hold any. */
+  beginCall(call_id: string, shown: JsonObject | undefined): void {
+    this.#calls.set(call_id, { shown, sent: null })
+  }
+
+  /** The last request of a tool call, for the event that ends it: those before it failed in passing. */
+  endCall(call_id: string): { readonly requests?: KeptRequests } {
+    const sent = this.#calls.get(call_id)?.sent ?? null
+    this.#calls.delete(call_id)
+    const requests = sent === null ? undefined : this.keep([sent])
+    return requests === undefined ? {} : { requests }
+  }
+
+  /** Requests of tool calls that no event has ended. */
+  unended(): Sent[] {
+    return [...this.#calls.values()].flatMap(({ sent }) => (sent === null ? [] : [sent]))
+  }
+
   /** The requests as an event keeps them; undefined where there is nothing to keep. */
   keep(sent: readonly Sent[]): KeptRequests | undefined {
     if (sent.length === 0 || this.#left <= 0) return undefined
     const parts: Record<string, JsonValue> = {}
-    const requests = sent.map(({ call_id, request }) => this.#keepOne(call_id, request, parts))
+    const requests = sent.map((one) => this.#keepOne(one, parts))
     return Object.keys(parts).length === 0 ? { requests } : { requests, parts }
   }
 
-  #keepOne(call_id: string, request: SentRequest, parts: Record<string, JsonValue>): KeptRequest {
-    const { url, headers, body: text, method = "POST" } = request
+  #keepOne({ call_id, request, shown: seen = request }: Sent, parts: Record<string, JsonValue>): KeptRequest {
+    const { headers, body: text, method = "POST" } = request
     const about = {
       call_id,
       method,
-      url: this.#redactor.redact(withoutLogin(url)),
+      url: this.#redactor.redact(withoutLogin(seen.url)),
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shownHeader(name, value)])),
       bytes: Buffer.byteLength(text),
     }
-    const shown = this.#shown(text)
+    const shown = this.#shown(seen.body)
     const shared = shareParts(shown.body, hashOf)
     const fresh = [...shared.parts].filter(([hash]) => !this.#stored.has(hash) && !(hash in parts))
     const size = memoryOf(shared.body) + fresh.reduce((sum, [, part]) => sum + memoryOf(part), 0)
@@ -83,6 +115,13 @@ export class RequestKeeper {
 export interface Sent {
   readonly call_id: string
   readonly request: SentRequest
+  /** What may be seen of it, where the call knows that better than a search for secrets. */
+  readonly shown?: ShownRequest
+}
+
+interface OpenCall {
+  readonly shown: JsonObject | undefined
+  sent: Sent | null
 }
 
 function hashOf(text: string): string {

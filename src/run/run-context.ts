@@ -73,7 +73,7 @@ export interface RunLimits {
   readonly kept_bytes: number
   /** Events and what is kept with them, in about the bytes that they take in memory. */
   readonly log_bytes: number
-  /** Bytes of the requests of model calls that are kept with the run; 0 for none. */
+  /** Bytes of the requests of model calls and tool calls that are kept with the run; 0 for none. */
   readonly request_bytes: number
   /** How long a run keeps what it has paid for while the store fails, before it is given back. */
   readonly storePatienceMs: number
@@ -158,7 +158,7 @@ export interface RunContext {
   keptBytes: number
   /** Each step of the run that has not ended, those of called workflows included. */
   readonly unfinished: Set<() => UnfinishedStep>
-  /** Keeps the requests of model calls; null where that is switched off. */
+  /** Keeps the requests of model calls and tool calls; null where that is switched off. */
   readonly requests: RequestKeeper | null
   /** What the expressions cost. */
   readonly work: EvaluationWork

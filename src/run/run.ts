@@ -355,10 +355,11 @@ class Run {
     return interrupted.length === 0 ? {} : { interrupted }
   }
 
-  /** The requests of steps that the end interrupts. */
+  /** The requests of steps and tool calls that the end interrupts. */
   #requests(): Kept<"workflow_cancelled"> | undefined {
     const { unfinished, requests: keeper } = this.#running
-    const requests = keeper?.keep([...unfinished].slice(0, mostInterrupted).flatMap((step) => step().sent))
+    const ofSteps = [...unfinished].slice(0, mostInterrupted).flatMap((step) => step().sent)
+    const requests = keeper?.keep([...ofSteps, ...keeper.unended().slice(0, mostInterrupted)])
     return requests === undefined ? undefined : { requests }
   }
 

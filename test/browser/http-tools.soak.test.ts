@@ -1,6 +1,7 @@
+import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
-import { runToEnd, says, tab, write } from "./actions.ts"
+import { copied, runToEnd, says, tab, write } from "./actions.ts"
 import { openPlayground, screenshots } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -27,7 +28,10 @@ test("the details of a call of an api show the api, the method and the status", 
   await tab(page, "Timeline")
   await page.getByRole("treeitem", { name: /^tool\.find_contact / }).click()
   await says(page.locator(".facts").first(), /Server.*api\.crm.*Method.*GET.*Status.*200/s)
-  await says(page.locator(".part").first(), /Request, as curl.*GET \/contacts\/c1/s)
+  const details = page.getByRole("region", { name: "Details" })
+  await says(details, /Request, as sent.*GET http\S+\/contacts\/c1.*It has no body/s)
+  const curl = await copied(page, details.getByRole("button", { name: "Copy as curl" }), "Request as curl copied.")
+  assert.match(curl, /^curl -X GET 'http\S+\/contacts\/c1'/)
   await page.screenshot({ path: join(screenshots, "http-tool.png") })
   await close()
 })

@@ -108,6 +108,7 @@ class HttpSession implements HostSession {
       return { text: "The path leads to another origin than the endpoint", is_error: true }
     }
     const headers = this.#headers(http, api, request, call_id)
+    this.#report({ ...request, headers }, open, values, call_id)
     const { clock, chance } = this.#options
     const most = mayRepeat(http) ? api.max_retries : 0
     for (let retry = 0; ; retry++) {
@@ -122,6 +123,21 @@ class HttpSession implements HostSession {
       }
       await clock.sleep(retryDelay(retry, baseDelayMs, retryAfterMs, chance.fraction()), signal)
     }
+  }
+
+  /** Retries send the same. */
+  #report(request: HttpRequest, { http, api }: OpenTool, values: JsonObject, call_id: string): void {
+    const { requests } = this.#watch
+    if (requests === undefined) return
+    const named = requests.shownArguments(call_id)
+    const shown =
+      named === undefined && api.shown_endpoint === undefined
+        ? undefined
+        : buildRequest(http, api.shown_endpoint ?? this.#reach(api).endpoint, named ?? values)
+    const headers = { ...request.headers, ...(api.auth !== undefined && { authorization: "Bearer $KEY" }) }
+    const sent = { url: request.url, method: http.method, headers, body: request.body ?? "" }
+    if (shown === undefined) requests.sent(call_id, sent)
+    else if (!("problem" in shown)) requests.sent(call_id, sent, { url: shown.url, body: shown.body ?? "" })
   }
 
   read(): Promise<never> {

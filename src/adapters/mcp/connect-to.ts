@@ -3,6 +3,7 @@ import { Client } from "@modelcontextprotocol/client"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
+import type { SentRequest } from "../../ports/sent-request.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { statusOf } from "./explain-failure.ts"
@@ -33,6 +34,8 @@ export interface ConnectionOptions {
   readonly version: string
   readonly limits: McpLimits
   readonly known: KnownServer
+  /** Called with each request of a tool call right before it is sent. */
+  readonly sent?: (message: JsonObject, request: SentRequest) => void
   /** Goes along in `_meta` with every request. */
   readonly meta: () => JsonObject
   /** The server says that one of its lists is another now. */
@@ -97,7 +100,7 @@ async function attempt(
   prior: PriorDiscovery | null,
   signal: AbortSignal,
 ): Promise<LiveConnection> {
-  const { egress, gate, version, limits, known, changed } = options
+  const { egress, gate, version, limits, known, sent, changed } = options
   const { connectMs, max_bytes, max_list_bytes, callMs } = limits
   signal.throwIfAborted()
   const { endpoint } = server
@@ -108,6 +111,7 @@ async function attempt(
     headers,
     egress,
     gate,
+    ...(sent !== undefined && { sent }),
     secret_bodies: server.secret_bodies ?? false,
     max_bytes,
     max_list_bytes,

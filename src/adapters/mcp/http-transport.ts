@@ -9,9 +9,11 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client"
 import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
+import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { openGate, type Gate } from "../../ports/gate.ts"
+import type { SentRequest } from "../../ports/sent-request.ts"
 import { boundedEvents, tooManyValues } from "./bounded-events.ts"
 import { mcpCallEvents, mcpOpenSse, mcpOpenStream, mcpReconnectionMs, mcpReconnections } from "../../base/limits.ts"
 
@@ -23,6 +25,8 @@ export interface HttpTransportOptions {
   readonly egress: Egress
   /** Passed right before every request that wants an answer. */
   readonly gate: Gate
+  /** Called with each request of a tool call right before it is sent. */
+  readonly sent?: (message: JsonObject, request: SentRequest) => void
   /** Requests may hold secrets: none goes on to another origin. */
   readonly secret_bodies: boolean
   /** Largest answer of a call, and largest event of a stream that stays open. */
@@ -257,7 +261,12 @@ export class HttpTransport implements Transport {
       const most = { event_bytes: max_bytes, ...openStream[kind] }
       return isStream(response) ? withBody(response, (body) => boundedEvents(body, most)) : response
     }
-    const id = typeof init.body === "string" ? requestId(init.body) : undefined
+    const message = typeof init.body === "string" ? (JSON.parse(init.body) as JsonObject) : {}
+    const id = requestId(message)
+    if (message["method"] === "tools/call" && typeof init.body === "string") {
+      const headers = Object.fromEntries(new Headers(init.headers))
+      this.#options.sent?.(message, { url: kind === "sse" ? withoutQuery(url) : String(url), headers, body: init.body })
+    }
     const pending = id === undefined ? undefined : this.#pending.get(id)
     const most = pending?.most_bytes ?? max_list_bytes
     const limits = { firstByteMs: 0, silenceMs: 0, totalMs: longestMs, max_bytes: most }
@@ -322,11 +331,16 @@ function cancelledId(message: JSONRPCMessage): string | number | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined
 }
 
-/** The id of a request in its own JSON text. */
-function requestId(body: string): string | number | undefined {
-  const message = JSON.parse(body) as { id?: unknown; method?: unknown }
-  const { id, method } = message
+/** The id of a request. */
+function requestId({ id, method }: JsonObject): string | number | undefined {
   return typeof method === "string" && (typeof id === "string" || typeof id === "number") ? id : undefined
+}
+
+/** In the older transport the query is the name of the session, which lets others in. */
+function withoutQuery(url: string | URL): string {
+  const own = new URL(url)
+  own.search = ""
+  return own.href
 }
 
 function isStream(response: Response): boolean {

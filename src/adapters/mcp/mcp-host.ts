@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { isInputRequiredResult, ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
 import { hasDotSegment } from "../../base/has-dot-segment.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import type {
   AskReply,
+  CallRequests,
   HostedTool,
   HostRequest,
   HostSession,
@@ -18,6 +20,7 @@ import type {
   ToolHost,
   ToolServer,
 } from "../../ports/tools.ts"
+import type { SentRequest } from "../../ports/sent-request.ts"
 import type { PromptMessage } from "../../log/messages.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"
@@ -106,7 +109,8 @@ export class McpHost implements ToolHost {
     await Promise.all(this.#sessionEnds)
   }
 
-  #connection(wanted: ToolServer, { run_id, owner }: HostRequest, { gate, hide }: HostWatch): OpenServer {
+  #connection(wanted: ToolServer, { run_id, owner }: HostRequest, watch: HostWatch): OpenServer {
+    const { gate, hide, requests } = watch
     const { version, limits, meta = () => ({}) } = this.#options
     const { server, egress } = this.#serverAndEgress(wanted, run_id, owner, hide)
     const stale = new Set<string>()
@@ -117,6 +121,7 @@ export class McpHost implements ToolHost {
       version,
       limits: { ...usualMcpLimits, ...limits },
       known,
+      ...(requests !== undefined && { sent: (...sent) => reportCall(requests, wanted, ...sent) }),
       meta: () => ({ ...meta(run_id, wanted.endpoint), "wireworks/run_id": run_id }),
       changed: (list) => {
         known.lists.delete(`${list}/list`)
@@ -168,6 +173,24 @@ interface OpenServer {
   /** Imported tools as the server publishes them, by their name in the workflow. */
   readonly definitions: Map<string, JsonObject>
   refreshing: Promise<void> | null
+}
+
+/** Where `_meta` of a tool call names it. */
+const callIdKey = "wireworks/call_id"
+
+/** Tells of the request of a tool call, and what may be seen of it. */
+function reportCall(requests: CallRequests, server: ToolServer, message: JsonObject, request: SentRequest): void {
+  const params = isJsonObject(message["params"]) ? message["params"] : {}
+  const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {}
+  const call_id = meta[callIdKey]
+  if (typeof call_id !== "string") return
+  const headers = { ...request.headers, ...(server.auth !== undefined && { authorization: "Bearer $KEY" }) }
+  const sent = { ...request, headers }
+  const named = requests.shownArguments(call_id)
+  if (named === undefined && server.shown_endpoint === undefined) return requests.sent(call_id, sent)
+  const body =
+    named === undefined ? request.body : JSON.stringify({ ...message, params: { ...params, arguments: named } })
+  requests.sent(call_id, sent, { url: server.shown_endpoint ?? request.url, body })
 }
 
 const headerMismatch = -32_020
@@ -227,7 +250,7 @@ class McpSession implements HostSession {
     const imported = this.#tools.get(tool)
     if (imported === undefined) throw new Error(`Tool ${tool} is not imported`)
     const { connection } = server
-    const meta = { "wireworks/call_id": call_id }
+    const meta = { [callIdKey]: call_id }
     return this.#asking(connection.server, async () => {
       for (let again = false; ; again = true) {
         if (server.stale.has("tools")) await this.#refresh(server, signal)

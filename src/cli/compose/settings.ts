@@ -203,7 +203,12 @@ export const settingGroups = {
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
     retention: setting("RETENTION", duration, "24h", "how long ended runs are kept", { first: true }),
-    keepRequests: setting("KEEP_REQUESTS", onOrOff, "on", "keep the requests of model calls with their run: on or off"),
+    keepRequests: setting(
+      "KEEP_REQUESTS",
+      onOrOff,
+      "on",
+      "keep the requests of model calls and tool calls with their run: on or off",
+    ),
     cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
   },
   PostgreSQL: {

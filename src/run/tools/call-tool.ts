@@ -75,7 +75,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     log.add(
       "tool_call_failed",
       { ...about, ...httpOf(http), error, duration_ms },
-      modelText === null ? {} : { told: modelText },
+      { ...(modelText === null ? {} : { told: modelText }), ...running.requests?.endCall(callId) },
     )
     return { kind: "failed", error, modelText, refused: false }
   }
@@ -91,6 +91,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   if (begun && !idempotent && asked === null) return end(interrupted(tool), interrupted(tool))
 
   const begin = (): void => {
+    running.requests?.beginCall(callId, shownWhereSecret(call))
     if (begun) return
     startedAt = ports.clock.now()
     const site = call.site === undefined ? {} : { site: call.site }
@@ -110,6 +111,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const goOn = async (waiting: AskedByServer): Promise<ToolAnswer> => {
     const reply = await replyOf(running, waiting)
     return running.permits.use(() => {
+      running.requests?.beginCall(callId, shownWhereSecret(call))
       log.add("tool_call_continued", { ...about, round: waiting.round })
       return repeat(reply)
     })
@@ -144,7 +146,11 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure) || endsRun(error.error, running.scope)) throw error
     const clean = atCaller(running.redactor.redact(error.error), path)
-    log.add("tool_call_failed", { ...about, error: clean.error, duration_ms: ports.clock.now() - startedAt }, {})
+    log.add(
+      "tool_call_failed",
+      { ...about, error: clean.error, duration_ms: ports.clock.now() - startedAt },
+      { ...running.requests?.endCall(callId) },
+    )
     throw clean
   }
   if ("refusal" in sent) return end(`${tool}: ${sent.refusal}`, sent.refusal)
@@ -156,7 +162,11 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const asShown = shown(result.value)
   const duration_ms = ports.clock.now() - startedAt
   const parts = call.answersModel && clean.parts !== undefined ? { parts: clean.parts } : {}
-  const kept = { ...(asShown === result.value ? {} : { result: result.value }), ...parts }
+  const kept = {
+    ...(asShown === result.value ? {} : { result: result.value }),
+    ...parts,
+    ...running.requests?.endCall(callId),
+  }
   log.add(
     "tool_call_completed",
     { ...about, ...httpOf(clean.http), result: asShown, duration_ms },
@@ -197,7 +207,7 @@ async function sendApproved(
 }
 
 function approvalOf(running: RunContext, call: ToolCall, callId: string): CallApproval | null {
-  const { approval, tool, values, shownValues, about, path, past } = call
+  const { approval, tool, about, path, past } = call
   if (approval === null) return null
   const { plan, hosted, host } = toolOf(running, tool)
   const { servers, apis } = running.plan
@@ -205,9 +215,7 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
   const expression = (plan.http === undefined ? servers : apis)?.[server]?.endpoint
   if (expression === undefined) throw new Error(`Server ${server} is not in the plan`)
   const endpoint = resolveEndpoint(running, expression, `${originOf(plan)}.endpoint`, running.named())
-  // Shows the fields that are sent and no others.
-  const shownAs = Object.fromEntries(Object.keys(values).map((name) => [name, shownValues[name] ?? null]))
-  const sent = running.redactor.redact(shownAs)
+  const sent = running.redactor.redact(shownAs(call))
   // As its server published it when the run connected, until it is looked at again.
   let definition: JsonObject | null = hosted.definition
   return new CallApproval(running, {
@@ -226,6 +234,17 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
       return definition === null ? { refusal: `mcp.${server} no longer offers the tool ${remote}` } : null
     },
   })
+}
+
+/** The arguments that are sent and no others, with secrets by name. */
+function shownAs({ values, shownValues }: ToolCall): JsonObject {
+  return Object.fromEntries(Object.keys(values).map((name) => [name, shownValues[name] ?? null]))
+}
+
+/** The same; undefined where they hold no secrets. */
+function shownWhereSecret(call: ToolCall): JsonObject | undefined {
+  const { values, shownValues } = call
+  return Object.keys(values).every((name) => values[name] === shownValues[name]) ? undefined : shownAs(call)
 }
 
 function askingOf(running: RunContext, { tool, about, path, kept }: ToolCall, callId: string): AskingCall {

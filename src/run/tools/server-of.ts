@@ -3,6 +3,7 @@ import type { AuthPlan, RemotePlan, ServerPlan } from "../../plan/plan-shape.ts"
 import type { ApiServer, ServerAuth, ToolServer } from "../../ports/tools.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { resolveEndpoint, resolveHeaders } from "../backends.ts"
+import { traits } from "../../plan/expression-traits.ts"
 import { evaluate } from "../evaluate.ts"
 import type { RunContext } from "../run-context.ts"
 import { outerScope } from "../run-context.ts"
@@ -33,9 +34,12 @@ function reached(
 ): ToolServer {
   if (server === undefined) throw new Error(`Server ${name} is not in the plan`)
   const path = `${kind}.${name}`
+  const endpointWith = (values: JsonObject): string =>
+    resolveEndpoint(running, server.endpoint, `${path}.endpoint`, values)
   return {
     name,
-    endpoint: resolveEndpoint(running, server.endpoint, `${path}.endpoint`, secrets),
+    endpoint: endpointWith(secrets),
+    ...(traits(server.endpoint).secrets ? { shown_endpoint: endpointWith(running.named()) } : {}),
     headers: resolveHeaders(running, server.headers, `${path}.headers`, secrets),
     ...(server.auth === undefined ? {} : { auth: resolveAuth(running, server.auth, `${path}.auth`, secrets) }),
     ...(server.elicitation === undefined ? {} : { elicitation: true }),

@@ -83,6 +83,7 @@ async function open(running: RunContext, names: readonly string[], apiNames: rea
           signal,
           gate: running.gate,
           hide: (token) => running.redactor.alsoHide("access_token", token),
+          ...(running.requests === null ? {} : { requests: running.requests.ofTools }),
           connected: (server, protocol, tools, duration_ms) => {
             // A resumed run connects again; the log has said so once.
             if (past.servers.has(server)) return

@@ -130,7 +130,7 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
 const noSuchRequest = (): HttpError =>
   refuse(
     "not_found",
-    "There is no request of such a call: the call does not exist, its turn has not ended, or requests are not kept (WIRE_KEEP_REQUESTS)",
+    "There is no request of such a call: the call does not exist, it has not ended, or requests are not kept (WIRE_KEEP_REQUESTS)",
   )
 
 /** The options that a request has to have to ask for the same: an address that is notified may hold a token. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { test } from "node:test"
-import { copied, runToEnd, says } from "../actions.ts"
+import { copied, runToEnd, says, tab, write } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 
@@ -24,4 +24,51 @@ export function requests(playground: Playground): void {
     assert.deepEqual(complaints, [])
     await close()
   })
+
+  test("a call of an HTTP tool and one of an MCP tool show the requests as they were sent", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    await write(page, tools)
+    await runToEnd(page)
+    await tab(page, "Timeline")
+    const details = page.getByRole("region", { name: "Details" })
+    const curlOf = async (row: RegExp, line: RegExp): Promise<string> => {
+      await page.getByRole("treeitem", { name: row }).click()
+      await says(details, line)
+      return copied(page, details.getByRole("button", { name: "Copy as curl" }), "Request as curl copied.")
+    }
+    const get = await curlOf(
+      /^tool\.find_contact /,
+      /Request, as sent[^]*GET http\S+\/contacts\/c1[^]*It has no body\./,
+    )
+    assert.match(get, /^curl -X GET 'http:[^']+\/contacts\/c1'/)
+    const post = await curlOf(/^tool\.find_books /, /Request, as sent[^]*POST http\S+\/demo\/mcp/)
+    assert.match(post, /^curl -X POST 'http:[^']+'[^]*--data-binary '\{[^]*"arguments":\{"query":"sea"\}/)
+    await says(details.getByRole("list", { name: "Body" }), /tools\/call/)
+    const complaints: string[] = []
+    await lookAt(page, complaints)("request-of-a-tool")
+    assert.deepEqual(complaints, [])
+    await close()
+  })
 }
+
+const tools = `api crm {
+    endpoint: "demo"
+}
+
+tool find_contact from api.crm."GET /contacts/{id}" {
+    input {
+        id: string
+    }
+}
+
+mcp demo {
+    endpoint: "demo"
+}
+
+tool find_books from mcp.demo.tool.find-books
+
+output {
+    contact: call tool.find_contact { input { id: "c1" } }
+    books: call tool.find_books { input { query: "sea" } }
+}
+`

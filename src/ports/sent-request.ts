@@ -1,0 +1,9 @@
+/** A request as it goes over the wire, with its secrets. */
+export interface SentRequest {
+  /** `POST` unless given. */
+  readonly method?: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Empty for a request without one. */
+  readonly body: string
+}
