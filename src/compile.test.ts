@@ -117,3 +117,92 @@ output { d: dynamic.d }
     }
   })
 })
+
+// A diamond: b and c both have d's schemas, one of them under a name of its own; a has a name for one that comes along as well.
+const diamond: Readonly<Record<string, string>> = {
+  "d.wire": `
+    schema node { value: schema.leaf  children: [schema.node] }
+    schema leaf { text: string  kind: variant is { small { size: integer } large { why: schema.reason } } }
+    schema reason { words: [string] }
+  `,
+  "b.wire": `
+    import { schema.node as tree, schema.leaf } from "./d.wire"
+    schema left { tree: schema.tree  leaf: schema.leaf  text: schema.leaf.text }
+  `,
+  "c.wire": `
+    import { schema.node } from "./d.wire"
+    schema right { node: schema.node  kind: schema.node.value.kind }
+  `,
+  "a.wire": `
+    import { schema.left } from "./b.wire"
+    import { schema.right } from "./c.wire"
+    import { schema.reason as because } from "./d.wire"
+    input { left: schema.left  right: schema.right  because: schema.because }
+    dynamic {
+      words: input.left.leaf.kind#large.why.words ?? input.because.words
+      same: input.right.kind#large.why ?? input.because
+      deep: input.right.node.children[0]?.value.text ?? input.left.text
+    }
+    output { words: dynamic.words  same: dynamic.same.words  deep: dynamic.deep }
+  `,
+}
+
+function outcome({ diagnostics, plan }: ReturnType<typeof compile>): unknown {
+  return { messages: diagnostics.map(({ code, message, span }) => ({ code, message, span })), plan }
+}
+
+test("files that share schemas of others mean the same as each compiled for itself, after every edit", () => {
+  const texts: Record<string, string> = { ...diamond }
+  const files = new Files({ read: (path) => texts[path], near: () => Object.keys(texts) })
+  const main = (): string => texts["a.wire"] ?? ""
+  const both = (): [unknown, unknown] => {
+    const { "a.wire": text = "", ...modules } = texts
+    return [outcome(files.compile(main(), "a.wire")), outcome(compile(text, { file: "a.wire", modules }))]
+  }
+  assert.deepEqual(files.compile(main(), "a.wire").diagnostics, [])
+  const edits: [file: string, from: string, to: string, codes: readonly string[]][] = [
+    ["d.wire", "words: [string]", "words: [integer]", []],
+    ["d.wire", "words: [integer]", "terms: [string]", ["unknown-reference"]],
+    ["d.wire", "terms: [string]", "words: [string]", []],
+    ["d.wire", "large { why", "huge { why", ["unknown-case"]],
+    ["d.wire", "huge { why", "large { why", []],
+    ["c.wire", "schema.node.value.kind", "schema.node.value", ["type-mismatch"]],
+    ["c.wire", "schema.node.value }", "schema.node.value.kind }", []],
+    ["b.wire", "schema.leaf } from", "schema.leaf as l } from", ["invalid-import"]],
+    ["b.wire", "schema.leaf as l } from", "schema.leaf } from", []],
+  ]
+  for (const [file, from, to, codes] of edits) {
+    assert.ok(texts[file]?.includes(from), from)
+    texts[file] = texts[file]?.replace(from, to) ?? ""
+    files.changed(file)
+    const [edited, fresh] = both()
+    assert.deepEqual(edited, fresh, to)
+    const found = new Set(files.compile(main(), "a.wire").diagnostics.map(({ code }) => code))
+    for (const code of codes) assert.ok(found.has(code as never), `${to}: ${[...found].join(", ")}`)
+    if (codes.length === 0) assert.deepEqual([...found], [], to)
+  }
+})
+
+test("a schema that comes along leads to its declaration from every file that has it", () => {
+  const { "a.wire": text = "", ...modules } = diamond
+  const { program } = compile(text, { file: "a.wire", modules })
+  const places = [...program.grafts].map(([id, { declared }]) => {
+    const place = program.files.space.locate(declared)
+    return `${id} ${place?.file ?? ""} ${place?.text.slice(place.span.start, place.span.end) ?? ""}`
+  })
+  assert.deepEqual(places.sort(), [
+    "schema.because d.wire reason",
+    "schema.d.wire#leaf d.wire leaf",
+    "schema.d.wire#node d.wire node",
+    "schema.left b.wire left",
+    "schema.right c.wire right",
+  ])
+  for (const node of program.fieldNodes.values()) {
+    const place = node.name.start < text.length ? undefined : program.files.space.locate(node.name)
+    const written =
+      place === undefined
+        ? text.slice(node.name.start, node.name.end)
+        : place.text.slice(place.span.start, place.span.end)
+    assert.equal(written, node.name.text)
+  }
+})

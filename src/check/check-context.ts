@@ -18,6 +18,7 @@ import type {
   GraftedSymbol,
   ImportSymbol,
   LoopVariable,
+  Program,
   ResolvedRoot,
   TriggerSymbol,
   WorkflowSymbol,
@@ -30,6 +31,9 @@ export interface Edge {
   readonly path: string
 }
 
+/** Fields with where they are written. */
+export type TakenFields = readonly (readonly [Field, Syntax.TypeField])[]
+
 /** What a check knows so far. Filled by the steps of `check`, read by all that come later. */
 export class CheckContext {
   readonly tree: Syntax.Tree
@@ -37,6 +41,10 @@ export class CheckContext {
   /** Those of the tree, and those that come from other files. */
   readonly declarations: Syntax.Declaration[]
   readonly grafts = new Map<string, GraftedSymbol>()
+  /** The files that declarations come from. */
+  readonly imported = new Set<Program>()
+  /** Schemas that others have resolved, whose fields are not entered yet. */
+  readonly #taken: TakenFields[] = []
   readonly diagnostics: Diagnostic[] = []
   /** Text that the parser skipped after syntax errors. */
   readonly skipped: SkippedText
@@ -107,7 +115,7 @@ export class CheckContext {
   readonly matched = new Map<Syntax.Chain, RecordType>()
   readonly tags = new Map<Syntax.ChainStep | Syntax.MatchNode, string>()
   readonly receivers = new Map<Syntax.ChainStep, Type>()
-  readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
+  readonly #fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
   readonly secretNodes = new Map<Syntax.ValueField, Syntax.TypeField | Syntax.ValueField>()
   readonly variantNodes = new Map<VariantType, Syntax.VariantType>()
   readonly fittedTypes: [Type, Type][] = []
@@ -128,6 +136,38 @@ export class CheckContext {
     this.files = files
     this.declarations = [...tree.declarations]
     this.skipped = new SkippedText(tree)
+  }
+
+  /** Where the fields of types and of object literals are written. */
+  get fieldNodes(): ReadonlyMap<Field, Syntax.TypeField | Syntax.ValueField> {
+    this.#enterTaken()
+    return this.#fieldNodes
+  }
+
+  writeField(field: Field, node: Syntax.TypeField | Syntax.ValueField): void {
+    this.#fieldNodes.set(field, node)
+  }
+
+  /** Fields of a schema that another file has resolved. Few checks look at them: they are entered when one does. */
+  takeFields(fields: TakenFields): void {
+    this.#taken.push(fields)
+  }
+
+  /** The type of a field of a schema; undefined while it is not resolved. */
+  schemaField(field: Syntax.TypeField): Type | undefined {
+    const known = this.schemaFields.get(field)
+    if (known !== undefined || this.#taken.length === 0) return known
+    this.#enterTaken()
+    return this.schemaFields.get(field)
+  }
+
+  #enterTaken(): void {
+    for (const fields of this.#taken.splice(0)) {
+      for (const [field, node] of fields) {
+        this.#fieldNodes.set(field, node)
+        this.schemaFields.set(node, field.type)
+      }
+    }
   }
 
   report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {

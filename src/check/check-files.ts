@@ -10,11 +10,12 @@ import type { CheckContext } from "./check-context.ts"
 import { isForeign } from "./file-space.ts"
 import { foreignNodes } from "./foreign-nodes.ts"
 import type { SharedNode } from "./graft.ts"
-import { eachChainIn, graft, referredTo, sharedNode } from "./graft.ts"
+import { eachChainIn, graft, referredTo, sharedNode, tableOf } from "./graft.ts"
 import { infer } from "./infer.ts"
 import { knownNames } from "./known-list.ts"
-import type { FoundFile, Program } from "./program.ts"
+import type { FoundFile, Program, SchemaAlong } from "./program.ts"
 import { readProperties } from "./properties.ts"
+import { schemaAlong } from "./schemas-along.ts"
 import { requestScope } from "./scope.ts"
 
 // Declarations of other files. They are entered beside those of this file before anything is checked; what an import says of secrets
@@ -63,6 +64,7 @@ export function importFiles(checking: CheckContext): UsedFile[] {
     return { source, items, declaration, found }
   })
   return named.map(({ source, items, declaration, found: { program, base } }) => {
+    checking.imported.add(program)
     for (const item of items) source.take(item)
     const needs = new Set(items.flatMap(({ word, source: { text } }) => [...needsOf(program, `${word.text}.${text}`)]))
     return { declaration, program, base, needs }
@@ -123,12 +125,12 @@ function isThere(
       : `Known kinds are ${sharedKinds.map((one) => `\`${one}\``).join(", ")}.`
     return lose(`${isStep ? "A step" : `\`${kind}\``} cannot be imported`, hint)
   }
-  const known = namesOf(program, kind)
   const graftedFrom = program.grafts.get(id)
   if (graftedFrom !== undefined) {
     return lose(`${file} imports ${id} itself`, `Import it from ${graftedFrom.file}.`)
   }
-  if (!known.includes(source.text)) {
+  if (!tableOf(program, kind).has(source.text)) {
+    const known = namesOf(program, kind)
     const near = checking.suggest(source.text, known)
     const hint = near === undefined ? knownNames(known) : `Did you mean ${kind}.${near}?`
     return lose(`${file} declares no ${id}`, hint)
@@ -145,18 +147,7 @@ function isThere(
 
 /** The names that a file declares itself. */
 export function namesOf(program: Program, kind: Syntax.SharedKind): string[] {
-  const { schemas, providers, models, servers, apis, tools, resources, prompts } = program
-  const table = {
-    schema: schemas,
-    provider: providers,
-    model: models,
-    mcp: servers,
-    api: apis,
-    tool: tools,
-    resource: resources,
-    prompt: prompts,
-  }[kind]
-  return [...table.keys()].filter((name) => !program.grafts.has(`${kind}.${name}`))
+  return [...tableOf(program, kind).keys()].filter((name) => !program.grafts.has(`${kind}.${name}`))
 }
 
 // ------------------------------------------------------------------------------------------------------- grafting
@@ -172,18 +163,45 @@ class Grafting {
   /** The names here of what was taken over, by kind, file, name and bindings. */
   readonly #names = new Map<string, string>()
   readonly #instances = new Map<string, number>()
+  /** Schemas that an import gives a name, and those that came along without one. */
+  readonly #named = new Set<SchemaAlong>()
+  readonly #along = new Set<SchemaAlong>()
 
   constructor(checking: CheckContext) {
     this.#checking = checking
   }
 
+  /** Whether an import that gives a schema a name gives none to what it refers to: then its copy has the names that all files have. */
+  #isPlain(along: SchemaAlong): boolean {
+    return along.next().every((one) => this.#enterAlong(one))
+  }
+
+  /** Takes over a schema with all that it leads to, as it is in all files; false where an import gives one of them another name. */
+  #enterAlong(along: SchemaAlong): boolean {
+    if (this.#along.has(along)) return true
+    const all = along.all()
+    for (const named of this.#named) if (all.has(named)) return false
+    const { grafts, declarations } = this.#checking
+    for (const one of all) {
+      if (this.#along.has(one)) continue
+      this.#along.add(one)
+      grafts.set(`schema.${one.name}`, one.symbol)
+      declarations.push(one.node)
+    }
+    return true
+  }
+
   source({ file, program, base }: UsableFile, bound: ReadonlyMap<string, string>): GraftSource {
     const bind = (secret: string): string | null => bound.get(secret) ?? null
+    const alongOf = (kind: Syntax.SharedKind, name: string): SchemaAlong | undefined =>
+      kind === "schema" ? schemaAlong({ file, program, base }, name) : undefined
     const identity = (kind: Syntax.SharedKind, name: string): string => {
       const id = `${kind}.${name}`
       const origin = program.grafts.get(id) ?? { file, name }
-      const secrets = [...needsOf(program, id)].sort().map((secret) => [secret, bind(secret)])
-      return JSON.stringify([kind, origin.file, origin.name, secrets])
+      const needs = needsOf(program, id)
+      const plain = `${kind} ${origin.file}#${origin.name}`
+      if (needs.size === 0) return plain
+      return plain + JSON.stringify([...needs].sort().map((secret) => [secret, bind(secret)]))
     }
     const take = (
       kind: Syntax.SharedKind,
@@ -195,21 +213,21 @@ class Grafting {
       if (node === undefined) return
       const origin = program.grafts.get(`${kind}.${name}`)
       const declared = origin?.declared ?? shifted(declaredName(node), base)
-      const symbol = { file: origin?.file ?? file, name: origin?.name ?? name, declared, item }
+      const along = alongOf(kind, name)
+      const symbol = { file: origin?.file ?? file, name: origin?.name ?? name, declared, item, along }
       const id = `${kind}.${own.text}`
       if (!this.#checking.grafts.has(id)) this.#checking.grafts.set(id, symbol)
-      const referred = referredTo(node)
-      // What came along there as it comes along here is taken as it is: files may refer to each other in long chains.
-      const isSame =
-        origin !== undefined &&
-        nameIn(node)?.text === own.text &&
-        needsOf(program, `${kind}.${name}`).size === 0 &&
-        referred.every(([otherKind, other]) => nameOf(otherKind, other) === other)
+      if (along !== undefined && item !== undefined && this.#isPlain(along)) {
+        this.#checking.declarations.push({ ...along.node, name: own })
+        return
+      }
       const secrets = program.secrets?.type.fields.map((field) => field.name) ?? []
-      this.#checking.declarations.push(isSame ? node : graft(node, own, base, { of: nameOf, secret: bind, secrets }))
+      this.#checking.declarations.push(graft(node, own, base, { of: nameOf, secret: bind, secrets }))
     }
     /** The name here of what a declaration refers to, which is taken over with it. */
     const nameOf = (kind: Syntax.SharedKind, name: string): string => {
+      const along = alongOf(kind, name)
+      if (along !== undefined && this.#enterAlong(along)) return along.name
       const key = identity(kind, name)
       const known = this.#names.get(key)
       if (known !== undefined) return known
@@ -228,7 +246,10 @@ class Grafting {
       enter: ({ word, source, name }) => {
         if (!isShared(word.text)) return
         const key = identity(word.text, source.text)
-        if (!this.#names.has(key)) this.#names.set(key, name.text)
+        if (this.#names.has(key)) return
+        this.#names.set(key, name.text)
+        const along = alongOf(word.text, source.text)
+        if (along !== undefined) this.#named.add(along)
       },
       take: (item) => {
         const kind = item.word.text
@@ -322,7 +343,7 @@ export function checkSecrets(
     const wanted = program.secrets && fieldNamed(program.secrets.type, name.text)
     const node = wanted && nodeOf(wanted)
     if (wanted !== undefined && node !== undefined) {
-      checking.fieldNodes.set(wanted, node)
+      checking.writeField(wanted, node)
       checking.secretNodes.set(binding, node)
     }
     if (!needed.has(name.text)) {

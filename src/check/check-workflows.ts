@@ -24,7 +24,7 @@ export function declareWorkflows(checking: CheckContext): void {
     const nodeOf = foreignNodes(program, base)
     const fieldOf = (copy: Field, own: Field): void => {
       const node = nodeOf(own)
-      if (node !== undefined) checking.fieldNodes.set(copy, node)
+      if (node !== undefined) checking.writeField(copy, node)
     }
     const types = new ForeignTypes(file, program.types, checking.types, fieldOf)
     checking.workflows.set(name, {

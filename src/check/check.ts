@@ -101,6 +101,7 @@ export function programOf(checking: CheckContext): Program {
     tree: checking.tree,
     files: checking.files,
     grafts: checking.grafts,
+    imported: checking.imported,
     types: checking.types,
     input: inputBlock && input && { declaration: inputBlock, type: input },
     secrets: secretsBlock && secrets && { declaration: secretsBlock, type: secrets },
@@ -123,7 +124,9 @@ export function programOf(checking: CheckContext): Program {
     roots: checking.roots,
     tags: checking.tags,
     receivers: checking.receivers,
-    fieldNodes: checking.fieldNodes,
+    get fieldNodes() {
+      return checking.fieldNodes
+    },
     secretNodes: checking.secretNodes,
     variantNodes: checking.variantNodes,
     fittedTypes: checking.fittedTypes,

@@ -1,14 +1,14 @@
 import type { Span } from "../source/span.ts"
 
-/** Offsets from here on are in other files than the one that is checked: no text is so long. */
-const foreignFrom = 2 ** 32
+/** Offsets from here on are in other files than the one that is checked. No text is so long, and they stay small integers for the engine. */
+const foreignFrom = 2 ** 29
 
 /** Whether a span is one of another file. */
 export function isForeign({ start }: Span): boolean {
   return start >= foreignFrom
 }
 
-/** A stretch of offsets that one use of a file has. */
+/** The stretch of offsets that a text of a file has. */
 interface Stretch {
   readonly file: string
   readonly text: string
@@ -26,24 +26,31 @@ export interface FilePlace {
 const mostCharacters = 64 * 1024 * 1024
 
 /**
- * Gives each use of a file a stretch of offsets of its own, so that the spans of a declaration that comes from another file tell the
- * file. The file that is checked keeps the offsets of its text.
+ * Gives each file that others use a stretch of offsets of its own, so that the spans of a declaration that comes from another file tell
+ * the file. The file that is checked keeps the offsets of its text. A file that was edited has another stretch.
  */
 export class FileSpace {
   #stretches: Stretch[] = []
+  readonly #latest = new Map<string, Stretch>()
   #characters = 0
   #next = foreignFrom
 
   /** The first offset of the stretch. */
   add(file: string, text: string): number {
-    const base = this.#next
+    const known = this.#latest.get(file)
+    if (known?.text === text) return known.base
+    const stretch = { file, text, base: this.#next }
     this.#next += text.length + 1
-    this.#stretches.push({ file, text, base })
+    this.#stretches.push(stretch)
+    this.#latest.set(file, stretch)
     this.#characters += text.length
-    while (this.#characters > mostCharacters && this.#stretches.length > 1) {
-      this.#characters -= this.#stretches.shift()?.text.length ?? 0
-    }
-    return base
+    if (this.#characters > mostCharacters) this.#forgetOlder()
+    return stretch.base
+  }
+
+  #forgetOlder(): void {
+    this.#stretches = this.#stretches.filter((one) => this.#latest.get(one.file) === one)
+    this.#characters = this.#stretches.reduce((sum, { text }) => sum + text.length, 0)
   }
 
   /** Undefined for a span of the file that is checked. */

@@ -2,7 +2,8 @@ import { remembered } from "../base/remembered.ts"
 import type { Token } from "../syntax/token.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isForeign } from "./file-space.ts"
-import type { Program } from "./program.ts"
+import type { ImportSymbol, Program } from "./program.ts"
+import { eachPathIn } from "./schema-fields.ts"
 
 // A declaration of another file becomes one of this file: a copy with the names that things have here, and with spans of the file
 // that it comes from. All that comes after (types, labels, routes of secrets, the plan) sees ordinary declarations.
@@ -27,32 +28,34 @@ export interface GraftNames {
   readonly secrets: readonly string[]
 }
 
+type SharedTable = ReadonlyMap<
+  string,
+  Exclude<SharedNode, Syntax.ImportDeclaration | Syntax.BatchDeclaration> | ImportSymbol
+>
+
+/** What a program has of one kind, by name. */
+export function tableOf(program: Program, kind: Syntax.SharedKind): SharedTable {
+  const { schemas, providers, models, servers, apis, tools, resources, prompts } = program
+  return {
+    schema: schemas,
+    provider: providers,
+    model: models,
+    mcp: servers,
+    api: apis,
+    tool: tools,
+    resource: resources,
+    prompt: prompts,
+  }[kind]
+}
+
 /** The declaration of a program under a name; of an item of a batch, the batch with this item alone. */
 export function sharedNode(program: Program, kind: Syntax.SharedKind, name: string): SharedNode | undefined {
-  switch (kind) {
-    case "schema":
-      return program.schemas.get(name)
-    case "provider":
-      return program.providers.get(name)
-    case "model":
-      return program.models.get(name)
-    case "mcp":
-      return program.servers.get(name)
-    case "api":
-      return program.apis.get(name)
-    case "tool":
-    case "resource":
-    case "prompt": {
-      const table = kind === "tool" ? program.tools : kind === "resource" ? program.resources : program.prompts
-      const symbol = table.get(name)
-      if (symbol === undefined) return undefined
-      const { node, batch } = symbol
-      if (node.kind === "import") return node
-      if (batch === undefined) return undefined
-      const items = batch.body.items.filter((item) => item === node || item.kind === "property")
-      return { ...batch, body: { ...batch.body, items } }
-    }
-  }
+  const found = tableOf(program, kind).get(name)
+  if (found === undefined || !("node" in found)) return found
+  const { node, batch } = found
+  if (node.kind === "import" || batch === undefined) return node.kind === "import" ? node : undefined
+  const items = batch.body.items.filter((item) => item === node || item.kind === "property")
+  return { ...batch, body: { ...batch.body, items } }
 }
 
 /** Calls back with every chain in a part of the tree. */
@@ -72,23 +75,25 @@ export function referredTo(node: SharedNode): readonly (readonly [Syntax.SharedK
     if ((node.kind === "import" || node.kind === "batch") && node.source.server !== undefined) {
       found.push([node.source.word, node.source.server.text])
     }
-    eachPart(node, (part) => {
-      if (part["kind"] !== "type-path") return
-      const [root, name] = (part as unknown as TypePath).segments
+    const visit = ({ segments: [root, name] }: TypePath): void => {
       if (root?.text === "schema" && name !== undefined) found.push(["schema", name.text])
-    })
+    }
+    if (node.kind === "schema") eachPathIn(node, visit)
+    else eachPart(node, (part) => part["kind"] === "type-path" && visit(part as unknown as TypePath))
     return found
   })
 }
 
 /** Visits each object of a part of the tree. */
-export function eachPart(part: unknown, visit: (part: Readonly<Record<string, unknown>>) => void): void {
+export function eachPart(part: unknown, visit: (part: Readonly<Record<string, unknown>>) => unknown): void {
   if (typeof part !== "object" || part === null) return
-  visit(part as Readonly<Record<string, unknown>>)
-  for (const [key, inner] of Object.entries(part)) if (key !== "comments") eachPart(inner, visit)
+  const parts = part as Readonly<Record<string, unknown>>
+  visit(parts)
+  for (const key in parts) if (key !== "comments") eachPart(parts[key], visit)
 }
 
 /** The copy under a name. `shift` is added to every offset that is not one of another file already. */
+export function graft<Node extends SharedNode>(node: Node, name: Syntax.Name, shift: number, names: GraftNames): Node
 export function graft(node: SharedNode, name: Syntax.Name, shift: number, names: GraftNames): SharedNode {
   const copy = copied(node, shift, names)
   switch (copy.kind) {
@@ -128,11 +133,15 @@ function copied(node: SharedNode, shift: number, names: GraftNames): SharedNode 
 function copyOf(part: unknown, shift: number, names: GraftNames): unknown {
   if (typeof part !== "object" || part === null) return part
   if (Array.isArray(part)) return part.map((one: unknown) => copyOf(one, shift, names))
-  const copy: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(part)) {
-    const isOffset = (key === "start" || key === "end") && typeof value === "number"
-    if (isOffset) copy[key] = isForeign({ start: value, end: value }) ? value : value + shift
-    else copy[key] = key === "comments" ? [] : copyOf(value, shift, names)
+  const copy = { ...part } as Record<string, unknown>
+  for (const key in copy) {
+    const value = copy[key]
+    if (typeof value === "number") {
+      const isOffset = (key === "start" || key === "end") && !isForeign({ start: value, end: value })
+      if (isOffset) copy[key] = value + shift
+    } else if (typeof value === "object" && value !== null) {
+      copy[key] = key === "comments" ? [] : copyOf(value, shift, names)
+    }
   }
   if (copy["kind"] === "type-path") return renamedType(copy as unknown as TypePath, names)
   return copy["kind"] === "chain" ? renamedSecret(copy as unknown as Syntax.Chain, names) : copy

@@ -163,7 +163,7 @@ export function inferFields(checking: CheckContext, fields: readonly Syntax.Valu
     refuseAsset(checking, value, type, fieldScope.path)
     if (refuseKey(checking, name, fieldScope.path) || declareUnique(checking, seen, name, fieldScope.path)) continue
     const entry: Field = { name: name.text, type }
-    checking.fieldNodes.set(entry, field)
+    checking.writeField(entry, field)
     inferred.push(entry)
   }
   return inferred

@@ -15,6 +15,8 @@ export interface Program {
   readonly files: FileLookup
   /** Declarations that come from other files, by their ids here: `model.fast`, `provider.lib/common.wire#llm`. */
   readonly grafts: ReadonlyMap<string, GraftedSymbol>
+  /** The files that they come from. */
+  readonly imported: ReadonlySet<Program>
   readonly types: TypeTable
   readonly input: BlockSymbol | undefined
   readonly secrets: BlockSymbol | undefined
@@ -91,6 +93,20 @@ export interface GraftedSymbol {
   readonly declared: Span
   /** The import that names it; undefined where it came along with another. */
   readonly item: Syntax.FileImportItem | undefined
+  /** Of a schema. */
+  readonly along: SchemaAlong | undefined
+}
+
+/** A schema of a file as others have it where it comes along. */
+export interface SchemaAlong {
+  /** `lib/common.wire#finding` */
+  readonly name: string
+  readonly node: Syntax.SchemaDeclaration
+  readonly symbol: GraftedSymbol
+  /** Those that it refers to. */
+  next(): readonly SchemaAlong[]
+  /** It, and all that it leads to. */
+  all(): ReadonlySet<SchemaAlong>
 }
 
 /** A file that is called. */

@@ -3,7 +3,7 @@ import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { CheckContext } from "./check-context.ts"
+import type { CheckContext, TakenFields } from "./check-context.ts"
 import { knownNames } from "./known-list.ts"
 import {
   booleanType,
@@ -19,7 +19,9 @@ import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { suspiciousLiteral } from "./rules/suspicious-literal.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
 import { typeSize } from "../types/type-size.ts"
-import type { Field, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
+import { partsOf } from "../types/type-parts.ts"
+import type { Field, NamedType, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
+import { isForeign } from "./file-space.ts"
 import { sourceArrayLength, sourceCopiedParts, sourceTypeLevels } from "../base/limits.ts"
 
 const builtIn: Readonly<Record<string, Type>> = {
@@ -53,18 +55,66 @@ const foreign: Readonly<Record<string, string>> = {
   datetime: "string",
 }
 
+/** A schema of another file as it was resolved. */
+interface ResolvedSchema {
+  readonly named: NamedType
+  readonly fields: TakenFields
+  readonly variants: readonly (readonly [VariantType, Syntax.VariantType])[]
+}
+
+// Many files may share one copy of a schema's body: its names mean the same in each of them.
+const resolvedSchemas = new WeakMap<Syntax.SchemaDeclaration["body"], ResolvedSchema>()
+
 /** All schemas into the type table. Of two with one name the second is only looked at for its mistakes. */
 export function resolveSchemas(checking: CheckContext): void {
-  for (const { field, path } of schemaFieldsInOrder(checking)) {
-    checking.schemaFields.set(field, resolveType(checking, field.type, path))
-  }
+  const open: Syntax.SchemaDeclaration[] = []
   for (const declaration of checking.declarations) {
     if (declaration.kind !== "schema") continue
-    const type = resolveSchema(checking, declaration)
-    const name = declaration.name.text
-    if (checking.schemas.get(name) !== declaration) continue
-    checking.types[name] = declaration.doc === undefined ? { type } : { type, doc: declaration.doc }
+    const known = resolvedSchemas.get(declaration.body)
+    if (known === undefined) open.push(declaration)
+    else enterResolved(checking, declaration, known)
   }
+  for (const { field, path } of schemaFieldsInOrder(checking, open)) {
+    checking.schemaFields.set(field, resolveType(checking, field.type, path))
+  }
+  for (const declaration of open) {
+    const type = resolveSchema(checking, declaration)
+    const named = declaration.doc === undefined ? { type } : { type, doc: declaration.doc }
+    if (checking.schemas.get(declaration.name.text) === declaration) checking.types[declaration.name.text] = named
+    if (isForeign(declaration)) resolvedSchemas.set(declaration.body, resolvedSchema(checking, named))
+  }
+}
+
+function enterResolved(
+  checking: CheckContext,
+  declaration: Syntax.SchemaDeclaration,
+  { named, fields, variants }: ResolvedSchema,
+): void {
+  const name = declaration.name.text
+  if (checking.schemas.get(name) === declaration) checking.types[name] = named
+  checking.takeFields(fields)
+  for (const [variant, node] of variants) checking.variantNodes.set(variant, node)
+}
+
+function resolvedSchema({ fieldNodes, variantNodes }: CheckContext, named: NamedType): ResolvedSchema {
+  const fields: [Field, Syntax.TypeField][] = []
+  const variants: [VariantType, Syntax.VariantType][] = []
+  const seen = new Set([named.type])
+  for (const type of seen) {
+    for (const field of fieldsIn(type)) {
+      const node = fieldNodes.get(field)
+      if (node?.kind === "type-field") fields.push([field, node])
+    }
+    const variant = type.kind === "variant" ? variantNodes.get(type) : undefined
+    if (type.kind === "variant" && variant !== undefined) variants.push([type, variant])
+    for (const part of partsOf(type)) seen.add(part)
+  }
+  return { named, fields, variants }
+}
+
+function fieldsIn(type: Type): readonly Field[] {
+  if (type.kind === "variant") return type.cases.flatMap(({ fields }) => fields)
+  return type.kind === "record" ? type.fields : []
 }
 
 function resolveSchema(checking: CheckContext, declaration: Syntax.SchemaDeclaration): Type {
@@ -108,7 +158,7 @@ function resolveFields(checking: CheckContext, fields: readonly Syntax.TypeField
     suspiciousLiteral(checking, field.type, fieldPath)
     if (refuseKey(checking, field.name, fieldPath) || declareUnique(checking, seen, field.name, fieldPath)) continue
     const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
-    checking.fieldNodes.set(entry, field)
+    checking.writeField(entry, field)
     resolved.push(entry)
   }
   return resolved
@@ -236,7 +286,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
     const hint = meant ?? `${show(before)} has no such field.`
     unknownType(checking, path, { start: missing?.start ?? node.start, end: node.end }, written, hint)
   }
-  const type = found.kind === "field" ? checking.schemaFields.get(found.field) : undefined
+  const type = found.kind === "field" ? checking.schemaField(found.field) : undefined
   if (type !== undefined) return copied(checking, type, node, path)
   // A field that is not resolved yet, though it comes after all that it is made of, is made of this one.
   if (found.kind === "field" || found.kind === "endless") {

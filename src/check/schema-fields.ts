@@ -9,8 +9,11 @@ export interface PlacedField {
   readonly path: string
 }
 
-/** All fields of all schemas, each after those that its type is made of, wherever in the file they stand. */
-export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
+/** All fields of some schemas, each after those that its type is made of, wherever in the file they stand. */
+export function schemaFieldsInOrder(
+  checking: CheckContext,
+  schemas: readonly Syntax.SchemaDeclaration[],
+): PlacedField[] {
   const paths = new Map<Syntax.TypeField, string>()
   /** Each after those inside of it. */
   const inside: PlacedField[] = []
@@ -23,8 +26,7 @@ export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
     eachPart(field.type, path, note, look)
     inside.push({ field, path })
   }
-  for (const declaration of checking.declarations) {
-    if (declaration.kind !== "schema") continue
+  for (const declaration of schemas) {
     const path = `schema.${declaration.name.text}`
     for (const item of declaration.body.items) {
       if (item.kind === "type-field") note(item, `${path}.${item.name.text}`)
@@ -41,7 +43,7 @@ export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
       (inner) => parts.push(inner),
       (type) => {
         const found = namedField(checking, type.segments)
-        if (found.kind === "field") parts.push(found.field)
+        if (found.kind === "field" && paths.has(found.field)) parts.push(found.field)
       },
     )
     return parts
@@ -50,6 +52,15 @@ export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
 }
 
 type TypePath = Syntax.TypeNode & { kind: "type-path" }
+
+/** Calls back with every path in a schema. */
+export function eachPathIn({ body }: Syntax.SchemaDeclaration, visit: (path: TypePath) => void): void {
+  const look = (field: Syntax.TypeField): void => eachPart(field.type, "", look, visit)
+  for (const item of body.items) {
+    if (item.kind === "type-field") look(item)
+    else eachPart(item, "", look, visit)
+  }
+}
 
 /** Visits the fields that a type is made of, without what is inside of those, and the paths that it names. */
 function eachPart(

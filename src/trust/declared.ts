@@ -11,7 +11,7 @@ import { join, marked, none } from "./marks.ts"
 // What the declarations of a file say of trust: `gives`, `requires`, `cleared`, `approval`.
 
 const words: ReadonlySet<string> = new Set(["gives", "requires", "cleared"])
-const typeWords: ReadonlySet<string> = new Set(["untrusted", "private", "trust", "release"])
+const anyWord = /\b(?:gives|requires|cleared|untrusted|private|trust|release)\b/
 
 /** Whether a file uses any word of trust, itself or in what it imports or calls. A field may be called `private`: only the tree can tell. */
 export function usesTrust(program: Program): boolean {
@@ -21,15 +21,10 @@ export function usesTrust(program: Program): boolean {
 const used = new WeakMap<Program, boolean>()
 
 function findTrust(program: Program): boolean {
-  const { tree, grafts, workflows } = program
-  const mayUse = tree.tokens.some(({ kind, start, end }) => {
-    if (kind !== "name") return false
-    const text = tree.text.slice(start, end)
-    return words.has(text) || typeWords.has(text)
-  })
+  const { tree, grafts, imported, workflows } = program
   return (
-    (mayUse && hasWords(tree.declarations)) ||
-    [...grafts.keys()].some((id) => declaresTrust(graftedNode(program, id))) ||
+    (anyWord.test(tree.text) && hasWords(tree.declarations)) ||
+    ([...imported].some(usesTrust) && [...grafts.keys()].some((id) => declaresTrust(graftedNode(program, id)))) ||
     [...workflows.values()].some((called) => usesTrust(called.program))
   )
 }

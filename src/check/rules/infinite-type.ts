@@ -4,6 +4,7 @@ import { strongComponents } from "../../base/strong-components.ts"
 import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
+import { isForeign } from "../file-space.ts"
 import { spellCircle } from "../spell-circle.ts"
 import { errorType } from "../../types/primitives.ts"
 import { partsOf, schemasIn } from "../../types/type-parts.ts"
@@ -14,7 +15,7 @@ export function checkInfiniteTypes(checking: CheckContext): void {
   const typeOf = (name: string): Type => checking.types[name]?.type ?? errorType
   // Those of other files are finite: a file with an error is not imported.
   const [own, foreign]: [string[], string[]] = [[], []]
-  for (const name of checking.schemas.keys()) (checking.grafts.has(`schema.${name}`) ? foreign : own).push(name)
+  for (const [name, node] of checking.schemas) (isForeign(node) ? foreign : own).push(name)
   const finite = finiteSchemas(own, foreign, typeOf)
   const infinite = own.filter((name) => !finite.has(name))
   const blamed = new Map(infinite.map((name) => [name, [...new Set(endlessParts(typeOf(name), finite))]]))

@@ -1,5 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
+import { isForeign } from "../file-space.ts"
 import { isLibrary } from "../is-library.ts"
 
 /** Every agent and dynamic value runs, referred to or not; this is about the rest. */
@@ -22,6 +23,8 @@ export function checkUnused(checking: CheckContext): void {
   const library = isLibrary(checking.tree)
   for (const [kind, table] of tables) {
     for (const [name, { name: node }] of table) {
+      // It came along with something else.
+      if (isForeign(node)) continue
       const id = `${kind}.${name}`
       // A library declares for others.
       if (library && !checking.grafts.has(id)) continue
