@@ -157,8 +157,9 @@ export class Files {
   }
 
   #near(from: string, written: string): string | undefined {
-    const plain = written.replaceAll("\\", "/").replace(/^\/+/, "")
-    const wanted = resolveModule(from, /^\.\.?\//.test(plain) ? plain : `./${plain}`) ?? plain
+    const plain = written.replaceAll("\\", "/").replace(/^\/+/, "").replace(/\/$/, "")
+    const whole = plain.endsWith(".wire") ? plain : `${plain}.wire`
+    const wanted = resolveModule(from, /^\.\.?\//.test(whole) ? whole : `./${whole}`) ?? whole
     const near = didYouMean(
       wanted,
       [...this.#texts.near(wanted)].filter((path) => path !== from),

@@ -12,6 +12,7 @@ import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } 
 import { removeBranch, removeDeclaration, removeRepeatedModel } from "./fixes/remove.ts"
 import { addToRepeat } from "./fixes/repeat.ts"
 import { bindSecret, moveToSecrets, signWebhook } from "./fixes/secrets.ts"
+import { takeFromInput } from "./fixes/steered.ts"
 import { addRequires, fixUntrusted } from "./fixes/trust.ts"
 import { fixSpelling } from "./fixes/spelling.ts"
 
@@ -51,6 +52,7 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "unreachable-branch": removeBranch,
   "hardcoded-secret": moveToSecrets,
   "missing-secret": bindSecret,
+  "secret-exposed": takeFromInput,
   "unsigned-webhook": signWebhook,
   "syntax-error": (program, diagnostic) => [
     ...fixForeignWord(program, diagnostic),

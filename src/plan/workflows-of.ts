@@ -5,12 +5,17 @@ import { expressionsOf } from "./prepare.ts"
 
 /** The names of the files that a node calls, or that its model may call. */
 export function workflowsOf(node: PlanNode): readonly string[] {
-  const found = new Set<string>()
+  return [...new Set(callPlaces(node).map((place) => place.slice(0, place.indexOf("@"))))]
+}
+
+/** The places where a node calls files, as scopes begin: `triage@dynamic.first`, `triage@agent.plan`. */
+export function callPlaces(node: PlanNode): readonly string[] {
+  const found: string[] = []
   const visit = (expression: Expression): void => {
-    if (expression.op === "call-workflow") found.add(expression.workflow)
+    if (expression.op === "call-workflow") found.push(`${expression.workflow}@${expression.site}`)
     for (const child of children(expression)) visit(child)
   }
   for (const expression of expressionsOf(node)) visit(expression)
-  for (const { workflow } of node.kind === "agent" ? (node.workflows ?? []) : []) found.add(workflow)
-  return [...found]
+  for (const { workflow } of node.kind === "agent" ? (node.workflows ?? []) : []) found.push(`${workflow}@${node.id}`)
+  return found
 }

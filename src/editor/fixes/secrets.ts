@@ -3,8 +3,8 @@ import type { Diagnostic } from "../../source/diagnostic.ts"
 import { propertyOf } from "../../syntax/property-of.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
-import { tokenIndexAt } from "../token-at.ts"
 import { atStart } from "./add.ts"
+import { declareField } from "./declare-field.ts"
 import type { Fix } from "./fix.ts"
 import { insertAt, replaceWith } from "./fix.ts"
 
@@ -20,7 +20,7 @@ export function moveToSecrets(program: Program, { span, path }: Diagnostic): rea
   return [
     {
       title: `Move it to \`secrets.${name}\``,
-      edits: [replaceWith(span, reference), declare(program, name)],
+      edits: [replaceWith(span, reference), declareField(program, "secrets", name, "string")],
       preferred: true,
     },
   ]
@@ -36,7 +36,10 @@ export function signWebhook(program: Program, { span }: Diagnostic): readonly Fi
   const name = ["hook_secret", `${declaration.name.text}_secret`].find((one) => !taken.has(one)) ?? "webhook_secret"
   const lacksSecret = propertyOf(body, "secret") === undefined
   if (lacksSecret) lines.push(`secret: secrets.${name}`)
-  const edits = [atStart(program.tree.text, body, lines.join("\n")), ...(lacksSecret ? [declare(program, name)] : [])]
+  const edits = [
+    atStart(program.tree.text, body, lines.join("\n")),
+    ...(lacksSecret ? [declareField(program, "secrets", name, "string")] : []),
+  ]
   return [{ title: `Add \`${lines.join("` and `")}\``, edits, preferred: true }]
 }
 
@@ -59,7 +62,10 @@ export function bindSecret(program: Program, { span, message, hint }: Diagnostic
   const declaration = program.tree.declarations.find(({ start }) => start === span.start)
   if (name === undefined || (declaration?.kind !== "file-import" && declaration?.kind !== "workflow")) return []
   const type = /declare `\w+: ([^`]+)`/.exec(hint ?? "")?.[1]
-  const edits = [bindingOf(declaration, name), ...(type === undefined ? [] : [declare(program, name, type)])]
+  const edits = [
+    bindingOf(declaration, name),
+    ...(type === undefined ? [] : [declareField(program, "secrets", name, type)]),
+  ]
   return [{ title: `Bind \`secrets.${name}\``, edits, preferred: true }]
 }
 
@@ -70,28 +76,4 @@ function bindingOf({ body, file }: Syntax.FileImportDeclaration | Syntax.Workflo
   if (value?.kind !== "values") return insertAt(body.open.end, `\n    secrets {\n        ${binding}\n    }\n`)
   const last = value.block.items.at(-1)
   return last === undefined ? insertAt(value.block.open.end, ` ${binding} `) : insertAt(last.end, `, ${binding}`)
-}
-
-function declare(program: Program, name: string, type = "string"): Edit {
-  const block = program.secrets?.declaration.body
-  if (block === undefined) {
-    const own = program.tree.declarations.find(({ kind }) => kind !== "file-import")
-    const at = own === undefined ? firstDeclaration(program) : startOf(program, own.start)
-    return insertAt(at, `secrets {\n    ${name}: ${type}\n}\n\n`)
-  }
-  const last = block.items.at(-1)
-  const { text } = program.tree
-  const inLine = !/[\n\r]/.test(text.slice(block.open.end, block.close?.start ?? block.end))
-  if (last === undefined) return insertAt(block.open.end, ` ${name}: ${type} `)
-  return insertAt(last.end, inLine ? `, ${name}: ${type}` : `\n    ${name}: ${type}`)
-}
-
-/** Where the first declaration begins, with its doc comment. */
-function firstDeclaration(program: Program): number {
-  return startOf(program, program.tree.declarations[0]?.start ?? 0)
-}
-
-function startOf({ tree }: Program, start: number): number {
-  const comments = tree.tokens[tokenIndexAt(tree, start)]?.comments ?? []
-  return comments.find(({ style }) => style === "doc")?.start ?? start
 }

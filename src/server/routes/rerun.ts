@@ -2,8 +2,9 @@ import { filesOf } from "../../source/source-files.ts"
 import type { FastifyInstance } from "fastify"
 import { rerun, type RerunBody } from "../../api/execute.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
-import { calledAt, planAt, scopeAround } from "../../plan/call-scope.ts"
+import { planAt, scopeAround } from "../../plan/call-scope.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
+import { callPlaces } from "../../plan/workflows-of.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
@@ -108,11 +109,14 @@ function stepsOf(plan: Plan): string[] {
 
 /** A call of a workflow by its scope, or a step inside it: `triage@dynamic.first/agent.classify`. */
 function isInside(plan: Plan, step: string): boolean {
-  if (!/^\w+@/.test(step)) return false
-  if (calledAt(plan, step) !== undefined) return true
   const scope = scopeAround(step)
-  const inner = scope === null ? undefined : planAt(plan, scope)
-  return inner !== undefined && stepsOf(inner).includes(step.slice((scope ?? "").length + 1))
+  const last = step.slice(scope === null ? 0 : scope.length + 1)
+  const around = scope === null ? plan : isInside(plan, scope) ? planAt(plan, scope) : undefined
+  if (around === undefined) return false
+  if (scope !== null && stepsOf(around).includes(last)) return true
+  // Which item, round or call by a model it is, only a run can tell.
+  const place = last.replace(/#\d+$/, "").replace(/(?:\[\d+\])+$/, "")
+  return around.nodes.some((node) => callPlaces(node).includes(place))
 }
 
 function checkFrom(plan: Plan, from: readonly string[]): void {

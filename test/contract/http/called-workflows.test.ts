@@ -75,8 +75,16 @@ for (const store of ["memory", "sqlite"]) {
 
       const again = await service.post(`/execute/${waiting.run_id}/rerun`, {})
       assert.equal(again.status, 200, await again.clone().text())
-      const unknown = await service.post(`/execute/${waiting.run_id}/rerun`, { from: ["triage@dynamic.first/agent.x"] })
-      assert.equal(unknown.status, 422)
+      for (const from of [
+        "triage@dynamic.first/agent.x",
+        "triage@dynamic.second/ask.review",
+        "triage@dynamic.second",
+        "triage@dynamic.first/triage@dynamic.first",
+        "triage@",
+      ]) {
+        const unknown = await service.post(`/execute/${waiting.run_id}/rerun`, { from: [from] })
+        assert.equal(unknown.status, 422, from)
+      }
       const forced = await service.post(`/execute/${waiting.run_id}/rerun`, {
         from: ["triage@dynamic.first/ask.review"],
       })
