@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it, type TestContext } from "node:test"
-import type { Question } from "../../../src/log/events.ts"
 import { fakeBackend, says } from "../../support/fake-backend.ts"
+import { questionRefusesAnswers } from "./question-requirements.ts"
 import { allEvents, type SeenEvent } from "./read-stream.ts"
 import { errorOf, startService } from "./start-service.ts"
 
@@ -168,61 +168,9 @@ output { n: agent.each.*.n }
   })
 })
 
-const asking = `
-input { words: [string] }
-dynamic { allowed: input.words }
-ask review for word in input.words {
-    question: "{{ word }}?"
-    output { yes: boolean  note: maybe string }
-    require result.yes || result.note != null else "Say why not {{ word }}."
-    require dynamic.allowed contains (result.note ?? "fine")
-}
-output { answers: ask.review }
-`
-
 for (const store of ["memory", "sqlite"]) {
-  describe(`requirements of a question over HTTP, store ${store}`, async () => {
-    const variables = { STORE: store, DATA_DIR: join(directory, store) }
-    const service = await startService(variables)
-
-    it("refuse an answer with 422, and the question stays open", async () => {
-      const words = ["fine", "well"]
-      const response = await service.post("/execute", { workflow_source: asking, input: { words } })
-      assert.equal(response.status, 202)
-      const { run_id, questions } = (await response.json()) as { run_id: string; questions: Question[] }
-      assert.doesNotMatch(JSON.stringify(questions), /captured|requirements/)
-      const answer = (at: number, body: object): Promise<Response> =>
-        service.post(`/execute/${run_id}/questions/${questions[at]?.id}`, { answer: body })
-      const first = await errorOf(await answer(1, { yes: false, note: null }))
-      assert.deepEqual([first.status, first.kind], [422, "input_error"])
-      assert.deepEqual(first.issues, [{ path: "ask.review.require[0]", message: "Say why not well." }])
-      const second = await errorOf(await answer(1, { yes: false, note: "no" }))
-      const message = 'Required: dynamic.allowed contains (result.note ?? "fine")'
-      assert.deepEqual(second.issues, [{ path: "ask.review.require[1]", message }])
-      const typed = await errorOf(await answer(1, { yes: 1, note: null }))
-      assert.deepEqual(
-        typed.issues.map(({ path }) => path),
-        ["answer.yes"],
-      )
-      const open = (await (await service.get(`/execute/${run_id}/questions`)).json()) as { questions: Question[] }
-      assert.deepEqual(
-        open.questions.map(({ status }) => status),
-        ["open", "open"],
-      )
-      assert.equal((await answer(1, { yes: false, note: "well" })).status, 200)
-      assert.equal((await answer(0, { yes: true, note: null })).status, 200)
-      const record = await service.get(`/execute/${run_id}?wait=30`)
-      const { output } = (await record.json()) as { output: { answers: unknown } }
-      assert.deepEqual(output.answers, [
-        { yes: true, note: null },
-        { yes: false, note: "well" },
-      ])
-      const again = await service.post(`/execute/${run_id}/rerun`, {})
-      assert.equal(again.status, 200, "the answers are taken over")
-      const changed = asking.replace("Say why not", "Why not")
-      const asked = await service.post(`/execute/${run_id}/rerun`, { workflow_source: changed })
-      assert.equal(asked.status, 202, "other requirements are another question")
-    })
+  it(`requirements of a question refuse an answer with 422, and the question stays open: ${store}`, async () => {
+    await questionRefusesAnswers(await startService({ STORE: store, DATA_DIR: join(directory, store) }))
   })
 }
 
