@@ -1,12 +1,16 @@
+import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { Notify } from "../../src/ports/notices.ts"
 import type { RerunOf, RunOptions } from "../../src/ports/store.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
+import { answerQuestion } from "../../src/run/questions/answer-question.ts"
+import type { SourceText } from "../../src/source/source-files.ts"
 import { usualOptions } from "../support/run-plan.ts"
 import { digest } from "./simulated-model.ts"
-import { sentSource, sentStep } from "./nested.ts"
+import { isInnermost, sentSource, sentStep } from "./nested.ts"
 import { planned, serverSecret, type SimulatedService } from "./simulated-service.ts"
+import { isRefusedAnswer, judgedQuestions } from "./workflows.ts"
 import type { World } from "./world.ts"
 
 type Asked = Extract<LogEvent, { type: "question_asked" }>["data"]
@@ -35,6 +39,8 @@ export interface Job {
 export function secretOf({ id, named }: Pick<Job, "id" | "named">): string {
   return named ? serverSecret : `tk_${id}_8f3a6c91`
 }
+
+const answered_by = { caller: null, by: null }
 
 const left = new Error("The client has left")
 
@@ -134,31 +140,52 @@ export class Client {
   }
 
   /** A person reads the question, thinks, and answers over whatever process there is then. */
-  #answerLater({ id, kind, question }: Asked): void {
+  #answerLater({ id, kind, name, scope, question }: Asked): void {
     const { random } = this.#world
     const { run_id } = this
+    const { source } = this.job
     // Two people do not always agree.
     const yes = (digest(question) + random.below(2)) % 3 !== 0
-    const answer = {
+    const answer: JsonObject = {
       // Where workflows call each other, the note tells whose answer it is.
-      ask: { go: yes, note: sentSource(this.job.source).modules === undefined ? null : question },
+      ask: { go: yes, note: sentSource(source).modules === undefined ? null : question },
       approval: { approve: yes, note: null },
       elicitation: yes ? { action: "accept", content: {} } : { action: "decline" },
     }[kind]
+    const isJudged = kind === "ask" && isInnermost(source, scope ?? null) && judgedQuestions(source).has(name)
     const say = (): void => {
       const service = this.#service()
       if (service === null || run_id === null) return
       this.#world.note(`answer to ${id} of ${this.job.label}: ${JSON.stringify(answer)}`)
       this.#world.count("client: answers")
-      service.store.questions
-        .answer(run_id, id, { answer, answered_by: { caller: null, by: null } })
-        .catch(() => undefined)
+      const told = isJudged
+        ? this.#answerJudged(service, { run_id, id }, answer)
+        : service.store.questions.answer(run_id, id, { answer, answered_by })
+      told.catch(() => undefined)
     }
     const thinks = random.next() * 30_000
     this.#world.after(thinks, null, say)
     if (!random.chance(0.2)) return
     this.#world.count("client: answers twice")
     this.#world.after(thinks + random.next() * 1_000, null, say)
+  }
+  /** The service judges an answer before it stores it. One that is refused can be given otherwise at once. */
+  async #answerJudged(
+    service: SimulatedService,
+    { run_id, id }: { readonly run_id: string; readonly id: string },
+    answer: JsonObject,
+  ): Promise<void> {
+    const question = await service.store.questions.one(run_id, id)
+    if (question === null) return
+    const parts = { store: service.store, planOf: (source: SourceText) => Promise.resolve(planned(source)) }
+    const { outcome } = await answerQuestion(parts, question, { answer, digest: null, answered_by })
+    const isRefused = isRefusedAnswer(answer, this.job.items)
+    if (outcome === "answered" && isRefused) this.problems.push(`The answer to ${id} was not refused`)
+    if (outcome !== "misfit") return
+    this.#world.note(`the answer to ${id} is refused`)
+    this.#world.count("client: an answer is refused")
+    if (!isRefused) this.problems.push(`The answer to ${id} was refused`)
+    else await this.#answerJudged(service, { run_id, id }, { ...answer, go: true })
   }
 
   async #follow(service: SimulatedService): Promise<void> {

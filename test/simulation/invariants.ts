@@ -21,6 +21,7 @@ import {
   type Inside,
 } from "./inner-calls.ts"
 import { isInnermost, sentSource, sentStep } from "./nested.ts"
+import { isRefusedAnswer, judgedQuestions } from "./workflows.ts"
 
 /** Which process held the right to write to a run, from when to when. */
 export interface Tenure {
@@ -265,8 +266,11 @@ function countProblems({ source }: Job, calls: readonly LedgerCall[]): string[] 
   })
 }
 
-/** No output that a requirement refuses completes its agent, and no model is sent outputs back more often than allowed. */
-function requirementProblems({ source }: Job, log: readonly LogEvent[]): string[] {
+/**
+ * No output that a requirement refuses completes its agent, no such answer settles a question, and no model is sent outputs back more often
+ * than allowed.
+ */
+function requirementProblems({ source, items }: Job, log: readonly LogEvent[]): string[] {
   const refused = new Map(
     [...source.matchAll(/^agent (\w+)[^]*?^\}/gm)].flatMap(([text, name = ""]) => {
       const [, never, other] = /require result\.n (?:(> 6)|!= (\d))/.exec(text) ?? []
@@ -274,9 +278,13 @@ function requirementProblems({ source }: Job, log: readonly LogEvent[]): string[
       return other === undefined ? [] : [[name, (n: unknown): boolean => n === Number(other)] as const]
     }),
   )
+  const judged = judgedQuestions(source)
   const found: string[] = []
   const sentBack = new Map<string, number>()
   for (const { type, data } of log) {
+    if (type === "question_answered" && judged.has(data.name) && isRefusedAnswer(data.answer, items)) {
+      found.push(`ask.${data.name} has an answer that its requirements refuse`)
+    }
     if (
       type === "agent_completed" &&
       isJsonObject(data.output) &&

@@ -7,12 +7,16 @@ type Shape = "call" | "list" | "repeat" | "model"
 
 const shapes: readonly Shape[] = ["list", "repeat", "model"]
 
+/** The text that decides about the calls: without the instructions, which an edit changes, and without what refuses answers. */
+function decidingText(source: string): string {
+  return source.replace(/instruction: .*/g, "").replace(/^ +require result\.go .*\n/gm, "")
+}
+
 /**
- * The calls around a workflow when its run is asked for, the outermost first: its text decides, without the instructions, which an edit
- * changes. What is promised of its steps is the same in each call.
+ * The calls around a workflow when its run is asked for, the outermost first: its text decides. What is promised of its steps is the same in each call.
  */
 function shapesAround(source: string): readonly Shape[] {
-  const text = source.replace(/instruction: .*/g, "")
+  const text = decidingText(source)
   const plain: readonly (readonly Shape[])[] = [["call", "call"], ["call"], ["call"]]
   const once = plain[digest(text) % 16]
   if (once !== undefined) return once
@@ -68,7 +72,7 @@ const question = [
 
 function caller(source: string, file: string, shape: Shape): string {
   const secret = source.includes("secrets {")
-  const decides = digest(`${source.replace(/instruction: .*/g, "")} ${file}`)
+  const decides = digest(`${decidingText(source)} ${file}`)
   const asks = shape !== "call" && decides % 7 < 3
   return [
     "input { id: string  items: [string] }",

@@ -99,6 +99,20 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 12,
   },
   {
+    name: "an answer is judged without what its question's requirements referred to",
+    file: "src/run/questions/answer-question.ts",
+    from: "(kept.requirements?.captured ?? [])",
+    to: "(kept.requirements?.captured ?? []).map((values) => values.map(() => ({ value: [] })))",
+    seed: 28,
+  },
+  {
+    name: "an answer that is refused settles its question",
+    file: "src/run/questions/answer-question.ts",
+    from: `if (refused !== null) return { outcome: "misfit", error: refused }`,
+    to: 'if (refused !== null && question.id === run_id) return { outcome: "misfit", error: refused }',
+    seed: 169,
+  },
+  {
     name: "followers are not notified of appended events",
     file: "src/ports/follow-log.ts",
     from: "const unwatch = log.watch(bell)",
@@ -222,7 +236,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/budget/limit-scopes.ts",
     from: "agents.set(node.name, set)",
     to: "",
-    seed: 545,
+    seed: 600,
   },
   {
     name: "the limits of the workflow do not count",

@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../src/base/is-json-object.ts"
+import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Random } from "../support/random.ts"
 import { apiEndpoint } from "./simulated-api.ts"
 import { digest } from "./simulated-model.ts"
@@ -148,8 +150,8 @@ export function randomWorkflow(random: Random): string {
   const plain = lines.filter((line) => line !== "").join("\n")
   const text = withRun(withRequirement(plain))
   // Decided by the text, so that the other workflows stay as they were.
-  if (digest(text) % 5 === 0) return text.replace("mcp s { ", `mcp s { elicitation { expires_seconds: 20 } `)
-  return digest(text) % 5 === 1 ? overHttp(text) : text
+  const asking = text.replace("mcp s { ", `mcp s { elicitation { expires_seconds: 20 } `)
+  return withRefusals([asking, overHttp(text)][digest(text) % 5] ?? text)
 }
 
 /** The same tools as requests to an API. */
@@ -163,12 +165,29 @@ function overHttp(text: string): string {
     .replace("from mcp.s.tool.mark {", `from api.web."POST /mark" { ${tag}`)
 }
 
+const fulfilled = `    require result.note == null || length(input.id) > 0`
+const refusing = `    require result.go || !(input.items contains "i1") else "{{ input.id }}: go where there is i1"`
+
 /** Some questions have a requirement that each answer fulfils, with what it refers to. Decided by the text, as below. */
 function withRequirement(text: string): string {
   const contract = "    output { go: boolean  note: maybe string }"
-  return digest(text) % 4 === 0
-    ? text.replace(contract, `${contract}\n    require result.note == null || length(input.id) > 0`)
-    : text
+  return digest(text) % 4 === 0 ? text.replace(contract, `${contract}\n${fulfilled}`) : text
+}
+
+/** Those questions also have one that some answers do not fulfil. */
+function withRefusals(text: string): string {
+  return text.replace(fulfilled, `${fulfilled}\n${refusing}`)
+}
+
+/** The questions that have such a requirement. */
+export function judgedQuestions(source: string): ReadonlySet<string> {
+  const blocks = [...source.matchAll(/^ask (\w+)[^]*?^\}/gm)]
+  return new Set(blocks.flatMap(([text, name = ""]) => (text.includes(refusing) ? [name] : [])))
+}
+
+/** Whether it refuses an answer, in a run with these items. */
+export function isRefusedAnswer(answer: JsonValue, items: readonly string[]): boolean {
+  return items.includes("i1") && isJsonObject(answer) && answer["go"] === false
 }
 
 /** Some outputs show the run's own values. */
