@@ -9,7 +9,7 @@ import type {
   WorkflowCallExpression,
 } from "../plan/expression.ts"
 import type { Scope } from "./scope.ts"
-import { ArrayBuilder, ObjectBuilder, TextBuilder } from "./value-builders.ts"
+import { ArrayBuilder, ObjectBuilder, TextBuilder, textSteps } from "./value-builders.ts"
 import {
   chosenBranch,
   computed,
@@ -19,11 +19,11 @@ import {
   negative,
   operated,
   shortcut,
+  prepared,
   toAsset,
-  valueOf,
 } from "./evaluate.ts"
 import { itemSteps, listSteps, scopeOfItem } from "./list-items.ts"
-import type { Steps } from "./list-items.ts"
+import type { Steps } from "./steps.ts"
 import { TakesLong, type EvaluationWork } from "./evaluation-work.ts"
 import { functionSteps } from "./functions/apply-function.ts"
 import { assetParts, traits } from "../plan/expression-traits.ts"
@@ -122,9 +122,7 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
         ),
       )
       scope.work.begin()
-      const whole = new TextBuilder(scope)
-      for (const piece of pieces) whole.add(piece)
-      return whole.text
+      return inTurns(joinSteps(pieces, scope), scope.work)
     }
     case "array": {
       const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
@@ -192,23 +190,40 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
   }
 }
 
+function* joinSteps(pieces: readonly JsonValue[], scope: Scope): Steps<JsonValue> {
+  const whole = new TextBuilder(scope)
+  for (const piece of pieces) {
+    if (scope.work.isDue) yield null
+    yield* whole.addSteps(piece)
+  }
+  return whole.text
+}
+
+/** The text of a value; others have their turn while a long one is written. */
+export function writeText(value: JsonValue, scope: Scope): Promise<string> {
+  return inTurns(textSteps(value, scope), scope.work)
+}
+
 /** The calls of different items happen side by side; the values are in the order of the items. */
 async function evaluateList(expression: ListExpression, scope: Scope, effects: Effects): Promise<JsonValue> {
   const { work, path } = scope
   const { loop, value } = expression
   const list = await evaluateEffects(loop.items, scope, effects)
   work.begin()
-  const evaluatePart = (part: Expression, inner: Scope): JsonValue | Promise<JsonValue> => {
-    if (traits(part).loops) return evaluateParts(part, inner, effects)
-    try {
-      return valueOf(part, inner)
-    } catch (error) {
-      if (error instanceof TakesLong) return evaluateParts(part, inner, effects)
-      throw error
+  const prepare = (part: Expression): ((inner: Scope) => JsonValue | Promise<JsonValue>) => {
+    if (traits(part).loops) return (inner) => evaluateParts(part, inner, effects)
+    const atOnce = prepared(part)
+    return (inner) => {
+      try {
+        return atOnce(inner)
+      } catch (error) {
+        if (error instanceof TakesLong) return evaluateParts(part, inner, effects)
+        throw error
+      }
     }
   }
-  if (traits(value).pure) return inTurns(listSteps(expression, list, scope, evaluatePart), work)
-  const elements = await inTurns(itemSteps(expression, list, scope, evaluatePart), work)
+  if (traits(value).pure) return inTurns(listSteps(expression, list, scope, prepare), work)
+  const elements = await inTurns(itemSteps(expression, list, scope, prepare), work)
   const values: JsonValue[] = Array.from(elements, () => null)
   let bytes = 2
   await effects.each(elements.length, scope, async (position) => {

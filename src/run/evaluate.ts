@@ -15,7 +15,8 @@ import { asset, assetList, assetUrl, guessedKind } from "./agent/asset.ts"
 import type { Asset, AssetOptions } from "./agent/asset.ts"
 import { assetParts } from "../plan/expression-traits.ts"
 import { applyFunction } from "./functions/apply-function.ts"
-import { listSteps, toEnd } from "./list-items.ts"
+import { listSteps } from "./list-items.ts"
+import { toEnd } from "./steps.ts"
 import { compute, decidedByLeft, operate } from "./operate.ts"
 import type { WrongOperand } from "./operate.ts"
 import { failure } from "../ports/run-failure.ts"
@@ -40,12 +41,8 @@ export function valueOf(expression: Expression, scope: Scope): JsonValue {
       return lookUp(expression.root, scope, expression.text)
     case "chain": {
       const base = valueOf(expression.base, scope)
-      const [step] = expression.steps
-      // One field, as most have.
-      if (expression.steps.length === 1 && step?.step === "field" && !step.optional) {
-        return readField(expression, base, step.name, scope)
-      }
-      return followChain(expression, base, scope)
+      const name = plainField(expression)
+      return name === null ? followChain(expression, base, scope) : readField(expression, base, name, scope)
     }
     case "literal":
       return expression.value
@@ -100,7 +97,62 @@ export function valueOf(expression: Expression, scope: Scope): JsonValue {
 
 /** A list whose value is pure, from the list that it is made of. */
 function listed(expression: ListExpression, list: JsonValue, scope: Scope): JsonValue {
-  return toEnd(listSteps(expression, list, scope, valueOf))
+  return toEnd(listSteps(expression, list, scope, prepared))
+}
+
+type Evaluator = (scope: Scope) => JsonValue
+
+const evaluators = new WeakMap<Expression, Evaluator>()
+
+/**
+ * The same as `valueOf`, for an expression that is evaluated for each element of a list: which parts it has is found out once. Those that
+ * take long themselves are left to `valueOf`.
+ */
+export function prepared(expression: Expression): Evaluator {
+  const before = evaluators.get(expression)
+  if (before !== undefined) return before
+  const made = prepare(expression)
+  evaluators.set(expression, made)
+  return made
+}
+
+function prepare(expression: Expression): Evaluator {
+  switch (expression.op) {
+    case "literal": {
+      const { value } = expression
+      return () => value
+    }
+    case "reference": {
+      const { root, text } = expression
+      if (root.kind !== "item") return (scope) => lookUp(root, scope, text)
+      const { name } = root
+      return ({ items }) => present(items.get(name), text)
+    }
+    case "chain": {
+      const base = prepared(expression.base)
+      const name = plainField(expression)
+      return name === null
+        ? (scope) => followChain(expression, base(scope), scope)
+        : (scope) => readField(expression, base(scope), name, scope)
+    }
+    case "binary": {
+      const [left, right] = [prepared(expression.left), prepared(expression.right)]
+      return (scope) => {
+        const first = left(scope)
+        return shortcut(expression, first, scope) ?? operated(expression, first, right(scope), scope)
+      }
+    }
+    case "not": {
+      const value = prepared(expression.value)
+      return (scope) => negated(expression, value(scope), scope)
+    }
+    case "arithmetic": {
+      const [left, right] = [prepared(expression.left), prepared(expression.right)]
+      return (scope) => computed(expression, left(scope), right(scope), scope)
+    }
+    default:
+      return (scope) => valueOf(expression, scope)
+  }
 }
 
 export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
@@ -146,6 +198,12 @@ function present(value: JsonValue | undefined, text: string): JsonValue {
 }
 
 type Chain = Extract<Expression, { op: "chain" }>
+
+/** The name, where a chain is one field, as most are. */
+function plainField({ steps }: Chain): string | null {
+  const [step] = steps
+  return steps.length === 1 && step?.step === "field" && !step.optional ? step.name : null
+}
 
 export function followChain(chain: Chain, base: JsonValue, scope: Scope): JsonValue {
   const found = follow(chain, base, 0, scope)

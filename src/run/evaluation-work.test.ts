@@ -48,6 +48,39 @@ test("long evaluations leave the event loop its turns", async () => {
   assert.ok(turns >= 7, String(turns))
 })
 
+test("a large value is written into a text, an instruction and a file in turns", async () => {
+  const list = Array.from({ length: 400_000 }, (_, at) => at)
+  const written = JSON.stringify(list)
+  const header = `input { list: [integer] }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "x" }
+`
+  const agent = (text: string): string =>
+    `agent a { model: model.m ${text} output { n: integer } }\noutput { n: agent.a.n }`
+  const sources = [
+    `output { n: "<{{ input.list }}|{{ input.list }}>" }`,
+    `dynamic { n: { n: "<{{ input.list }}|{{ input.list }}>" } }\noutput { n: dynamic.n.n }`,
+    `output { n: first(["<{{ input.list }}|{{ x }}>" for x in [input.list]]) }`,
+    agent('instruction: "<{{ input.list }}|{{ input.list }}>"'),
+    agent('instruction: "Read."  file { name: "a.json"  content: input.list }'),
+  ]
+  for (const source of sources) {
+    const compiled = compile(header + source)
+    const said: string[] = []
+    const listening = new ScriptedModel((request) => {
+      said.push(JSON.stringify(request))
+      return answers({ n: 1 })
+    })
+    const { plan: made, diagnostics } = compiled
+    assert.ok(made, JSON.stringify(diagnostics))
+    const { outcome, turns } = await countingTurns(() => runPlan(made, { model: listening, input: { list } }))
+    const found = said.length === 0 ? (resultOf(outcome) as { n: string }).n : said.join("")
+    if (source.includes("file {")) assert.ok(found.includes(Buffer.from(written).toString("base64")), source)
+    else assert.ok(found.includes(`<${written}|${written}>`), source)
+    assert.ok(turns >= 2, `${turns} turns: ${source}`)
+  }
+})
+
 test("steps that begin side by side, and requirements, leave the event loop its turns", async () => {
   const header = "input { list: [integer] }\n"
   const list = Array.from({ length: 500_000 }, () => 0)

@@ -5,20 +5,11 @@ import type { Expression, ListExpression, LoopPlan } from "../plan/expression.ts
 import { nodeCount } from "../plan/expression-traits.ts"
 import type { Scope } from "./scope.ts"
 import { describe, problem, textOf } from "./scope.ts"
+import type { Steps } from "./steps.ts"
 import { ArrayBuilder } from "./value-builders.ts"
 
-/** The value of a part of the list: `valueOf` of evaluate.ts, or a promise where the part may take long itself. */
-type Evaluate = (expression: Expression, scope: Scope) => JsonValue | Promise<JsonValue>
-
-/** Work in steps. Each step is short: `null` is a place to rest at, a promise is a value to wait for and to hand back. */
-export type Steps<Result> = Generator<Promise<JsonValue> | null, Result, JsonValue>
-
-/** Does all steps without a rest. */
-export function toEnd<Result>(steps: Steps<Result>): Result {
-  let step = steps.next(null)
-  while (step.done !== true) step = steps.next(null)
-  return step.value
-}
+/** How a part of the list is evaluated for an element: `prepared` of evaluate.ts, or to a promise where the part may take long itself. */
+type Prepare = (expression: Expression) => (scope: Scope) => JsonValue | Promise<JsonValue>
 
 /** Elements whose evaluation is counted at once. */
 const perStep = 256
@@ -38,17 +29,18 @@ export function* listSteps(
   expression: ListExpression,
   list: JsonValue,
   scope: Scope,
-  evaluate: Evaluate,
+  prepare: Prepare,
 ): Steps<JsonValue[]> {
-  const elements = yield* itemSteps(expression, list, scope, evaluate)
+  const elements = yield* itemSteps(expression, list, scope, prepare)
   const { loop, value } = expression
   const { work } = scope
   const item = new ItemScope(loop, scope)
   const made = new ArrayBuilder(scope)
+  const valueFor = prepare(value)
   for (let at = 0; at < elements.length; at++) {
     if (at % perStep === 0) spendNodes(value, Math.min(perStep, elements.length - at), scope)
     if (work.isDue) yield null
-    const found = evaluate(value, item.with(elements[at] ?? null))
+    const found = valueFor(item.with(elements[at] ?? null))
     made.add(found instanceof Promise ? yield found : found)
   }
   return made.array
@@ -59,7 +51,7 @@ export function* itemSteps(
   expression: ListExpression,
   list: JsonValue,
   scope: Scope,
-  evaluate: Evaluate,
+  prepare: Prepare,
 ): Steps<readonly JsonValue[]> {
   const { loop, when, by } = expression
   if (!Array.isArray(list)) throw problem(textOf(loop.items), `for needs an array, found ${describe(list)}`, scope)
@@ -67,22 +59,23 @@ export function* itemSteps(
   work.spend(perList + scope.items.size * perVariable, path)
   const item = new ItemScope(loop, scope)
   const kept: JsonValue[] = []
+  const keeps = when === null ? null : prepare(when)
   for (let from = 0; from < list.length; from += perStep) {
     if (work.isDue) yield null
     const to = Math.min(list.length, from + perStep)
     work.elements(to - from, path)
     work.spend((to - from) * perElement, path)
-    if (when === null) continue
+    if (when === null || keeps === null) continue
     spendNodes(when, to - from, scope)
     for (let at = from; at < to; at++) {
       if (work.isDue) yield null
       const element = list[at] ?? null
-      const found = evaluate(when, item.with(element))
+      const found = keeps(item.with(element))
       if (isKept(when, found instanceof Promise ? yield found : found, scope)) kept.push(element)
     }
   }
   const elements = when === null ? list : kept
-  return by === null ? elements : yield* sortSteps(elements, by, item, scope, evaluate)
+  return by === null ? elements : yield* sortSteps(elements, by, item, scope, prepare)
 }
 
 /** Counts the evaluation of an expression for some elements. */
@@ -101,17 +94,18 @@ function* sortSteps(
   { key, descending }: NonNullable<ListExpression["by"]>,
   item: ItemScope,
   scope: Scope,
-  evaluate: Evaluate,
+  prepare: Prepare,
 ): Steps<readonly JsonValue[]> {
   const { work, path } = scope
   const keys: (number | string)[] = []
   let bytes = 0
   let isPlain = true
   let isWhole = true
+  const keyFor = prepare(key)
   for (let at = 0; at < elements.length; at++) {
     if (at % perStep === 0) spendNodes(key, Math.min(perStep, elements.length - at), scope)
     if (work.isDue) yield null
-    const found = evaluate(key, item.with(elements[at] ?? null))
+    const found = keyFor(item.with(elements[at] ?? null))
     const own = keyOf(key, found instanceof Promise ? yield found : found, keys[0], scope)
     if (typeof own === "string") {
       // Texts are there at one time, as the elements of a value are.

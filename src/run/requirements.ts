@@ -5,11 +5,10 @@ import type { ErrorIssue, Rejection } from "../log/events.ts"
 import type { CapturedValue, CapturedValues } from "../log/kept.ts"
 import type { RequirementPlan } from "../plan/plan-shape.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { evaluatePure } from "./evaluate-effects.ts"
+import { evaluatePure, writeText } from "./evaluate-effects.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import type { Scope } from "./scope.ts"
 import { describe, problem } from "./scope.ts"
-import { toBoundedText } from "./value-builders.ts"
 
 const nothing: CapturedValues = []
 
@@ -67,7 +66,7 @@ export async function rejectionsOf(judging: Requirements, result: JsonObject): P
 
 async function textOf({ message, text }: RequirementPlan, scope: Scope): Promise<string> {
   if (message === null) return `Required: ${text}`
-  const found = await attempt(async () => toBoundedText(await evaluatePure(message, scope), scope))
+  const found = await attempt(async () => writeText(await evaluatePure(message, scope), scope))
   return "error" in found ? found.error : found.value
 }
 

@@ -1,5 +1,8 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { assetLabel, isAsset, isAssetList } from "./agent/asset.ts"
+import { TakesLong } from "./evaluation-work.ts"
+import { isLongJson, jsonSteps, type WrittenText } from "./functions/json-steps.ts"
+import type { Steps } from "./steps.ts"
 import type { Scope } from "./scope.ts"
 
 /** A text made of pieces, refused when it gets too large. */
@@ -8,25 +11,37 @@ export class TextBuilder {
   /** Of the text as JSON: the sum of its pieces. (More than that where two halves of a surrogate pair meet.) */
   #bytes = 2
   /** Of arrays and objects: a text may hold the same one many times. */
-  #written: Map<JsonValue, { readonly text: string; readonly bytes: number }> | null = null
+  #written: Map<JsonValue, WrittenText> | null = null
   #text = ""
 
   constructor(scope: Scope) {
     this.#scope = scope
   }
 
+  /** Throws `TakesLong` where others have to have their turn before the value is written. */
   add(value: JsonValue): void {
     const { work, path } = this.#scope
     if (typeof value === "object" && value !== null) {
-      const { text, bytes } = this.#write(value)
-      this.#add(text, bytes)
+      if (work.takesTurns && !this.#isWritten(value) && isLongText(value, this.#scope)) throw new TakesLong()
+      this.#add(this.#written?.get(value) ?? this.#write(value))
     } else {
       const bytes = work.part(value, this.#bytes, path)
-      this.#add(toText(value), typeof value === "string" ? bytes - 2 : bytes)
+      this.#add({ text: toText(value), bytes: typeof value === "string" ? bytes - 2 : bytes })
     }
   }
 
-  #add(text: string, bytes: number): void {
+  /** The same in steps. */
+  *addSteps(value: JsonValue): Steps<void> {
+    const { work, path } = this.#scope
+    if (!this.#isWritten(value) && isLongText(value, this.#scope)) {
+      work.part(value, this.#bytes, path)
+      const { text, bytes } = yield* jsonSteps(value, this.#scope)
+      this.#keep(value, { text, bytes: bytes - 2 })
+    }
+    this.add(value)
+  }
+
+  #add({ text, bytes }: WrittenText): void {
     const { work, path } = this.#scope
     work.text(bytes, path)
     this.#bytes += bytes
@@ -34,13 +49,18 @@ export class TextBuilder {
     this.#text += text
   }
 
-  #write(value: JsonValue): { readonly text: string; readonly bytes: number } {
-    const before = this.#written?.get(value)
-    if (before !== undefined) return before
+  #isWritten(value: JsonValue): boolean {
+    return this.#written?.has(value) === true
+  }
+
+  #write(value: JsonValue): WrittenText {
     const { work, path } = this.#scope
     work.written(value, this.#bytes, path)
     const text = toText(value)
-    const made = { text, bytes: work.part(text, 0, path) - 2 }
+    return this.#keep(value, { text, bytes: work.part(text, 0, path) - 2 })
+  }
+
+  #keep(value: JsonValue, made: WrittenText): WrittenText {
     this.#written ??= new Map()
     this.#written.set(value, made)
     return made
@@ -101,6 +121,18 @@ export function toText(value: JsonValue): string {
 export function toBoundedText(value: JsonValue, { work, path }: Scope): string {
   work.text(work.written(value, 0, path), path)
   return toText(value)
+}
+
+/** Whether a value takes more than one step to write as text. */
+function isLongText(value: JsonValue, scope: Scope): boolean {
+  return typeof value === "object" && !isAsset(value) && !isAssetList(value) && isLongJson(value, scope)
+}
+
+/** The text of a value, refused when it is too large, written in steps. */
+export function* textSteps(value: JsonValue, scope: Scope): Steps<string> {
+  if (!isLongText(value, scope)) return toBoundedText(value, scope)
+  scope.work.part(value, 0, scope.path)
+  return (yield* jsonSteps(value, scope)).text
 }
 
 /** Also right for a field called `__proto__`. */

@@ -89,9 +89,11 @@ class Measure {
   #items(items: readonly JsonValue[], level: number): number {
     let depth = 0
     this.bytes += 1 + Math.max(1, items.length)
-    for (const item of items) {
+    // By position: an iterator takes three times as long.
+    for (let at = 0; at < items.length; at++) {
       if (this.bytes > this.#enough) break
-      depth = Math.max(depth, this.add(item, level))
+      const inner = this.add(items[at] ?? null, level)
+      if (inner > depth) depth = inner
     }
     return depth
   }

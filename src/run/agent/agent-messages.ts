@@ -1,14 +1,12 @@
 import { Buffer } from "node:buffer"
-import type { JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
 import type { AssetKind, FilePlan } from "../../plan/plan-shape.ts"
 import type { Asset } from "./asset.ts"
 import { assetLabel, isAsset, isAssetList } from "./asset.ts"
 import type { Scope } from "../scope.ts"
 import { problem, textOf } from "../scope.ts"
-import { toBoundedText, toText } from "../value-builders.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEffects } from "../evaluate-effects.ts"
+import { evaluateEffects, writeText } from "../evaluate-effects.ts"
 import type { FilePart, ImagePart, Message, PromptMessage, TextPart, UserPart } from "../../log/messages.ts"
 import { assistantText } from "../../log/messages.ts"
 
@@ -34,28 +32,26 @@ export async function renderInstruction(
     if (open !== "") parts.push(textPart(open))
     open = ""
   }
-  const take = (value: JsonValue, from: Expression | string): void => {
-    if (isAsset(value)) {
-      const refused = refusal(value.type)
-      if (refused !== null) throw problem(typeof from === "string" ? from : textOf(from), refused, scope)
-      const label = assetLabel(value)
-      text += label
-      // The model reads of an image by its title only here; a file carries its own name.
-      if (value.type === "image" && value.title !== null) open += label
-      closeText()
-      parts.push(assetPart(value))
-    } else if (isAssetList(value)) {
-      for (const item of value) take(item, from)
-    } else {
-      const plain = toText(value)
-      open += plain
-      text += plain
-    }
+  const addAsset = (value: Asset, from: Expression | string): void => {
+    const refused = refusal(value.type)
+    if (refused !== null) throw problem(typeof from === "string" ? from : textOf(from), refused, scope)
+    const label = assetLabel(value)
+    text += label
+    // The model reads of an image by its title only here; a file carries its own name.
+    if (value.type === "image" && value.title !== null) open += label
+    closeText()
+    parts.push(assetPart(value))
   }
   for (const piece of pieces) {
     const value = typeof piece === "string" ? piece : await evaluateEffects(piece, scope, effects)
     bytes += scope.work.part(value, bytes, scope.path)
-    take(value, piece)
+    if (isAsset(value)) addAsset(value, piece)
+    else if (isAssetList(value)) for (const item of value) addAsset(item, piece)
+    else {
+      const plain = typeof value === "string" ? value : await writeText(value, scope)
+      open += plain
+      text += plain
+    }
   }
   closeText()
   return { parts: parts.length === 0 ? [textPart("")] : parts, text }
@@ -76,7 +72,7 @@ export async function renderFiles(files: readonly FilePlan[], scope: Scope, effe
 async function renderFile(file: FilePlan, scope: Scope, effects: Effects): Promise<FilePart> {
   const given = file.name === null ? null : await evaluateText(file.name, scope, effects)
   const value = await evaluateEffects(file.content, scope, effects)
-  const content = toBoundedText(value, scope)
+  const content = await writeText(value, scope)
   const isText = typeof value === "string"
   const name = given ?? `${file.stem ?? "file"}.${isText ? "txt" : "json"}`
   const mediaType =
@@ -90,7 +86,7 @@ async function renderFile(file: FilePlan, scope: Scope, effects: Effects): Promi
 
 /** An expression's value as text, refused when it is too large. */
 export async function evaluateText(expression: Expression, scope: Scope, effects: Effects): Promise<string> {
-  return toBoundedText(await evaluateEffects(expression, scope, effects), scope)
+  return writeText(await evaluateEffects(expression, scope, effects), scope)
 }
 
 export function textPart(text: string): TextPart {

@@ -13,7 +13,7 @@ function written(value: JsonValue): { readonly text: string; readonly rests: num
   const steps = jsonSteps(value, scope())
   let rests = 0
   for (let step = steps.next(null); ; step = steps.next(null)) {
-    if (step.done === true) return { text: step.value, rests }
+    if (step.done === true) return { text: step.value.text, rests }
     rests++
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { Steps } from "../list-items.ts"
+import type { Steps } from "../steps.ts"
 import type { Scope } from "../scope.ts"
 import { stringBytes } from "../value-size.ts"
 
@@ -13,12 +13,19 @@ export function isLongJson(value: JsonValue, { work, path }: Scope): boolean {
   return work.sizeOf(value, perStep, path).bytes > perStep
 }
 
-/** Compact JSON, written in steps, with the bytes that the text has as a part of another value. The value was measured before. */
-export function* jsonSteps(value: JsonValue, scope: Scope): Steps<string> {
+/** A text, and the bytes that it has as a part of another value. */
+export interface WrittenText {
+  readonly text: string
+  readonly bytes: number
+}
+
+/** Compact JSON, written in steps. The value was measured before. */
+export function* jsonSteps(value: JsonValue, scope: Scope): Steps<WrittenText> {
   const writer = new Writer(scope)
   yield* writer.write(value)
-  scope.work.remember(writer.text, writer.bytes)
-  return writer.text
+  const { text, bytes } = writer
+  scope.work.remember(text, bytes)
+  return { text, bytes }
 }
 
 class Writer {

@@ -4,7 +4,7 @@ import { codePointCount, perPoint, sliceCodePoints } from "../../base/code-point
 import { compareCodePoints } from "../../base/compare-code-points.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import type { Steps } from "../list-items.ts"
+import type { Steps } from "../steps.ts"
 import { ArrayBuilder } from "../value-builders.ts"
 import type { FunctionCall } from "./function-call.ts"
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { Steps } from "../list-items.ts"
+import type { Steps } from "../steps.ts"
 import { ArrayBuilder, ObjectBuilder } from "../value-builders.ts"
 import type { FunctionCall } from "./function-call.ts"
 

@@ -2,8 +2,8 @@ import { codePointCount, perPoint } from "../../base/code-points.ts"
 import { occurrences } from "../../base/contains-text.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { parseJson } from "../parse-json.ts"
-import type { Steps } from "../list-items.ts"
-import { ArrayBuilder, TextBuilder, toBoundedText } from "../value-builders.ts"
+import type { Steps } from "../steps.ts"
+import { ArrayBuilder, TextBuilder, textSteps } from "../value-builders.ts"
 import type { FunctionCall } from "./function-call.ts"
 import { isLongJson, jsonSteps } from "./json-steps.ts"
 
@@ -165,10 +165,7 @@ export function endsWith(call: FunctionCall): JsonValue {
 }
 
 export function* text(call: FunctionCall): Steps<JsonValue> {
-  const value = call.item(0)
-  if (typeof value === "string" || !isLongJson(value, call.scope)) return toBoundedText(value, call.scope)
-  call.bytes(value)
-  return yield* jsonSteps(value, call.scope)
+  return yield* textSteps(call.item(0), call.scope)
 }
 
 export function* json(call: FunctionCall): Steps<JsonValue> {
@@ -176,7 +173,7 @@ export function* json(call: FunctionCall): Steps<JsonValue> {
   const { work, path } = call.scope
   if (isLongJson(value, call.scope)) {
     call.bytes(value)
-    return yield* jsonSteps(value, call.scope)
+    return (yield* jsonSteps(value, call.scope)).text
   }
   const bytes = work.written(value, 0, path)
   const written = JSON.stringify(value)

@@ -2,9 +2,8 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { AskNode } from "../../plan/plan-shape.ts"
 import { decide } from "../condition.ts"
-import { toBoundedText } from "../value-builders.ts"
 import type { Scope } from "../scope.ts"
-import { evaluateEffects, type Effects } from "../evaluate-effects.ts"
+import { evaluateEffects, writeText, type Effects } from "../evaluate-effects.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { effectFacts, questionFacts } from "../../log/earlier-run.ts"
 import type { KeptRequirements } from "../../log/kept.ts"
@@ -200,7 +199,7 @@ async function prepare(
     return null
   }
   const text = async (part: "question" | "to", expression: AskNode["question"]): Promise<string> => {
-    const found = toBoundedText(await evaluateEffects(expression, at(part), effects), at(part))
+    const found = await writeText(await evaluateEffects(expression, at(part), effects), at(part))
     if (found.length <= longest[part]) return found
     throw failure("limit_exceeded", `${node.id}.${part}`, `\`${part}\` has more than ${longest[part]} characters`)
   }

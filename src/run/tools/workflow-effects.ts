@@ -19,8 +19,7 @@ import { decide } from "../condition.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEffects, evaluateEntries } from "../evaluate-effects.ts"
-import { toBoundedText } from "../value-builders.ts"
+import { evaluateEffects, writeText, evaluateEntries } from "../evaluate-effects.ts"
 import type { Scope } from "../scope.ts"
 import { failureAt, maySkip } from "../failure.ts"
 import type { PromptMessage } from "../../log/messages.ts"
@@ -260,7 +259,7 @@ export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effect
   if (plan === null) return null
   const { to, expires_seconds } = plan
   const here = { ...scope, path: `${scope.path}.approval.to` }
-  return { to: to === null ? null : toBoundedText(await evaluateEffects(to, here, effects), here), expires_seconds }
+  return { to: to === null ? null : await writeText(await evaluateEffects(to, here, effects), here), expires_seconds }
 }
 
 /** Renders a prompt once in the life of the run. */

@@ -61,8 +61,8 @@ export const functions: readonly Hostile[] = [
   sends("values of 16 MB that are written as text", [null, "limit_exceeded", "payload_too_large"], (service) =>
     Promise.all(
       written.flatMap((value) =>
-        ["json", "text"].map((write) =>
-          service.execute(`${header}dynamic { v: ${value} }\noutput { n: length(${write}(dynamic.v)) }`, { input }),
+        ["json(dynamic.v)", "text(dynamic.v)", '"of {{ dynamic.v }}"'].map((text) =>
+          service.execute(`${header}dynamic { v: ${value} }\noutput { n: length(${text}) }`, { input }),
         ),
       ),
     ),
