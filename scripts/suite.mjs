@@ -171,7 +171,7 @@ export async function prepare(files, { brokers }) {
   const has = (/** @type {RegExp} */ path) => files.some((file) => path.test(file))
   for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
   if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers(brokers)
-  if (has(/^test\/postgres\//)) await ensurePostgres()
+  if (has(/^test\/(postgres\/|simulation\/planted-bugs\.soak)/)) await ensurePostgres()
   if (has(/^test\/(build|npm-start|package)\./)) await ensureOlderNodes()
   if (has(/^test\/((browser|cli|crash|cluster|hostile|postgres)\/|editors\/neovim|mcp\/inspector)/))
     await import("../test/support/built-wire.ts")

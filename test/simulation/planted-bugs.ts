@@ -4,8 +4,8 @@ export interface PlantedBug {
   readonly file: string
   readonly from: string
   readonly to: string
-  /** What finds it: whole histories on the memory store, on the NATS store, or made again on SQLite. */
-  readonly on?: "nats" | "sqlite"
+  /** What finds it: whole histories on the memory store, on the NATS store, or made again on SQLite or PostgreSQL. */
+  readonly on?: "nats" | "sqlite" | "postgres"
   /** It is in the histories of schedules and webhooks. */
   readonly of?: "triggers"
   /** A history that finds it. Where the simulator has changed, tests look on from there, and `npm run simulate` for a new one. */
@@ -390,6 +390,53 @@ export const plantedBugs: readonly PlantedBug[] = [
     to: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence >= ? AND",
     on: "sqlite",
     seed: 12,
+  },
+  {
+    name: "two runs take the same place for their secrets' key",
+    file: "src/store/secrets-writer.ts",
+    from: `  const taken = yield* get(
+    "UPDATE secret_keys SET taken = 1, key = ? WHERE place = (SELECT place FROM secret_keys WHERE taken = 0 ORDER BY place LIMIT 1) RETURNING place",
+    key,
+  )
+  return taken?.["place"] as number | undefined`,
+    to: `  const free = yield* get("SELECT place FROM secret_keys WHERE taken = 0 ORDER BY place LIMIT 1")
+  if (free === undefined) return undefined
+  yield* run("UPDATE secret_keys SET taken = 1, key = ? WHERE place = ?", key, free["place"] as number)
+  return free["place"] as number`,
+    on: "postgres",
+    seed: 3,
+  },
+  {
+    name: "the end of a run erases the key of another run's secrets",
+    file: "src/store/secrets-writer.ts",
+    from: "SELECT place FROM secret_keys WHERE taken = 0 ORDER BY place LIMIT 1) RETURNING place",
+    to: "SELECT place FROM secret_keys ORDER BY place LIMIT 1) RETURNING place",
+    on: "sqlite",
+    seed: 3,
+  },
+  {
+    name: "PostgreSQL repeats a transaction that was committed before the connection broke",
+    file: "src/adapters/postgres/transaction-writer.ts",
+    from: "if (inDoubt !== null && committed === mark) {",
+    to: "if (inDoubt !== null && committed === -1) {",
+    on: "postgres",
+    seed: 2,
+  },
+  {
+    name: "PostgreSQL takes a transaction for committed that the connection broke in",
+    file: "src/adapters/postgres/transaction-writer.ts",
+    from: "if (inDoubt !== null && committed === mark) {",
+    to: "if (inDoubt !== null) {",
+    on: "postgres",
+    seed: 12,
+  },
+  {
+    name: "a process of PostgreSQL goes on as if a failed transaction had been stored",
+    file: "src/store/writes.ts",
+    from: 'if (outcome === "failed") this.#known.clear()',
+    to: "",
+    on: "postgres",
+    seed: 7,
   },
   {
     name: "a loop works on more items at a time than its `concurrency`",

@@ -2,8 +2,17 @@ import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { Notice, TakenNotices } from "../../src/ports/notices.ts"
 import { wrapStore } from "../../src/ports/wrap-store.ts"
+import { ended } from "../contract/run-store/material.ts"
 import { allQuestions } from "../support/all-questions.ts"
-import { firstFence, type ClaimedLease, type CreateOutcome, type Lease, type RunStore } from "../../src/ports/store.ts"
+import {
+  firstFence,
+  type ClaimedLease,
+  type CreateOutcome,
+  type Lease,
+  type NewRun,
+  type RunRequest,
+  type RunStore,
+} from "../../src/ports/store.ts"
 
 /** What a store was asked for, when, and what it answered. */
 export interface TracedCall {
@@ -28,6 +37,7 @@ const traced: ReadonlySet<string> = new Set([
   "questions.expire",
   "questions.outcomes",
   "lookup",
+  "request",
   "questions.waiting",
   "existing",
   "outbox.take",
@@ -40,6 +50,10 @@ const traced: ReadonlySet<string> = new Set([
   "triggers.pause",
   "triggers.setPause",
 ])
+
+/** Those on different runs do not concern each other: they may be under way at the same time. */
+const besideOthers: ReadonlySet<string> = new Set(["create", "append", "renew", "release", "lookup", "request"])
+const mostBeside = 8
 
 const writes: ReadonlySet<string> = new Set(["create", "append", "questions.answer", "outbox.take", "outbox.settle"])
 
@@ -87,15 +101,26 @@ export class SetClock implements Clock {
   }
 }
 
-/** A store on disk. */
+/** A database that runs are kept in. */
 export interface Replica {
-  readonly store: RunStore
-  /** Crashes during a write that nobody has an answer to, and comes back. */
-  crash(write: () => Promise<unknown>): Promise<Replica>
+  /** The store of the process that makes a call: by the owner of a lease, where it is about one. */
+  storeOf(owner: string | null): RunStore
+  /** Makes a write in which something goes wrong, and gives the answer that counts. Null: nothing can go wrong for this process. */
+  trouble(owner: string | null, write: (store: RunStore) => Promise<unknown>): Promise<unknown> | null
+}
+
+/** A call that may not have been answered yet. */
+interface CallUnderWay {
+  readonly call: TracedCall
+  /** Null where it may concern any run. */
+  readonly run_id: string | null
+  /** Appends to a run that begins need not wait until it is stored. */
+  readonly begins: boolean
+  readonly answer: Promise<Outcome>
 }
 
 /**
- * Makes the same calls of another store, at the same times. What it answered otherwise, or holds otherwise at `end`. With `crashAt`, it crashes
+ * Makes the same calls of another store, at the same times. What it answered otherwise, or holds otherwise at `end`. With `troubleAt`, something goes wrong
  * in the first write from that call on.
  */
 export async function replay(
@@ -104,66 +129,145 @@ export async function replay(
   replica: Replica,
   clock: SetClock,
   end: SetClock["at"],
-  crashAt: number | null,
+  troubleAt: number | null,
 ): Promise<string[]> {
-  let other = replica.store
-  let crashes = crashAt
+  let troubles = troubleAt
   const found: string[] = []
   /** The other store's leases, by those of the first. */
   const leases = new Map<string, Lease>()
   const nameOf = ({ run_id, fence }: Lease): string => `${run_id}/${fence}`
   const runs = new Set<string>()
-  /** A run that the other store is still creating: appends need not wait for that, everything else does. */
-  let begun: Promise<void> | null = null
-  for (const [at, { now, monotonic, method, values, outcome }] of trace.entries()) {
-    clock.at = { now, monotonic }
+  const know = (outcome: Outcome | null, answered: Outcome): void => {
+    if (outcome === null || !("value" in outcome) || !("value" in answered)) return
+    for (const [one, two] of pairs(outcome.value, answered.value)) {
+      leases.set(nameOf(one), two)
+      runs.add(one.run_id)
+    }
+  }
+  let underWay: CallUnderWay[] = []
+  const settle = async (): Promise<void> => {
+    const settled = underWay
+    underWay = []
+    for (const { call, answer } of settled) {
+      const answered = await answer
+      know(call.outcome, answered)
+      if (isDeepStrictEqual(comparable(call.method, call.outcome), comparable(call.method, answered))) continue
+      found.push(`${call.method}: ${JSON.stringify(call.outcome)} and ${JSON.stringify(answered)}`)
+    }
+  }
+  for (const [at, call] of trace.entries()) {
+    const { method, values } = call
+    const run_id = besideOthers.has(method) ? runOf(values) : null
+    const begins = method === "create" && !hasKey(call)
+    const isBeside = underWay.every(
+      (other) =>
+        run_id !== null &&
+        other.run_id !== null &&
+        (other.run_id !== run_id || (other.begins && method === "append")) &&
+        (method !== "create" || other.call.method !== "create" || keepsOrder(other.call, call)),
+    )
+    if (!isBeside || underWay.length >= mostBeside) await settle()
+    if (found.length > 0) break
     const given = values.map((value) =>
       isLease(value) ? (leases.get(nameOf(value)) ?? { ...value, fence: -1 }) : value,
     )
-    if (crashes !== null && at >= crashes && begun === null && writes.has(method)) {
-      crashes = null
-      const lost = methodOf(other, method)
-      other = (await replica.crash(() => lost(...given).catch(() => undefined))).store
+    const { now, monotonic } = call
+    const act = (store: RunStore): Promise<unknown> => {
+      clock.at = { now, monotonic }
+      return methodOf(store, method)(...given)
     }
-    let answered: Outcome
-    try {
-      if (method !== "append") await begun
-      const [run, owner, leaseMs] = given as Parameters<RunStore["create"]>
-      if (method === "create" && run.idempotency === null && other.begin !== undefined) {
-        const lease = { run_id: run.run_id, owner, fence: firstFence }
-        begun = other.begin({ ...run, idempotency: null }, lease, leaseMs)
-        begun.catch(() => undefined)
-        answered = { value: { outcome: "created", lease } }
-      } else {
-        const answer = methodOf(other, method)(...given)
-        await Promise.allSettled([begun, answer])
-        await begun
-        begun = null
-        answered = { value: (await answer) ?? null }
-      }
-    } catch (error) {
-      answered = { error: (error as Error).name }
-    }
-    if (outcome !== null && "value" in outcome && "value" in answered) {
-      for (const [one, two] of pairs(outcome.value, answered.value)) {
-        leases.set(nameOf(one), two)
-        runs.add(one.run_id)
+    const owner = ownerOf(values)
+    if (troubles !== null && at >= troubles && underWay.length === 0 && writes.has(method)) {
+      const answer = replica.trouble(owner, act)
+      if (answer !== null) {
+        troubles = null
+        underWay.push({ call, run_id: null, begins: false, answer: outcomeOf(answer) })
+        continue
       }
     }
-    if (!isDeepStrictEqual(comparable(method, outcome), comparable(method, answered))) {
-      found.push(`${method}: ${JSON.stringify(outcome)} and ${JSON.stringify(answered)}`)
-      break
-    }
+    const store = replica.storeOf(owner)
+    clock.at = { now, monotonic }
+    const bystander = method === "create" ? withBystander(store, given as Parameters<RunStore["create"]>) : null
+    const [run, holder, leaseMs] = given as Parameters<RunStore["create"]>
+    const lease = { run_id: run?.run_id, owner: holder, fence: firstFence }
+    const begun = begins ? store.begin?.({ ...run, idempotency: null }, lease, leaseMs) : undefined
+    const created = { outcome: "created", lease }
+    if (begun !== undefined) know(call.outcome, { value: created })
+    const answer = begun?.then(() => created) ?? act(store)
+    underWay.push({ call, run_id, begins: begun !== undefined, answer: outcomeOf(bystander?.(answer) ?? answer) })
   }
-  await begun
+  await settle()
   clock.at = end
   const calls = [...trace]
-  const [one, two] = [await heldBy(first, calls, runs), await heldBy(other, calls, runs)]
-  for (const [what, held] of one) {
-    if (isDeepStrictEqual(plain(held), plain(two.get(what)))) continue
-    found.push(`${what}: ${JSON.stringify(held)} and ${JSON.stringify(two.get(what))}`)
+  const one = await heldBy(first, calls, runs)
+  try {
+    const two = await heldBy(replica.storeOf(null), calls, runs)
+    for (const [what, held] of one) {
+      if (isDeepStrictEqual(plain(held), plain(two.get(what)))) continue
+      found.push(`${what}: ${JSON.stringify(held)} and ${JSON.stringify(two.get(what))}`)
+    }
+  } catch (error) {
+    found.push(String(error))
   }
   return found
+}
+
+/**
+ * Runs are claimed in the order in which they were made. Those of one process keep it side by side, except that a key is looked for first, and a run without one
+ * overtakes it.
+ */
+function keepsOrder(one: TracedCall, next: TracedCall): boolean {
+  return ownerOf(one.values) === ownerOf(next.values) && (hasKey(next) || !hasKey(one))
+}
+
+function hasKey({ values }: TracedCall): boolean {
+  return (values[0] as NewRun).idempotency !== null
+}
+
+/**
+ * A run with secrets is made beside one of another caller, which then ends at once: each has secrets of its own. In a history two of them hardly ever come at the
+ * same moment. The result gives the answer to the call, which comes after that.
+ */
+function withBystander(
+  store: RunStore,
+  [run, owner, leaseMs]: Parameters<RunStore["create"]>,
+): ((answer: Promise<unknown>) => Promise<unknown>) | null {
+  if (Object.keys(run.request.secrets).length === 0) return null
+  const run_id = `${run.run_id}-beside`
+  const { notify: _, ...options } = run.request.options
+  const request: RunRequest = { ...run.request, secrets: { token: run_id }, options }
+  const made = store.create({ ...run, run_id, caller: "bystander", request, idempotency: null }, owner, leaseMs)
+  return async (answer) => {
+    const [beside, value] = [await made, await answer]
+    if (beside.outcome !== "created") throw new Error(`The run beside ${run.run_id} is there already`)
+    const isNew = (value as CreateOutcome).outcome === "created"
+    for (const one of [{ run_id, request }, ...(isNew ? [run] : [])]) {
+      const { secrets } = await store.request(one.run_id)
+      if (!isDeepStrictEqual(secrets, one.request.secrets)) throw new Error(`Secrets of ${one.run_id} are not its own`)
+    }
+    await store.append(beside.lease, [ended(1)])
+    return value
+  }
+}
+
+async function outcomeOf(answer: Promise<unknown>): Promise<Outcome> {
+  try {
+    return { value: (await answer) ?? null }
+  } catch (error) {
+    return { error: (error as Error).name }
+  }
+}
+
+/** The run that a call is about. */
+function runOf([first]: readonly unknown[]): string | null {
+  if (typeof first === "string") return first
+  return typeof first === "object" && first !== null && "run_id" in first ? (first.run_id as string) : null
+}
+
+/** The process that makes a call; null where anyone may. */
+function ownerOf([first, second]: readonly unknown[]): string | null {
+  if (isLease(first)) return first.owner
+  return typeof first === "object" && first !== null && "run_id" in first && typeof second === "string" ? second : null
 }
 
 /** All that a store holds in the end, by what it is. */

@@ -1,16 +1,21 @@
 import { Coverage } from "./coverage.ts"
 import { simulate } from "./history.ts"
-import { openReplays } from "./replay-on-sqlite.ts"
+import { replaysOnPostgres } from "./replay-on-postgres.ts"
+import { replaysOnSqlite } from "./replay-on-sqlite.ts"
 import { simulateTriggers } from "./trigger-history.ts"
 
-// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite] [--triggers] [--coverage] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
-// store or on the NATS store, with `--triggers` of schedules and webhooks; with `--sqlite`, what the memory store was asked for is asked of SQLite again, and both must agree. With `--coverage`,
+// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite | --postgres] [--triggers] [--coverage] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
+// store or on the NATS store, with `--triggers` of schedules and webhooks; with `--sqlite` or `--postgres`, what the memory store was asked for is asked of the database again, and both must agree. With `--coverage`,
 // a table says how often each fault and each part of the language came up. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
 
 const options = process.argv.slice(2).filter((value) => value.startsWith("--"))
 const [count = "1000", first = "1"] = process.argv.slice(2).filter((value) => !value.startsWith("--"))
 const home = options.includes("--nats") ? "nats" : "memory"
-const replays = options.includes("--sqlite") ? openReplays() : null
+const replays = options.includes("--sqlite")
+  ? replaysOnSqlite()
+  : options.includes("--postgres")
+    ? await replaysOnPostgres()
+    : null
 const showsAll = Number(count) === 1
 // Faults are thousands of errors whose stacks nobody reads.
 if (!showsAll) Error.stackTraceLimit = 0
@@ -39,7 +44,7 @@ while (made < Number(count)) {
     process.stderr.write(`\r${made} of ${count} histories, ${failed} went wrong `)
   }
 }
-replays?.close()
+await replays?.close()
 if (coverage !== null) console.log(`\n${coverage.table().join("\n")}\n`)
 const seconds = (performance.now() - started) / 1000
 console.log(`${made} histories in ${seconds.toFixed(1)} s, ${failed} went wrong: ${JSON.stringify(total)}`)

@@ -29,6 +29,8 @@ export interface PostgresStoreOptions {
   /** How often to look for what other processes did and no announcement told of. */
   readonly pollMs?: number
   readonly tombstoneMs: number
+  /** How this process tells whose lease has run out, where not by watching it. */
+  readonly rules?: (holder: number, lockClass: number) => PostgresLeaseRules
 }
 
 /** Rows of processes that have written nothing for so long are deleted. */
@@ -52,7 +54,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 async function open(
-  { schema, masterKey, clock, warn, pollMs, tombstoneMs }: PostgresStoreOptions,
+  { schema, masterKey, clock, warn, pollMs, tombstoneMs, ...options }: PostgresStoreOptions,
   target: ServerTarget,
   where: string,
   setup: Connection,
@@ -65,7 +67,7 @@ async function open(
   const lockClass = processLocks(schema)
   await migrate(where, setup, { schema, lock, record: masterKey.newRecord() })
   const writer = await addWriter(setup)
-  const rules = new PostgresLeaseRules(writer, lockClass)
+  const rules = options.rules?.(writer, lockClass) ?? new PostgresLeaseRules(writer, lockClass)
   const onTrouble = (): void => rules.startAnew()
   const told: { hear: (news: News) => void } = { hear: () => undefined }
   const listener = await Listener.open({ target, channel, writer, lockClass, onTrouble }, (news) => told.hear(news))
