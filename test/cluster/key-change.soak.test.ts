@@ -48,6 +48,12 @@ describe("change of the master key in a cluster", () => {
     const place = { address: read.address, proofs: noProofs, prefix }
     const change = (from: Uint8Array, to: Uint8Array) => changeNatsKey(place, changeOfMasterKey(from, to))
 
+    // Nothing is there yet.
+    await checkKey({ ...place, masterKey: createMasterKey(first) })
+    await assert.rejects(
+      change(first, second),
+      refused(/no runs of this service in the broker under the prefix "k.*WIRE_NATS_PREFIX/),
+    )
     const old = await open(first)
     const idempotency = { key: "order-1", fingerprint: "f" }
     const notify = { url: "https://app.example.com/hook", events: ["cancelled" as const] }

@@ -21,7 +21,7 @@ export async function readKeyRecord(
 export async function changeKey(broker: Broker, change: KeyChange): Promise<"changed" | "changed before"> {
   for (;;) {
     const found = await readKeyRecord(broker)
-    if (found === null) throw new StoreFailure("There are no runs of this service in the broker")
+    if (found === null) throw new StoreFailure(noRuns(broker.names.prefix))
     const next = change(found.record, null)
     if (next === null) throw new StoreFailure(otherKey)
     if (next === found.record) return "changed before"
@@ -108,6 +108,10 @@ export class WatchedVault implements Vault {
       if (!isStoreTrouble(error)) throw error
     }
   }
+}
+
+export function noRuns(prefix: string): string {
+  return `There are no runs of this service in the broker under the prefix "${prefix}": check WIRE_NATS_PREFIX. If there were none yet, start the service with the new key`
 }
 
 export const otherKey =

@@ -3,10 +3,10 @@ import { isUnder, type KeyChange, type MasterKey } from "../../ports/vault.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import { Broker, type BrokerHealth } from "./broker.ts"
-import { changeKey, otherKey, readKeyRecord } from "./key-record.ts"
+import { changeKey, noRuns, otherKey, readKeyRecord } from "./key-record.ts"
 import { namesOf } from "./names.ts"
 import { NatsStore, type StoreParts } from "./nats-store.ts"
-import { ensureStreams } from "./streams.ts"
+import { ensureStreams, infoOf } from "./streams.ts"
 
 export interface BrokerPlace {
   readonly address: BrokerAddress
@@ -51,21 +51,26 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
 
 /** Whether the runs in the broker are under this key; a `StoreFailure` says why not. */
 export function checkKey(options: BrokerPlace & { readonly masterKey: MasterKey }): Promise<void> {
-  return connected(options, async (broker) => {
-    const found = await readKeyRecord(broker)
+  return connected(options, async (broker, isNew) => {
+    const found = isNew ? null : await readKeyRecord(broker)
     if (found !== null && !isUnder(found.record, options.masterKey)) throw new StoreFailure(otherKey)
   })
 }
 
 /** Puts the keys of the store under another master key, while replicas may run. Rejects with a `StoreFailure`. */
 export function changeNatsKey(place: BrokerPlace, change: KeyChange): Promise<"changed" | "changed before"> {
-  return connected(place, (broker) => changeKey(broker, change))
+  return connected(place, async (broker, isNew) => {
+    if (isNew) throw new StoreFailure(noRuns(place.prefix))
+    return changeKey(broker, change)
+  })
 }
 
-async function connected<T>(place: BrokerPlace, use: (broker: Broker) => Promise<T>): Promise<T> {
+/** `isNew`: no service has ever used the broker under this prefix. */
+async function connected<T>(place: BrokerPlace, use: (broker: Broker, isNew: boolean) => Promise<T>): Promise<T> {
   const broker = await Broker.connect(place.address, place.proofs, namesOf(place.prefix))
   try {
-    return await use(broker)
+    const keys = await infoOf(broker.transport.manager, broker.names.stream("keys"))
+    return await use(broker, keys === null)
   } catch (error) {
     if (error instanceof StoreFailure) throw error
     throw new StoreFailure(

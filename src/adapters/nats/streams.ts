@@ -149,7 +149,8 @@ function isTooFewNodes(error: unknown): boolean {
   return error instanceof JetStreamApiError && /peers|non-clustered/.test(error.message)
 }
 
-async function infoOf(manager: JetStreamManager, name: string): Promise<Partial<StreamConfig> | null> {
+/** Null: the broker has no such stream. */
+export async function infoOf(manager: JetStreamManager, name: string): Promise<Partial<StreamConfig> | null> {
   try {
     return (await manager.streams.info(name)).config
   } catch (error) {
