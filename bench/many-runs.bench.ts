@@ -27,7 +27,7 @@ const fill = (count: number): readonly string[] => {
   return [
     `INSERT INTO runs (run_id, caller, created_at, finished_at, resumable, fence, lease_until, key, outcome, workflow, version, usage, bytes)
      ${numbers} SELECT 'run' || n, 'caller ' || n % 10, ${at}, ${at}, 1, 2, 0, 'k', CASE WHEN n % 10 = 0 THEN 'failed' ELSE 'completed' END,
-       CASE WHEN n % 2 = 0 THEN 'flow' END, '1', '{}', 400 FROM numbers`,
+       CASE WHEN n % 4 < 2 THEN 'flow' END, '1', '{}', 400 FROM numbers`,
     `INSERT INTO events (run, last, body) SELECT num, 2, 'sealed events of about as many bytes as a short run has when it has ended' FROM runs`,
     `INSERT INTO questions (run, id, caller, expires_at, status, taken, body) SELECT num, 'q', caller, 1, 1, 1, 'sealed' FROM runs WHERE num % 10 = 1`,
     `INSERT INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url, receiver)

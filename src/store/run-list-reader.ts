@@ -4,7 +4,10 @@ import { comesAfter, openStatus, type ListedRun, type ListedStatus, type RunQuer
 import type { RunStatus } from "../ports/store.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 
-const hasBegun = "EXISTS (SELECT 1 FROM events WHERE run = num)"
+/** Not EXISTS: PostgreSQL would rather read all events once, where it believes that they are few. */
+const hasBegun = "(SELECT 1 FROM events WHERE run = num LIMIT 1) IS NOT NULL"
+/** A list reads as many as the first of these that is enough, mostly a page and one more: PostgreSQL plans a statement anew each time where the number is one of its values. */
+const pages = [21, 51, 101, 1001] as const
 const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, started_by, outcome, usage,
   ${hasBegun} AS begun`
 
@@ -71,8 +74,8 @@ function* runsOf(caller: string, { workflow, status, since, error_kind, limit, a
     values.push(after.created_at, after.run_id)
   }
   const sql = `SELECT ${columns} FROM ${source} WHERE ${conditions.join(" AND ")}
-    ORDER BY created_at DESC, run_id DESC LIMIT ?`
-  return (yield* all(sql, ...values, limit)).map(listed)
+    ORDER BY created_at DESC, run_id DESC LIMIT ${pages.find((page) => page >= limit) ?? limit}`
+  return (yield* all(sql, ...values)).slice(0, limit).map(listed)
 }
 
 function listed(row: Row): ListedRun {
