@@ -49,6 +49,7 @@ export interface ClaimingProcess {
 /** How often to look for questions that have expired. */
 const expiryLookMs = 1_000
 const restarted = "The process restarted"
+const tookOver = "Another process took over"
 const continued = "People have answered"
 
 /** Takes up runs that no process works on: interrupted ones, and parked ones that people have answered. */
@@ -114,6 +115,11 @@ export class Claims {
     return true
   }
 
+  /** Processes that share the store have died. */
+  othersDied(): void {
+    if (!this.#stop.aborted && this.#loops !== null) this.#claimSoon(tookOver)
+  }
+
   /** Claims the rest of the interrupted runs, if there may be some. */
   claimMore(): void {
     if (this.#mayBeMore) this.#claimSoon(restarted)
@@ -143,7 +149,7 @@ export class Claims {
       } catch {
         return
       }
-      await this.#tryToClaim("Another process took over")
+      await this.#tryToClaim(tookOver)
     }
   }
 

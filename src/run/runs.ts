@@ -7,7 +7,6 @@ import { Deadlines } from "./deadlines.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
 import { isTerminal } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
-import { FairQueue } from "../base/fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
 import type { NewRun, RunRequest, RunStatus, RunStore } from "../ports/store.ts"
@@ -21,10 +20,10 @@ import { loopTurns } from "../event-loop/loop-turns.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./memory-share.ts"
 import { StoredShare, type StoredRun } from "./stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
+import { mostOfShare, OwnPlaces, type Full, type PlaceLimits, type Places } from "./places.ts"
 import { announceTaken } from "./taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
-import { Tally } from "../base/tally.ts"
 
 export interface RunsSettings {
   /** Names this process among those that share a store. */
@@ -42,6 +41,8 @@ export interface RunsSettings {
   readonly limits: RunLimits
   /** What all runs may keep together; no bounds unless set. */
   readonly memory?: MemoryBounds
+  /** Where the places are those of several processes. */
+  readonly places?: (limits: PlaceLimits) => Places
 }
 
 export type Admission =
@@ -81,18 +82,15 @@ export class Runs {
   readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
-  readonly #queue = new FairQueue<Queued>()
-  /** Runs that people have answered: their turn comes before that of all others. */
-  readonly #wokenQueue = new FairQueue<Queued>()
-  /** By share: runs that are admitted, run or wait here, and those that run. */
-  readonly #taken = new Tally()
-  readonly #running = new Tally()
+  /** By run id: those that wait for their turn. */
+  readonly #waiting = new Map<string, Queued>()
+  readonly #places: Places
+  /** Most runs of one caller that run or wait. */
+  readonly #mostOfShare: number
   readonly #memory: MemoryShare
   readonly #stored: StoredShare
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
-  /** Between the check of capacity and the store's answer. */
-  #admitting = 0
   #draining = false
   /** The grace time is over: no run begins here any more. */
   #left = false
@@ -104,14 +102,20 @@ export class Runs {
     this.#stored = new StoredShare(ports.store, ports.clock, settings.max_stored_per_caller)
     this.#deadlines = new Deadlines(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
-    const { owner, leaseMs, max_runs, max_queued } = settings
+    const { owner, leaseMs, max_runs, max_queued, max_runs_per_caller = max_runs } = settings
+    const places = { max_runs, max_queued, per_share: Math.min(max_runs, max_runs_per_caller) }
+    this.#places = settings.places?.(places) ?? new OwnPlaces(places)
+    this.#mostOfShare = mostOfShare(places)
     const process: ClaimingProcess = {
       owner,
       leaseMs,
-      free: () => max_runs - this.#active.size,
+      free: () => this.#places.free(),
       room: () => max_runs + max_queued - this.#jobs.size,
       has: (run_id) => this.#jobs.has(run_id),
-      take: (run) => this.#take(run),
+      take: (run) => {
+        this.#places.takeUp(run.share)
+        this.#take(run)
+      },
       startNext: () => this.#startNext(),
     }
     this.#claims = new Claims(process, ports, planOf, this.#keeper, this.#stop.signal)
@@ -126,7 +130,7 @@ export class Runs {
   }
 
   get queued(): number {
-    return this.#queue.size + this.#wokenQueue.size
+    return this.#waiting.size
   }
 
   /**
@@ -148,6 +152,14 @@ export class Runs {
       // Others may have taken the room meanwhile.
       refusal ??= this.#whyNot(share, bytes)
     }
+    if (refusal === null) {
+      const entered = this.#places.enter(share)
+      refusal = this.#whyNotEntered(entered instanceof Promise ? await entered : entered)
+      if (refusal === null && this.#draining) {
+        this.#places.abandon(share)
+        refusal = stopping()
+      }
+    }
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
@@ -155,8 +167,7 @@ export class Runs {
     }
     const begin = request.idempotency === null ? store.begin?.bind(store) : undefined
     if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share)
-    this.#admitting++
-    this.#taken.add(share)
+    let isTaken = false
     try {
       const run_id = chance.id()
       const askedAt = instant(clock)
@@ -178,10 +189,10 @@ export class Runs {
         created_at,
         resumed: null,
       })
+      isTaken = true
       return { outcome: "created", run_id }
     } finally {
-      this.#admitting--
-      this.#taken.remove(share)
+      if (!isTaken) this.#places.abandon(share)
     }
   }
 
@@ -194,7 +205,6 @@ export class Runs {
   ): Promise<Admission> {
     const { clock, chance } = this.#ports
     const { owner, leaseMs } = this.#settings
-    if (this.#draining) return { outcome: "refused", error: stopping() }
     const { caller, request: asked } = request
     const run_id = chance.id()
     const askedAt = instant(clock)
@@ -229,17 +239,11 @@ export class Runs {
 
   /** `bytes`: about what the run begins with. */
   #whyNot(share: string, bytes: number): WireError | null {
-    const { max_runs, max_queued } = this.#settings
     if (this.#draining) return stopping()
     const trouble = this.#ports.trouble?.() ?? null
     if (trouble !== null) return refusal("overloaded", trouble)
-    if (this.#jobs.size + this.#admitting >= max_runs + max_queued) {
-      return refusal("overloaded", "The service is at capacity")
-    }
-    const most = this.#perCaller + Math.ceil((max_queued * this.#perCaller) / max_runs)
-    if (this.#taken.of(share) >= most) {
-      return refusal("rate_limited", `${most} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`)
-    }
+    const full = this.#whyNotEntered(this.#places.whyFull(share))
+    if (full !== null) return full
     switch (this.#memory.whyFull(share, bytes)) {
       case "all":
         return refusal("overloaded", "Running workflows use all of the memory that is allowed: try again later")
@@ -247,6 +251,20 @@ export class Runs {
         return refusal(
           "rate_limited",
           "Your running workflows use your share of the memory: wait until some have ended",
+        )
+      case null:
+        return null
+    }
+  }
+
+  #whyNotEntered(full: Full | null): WireError | null {
+    switch (full) {
+      case "all":
+        return refusal("overloaded", "The service is at capacity")
+      case "share":
+        return refusal(
+          "rate_limited",
+          `${this.#mostOfShare} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`,
         )
       case null:
         return null
@@ -269,19 +287,14 @@ export class Runs {
     )
   }
 
-  get #perCaller(): number {
-    const { max_runs, max_runs_per_caller = max_runs } = this.#settings
-    return Math.min(max_runs, max_runs_per_caller)
-  }
-
-  /** Whether one more of this share may run. */
-  #mayRun(share: string): boolean {
-    return this.#active.size < this.#settings.max_runs && this.#running.of(share) < this.#perCaller
-  }
-
   /** Takes up runs that no process works on: now, and regularly, because a process that shares the store may die. */
   recover(): Promise<void> {
     return this.#claims.start()
+  }
+
+  /** A process that shares the store has died: what it left is looked for at once. */
+  recoverNow(): void {
+    this.#claims.othersDied()
   }
 
   /** False when the run has ended or does not exist. */
@@ -293,7 +306,9 @@ export class Runs {
 
   #cancelWaiting(run_id: string): void {
     const waiting = this.#unqueue(run_id)
-    if (waiting !== undefined) this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
+    if (waiting === undefined) return
+    this.#places.beginAnyway(waiting.share)
+    this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
   }
 
   /**
@@ -345,7 +360,7 @@ export class Runs {
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
     await this.#claims.stopped()
-    await Promise.all([...this.#queue.ids(), ...this.#wokenQueue.ids()].map((run_id) => this.#giveBack(run_id)))
+    await Promise.all([...this.#waiting.keys()].map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
       Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
@@ -364,6 +379,7 @@ export class Runs {
     if (job !== undefined) await this.#finish(job, async () => null)
   }
 
+  /** The run has entered. */
   #take(run: HeldRun): void {
     const { promise, resolve } = Promise.withResolvers<JobEnd>()
     const memory = this.#memory.open(run.share)
@@ -376,8 +392,7 @@ export class Runs {
     const takenAt = this.#ports.clock.monotonic()
     const job: Job = { ...run, takenAt, memory, stored, ended: resolve, end: promise, waiters: new Set() }
     this.#jobs.set(job.held.lease.run_id, job)
-    this.#taken.add(job.share)
-    if (this.#mayRun(job.share)) this.#start(job, () => this.#runJob(job))
+    if (this.#places.begin(job.share)) this.#start(job, () => this.#runJob(job))
     else this.#enqueue(job)
   }
 
@@ -385,34 +400,38 @@ export class Runs {
     const { run_id } = job.held.lease
     // A cancel may come by way of another process.
     const stopListening = this.#ports.store.onCancel(run_id, () => this.#cancelWaiting(run_id))
-    const queue = job.resumed?.woken === true ? this.#wokenQueue : this.#queue
-    queue.add(job.share, run_id, { job, stopListening })
+    this.#waiting.set(run_id, { job, stopListening })
+    // Those that people have answered come before all others.
+    this.#places.wait(run_id, job.share, job.resumed?.woken === true, () => {
+      this.#waiting.delete(run_id)
+      stopListening()
+      this.#start(job, () => this.#runJob(job))
+    })
   }
 
   #unqueue(run_id: string): Job | undefined {
-    const waiting = this.#wokenQueue.remove(run_id) ?? this.#queue.remove(run_id)
-    waiting?.stopListening()
-    return waiting?.job
+    const waiting = this.#waiting.get(run_id)
+    if (waiting === undefined) return undefined
+    this.#waiting.delete(run_id)
+    this.#places.unwait(run_id)
+    waiting.stopListening()
+    return waiting.job
   }
 
+  /** The run has begun. */
   #start(job: Job, work: () => Promise<LogEvent | null>): void {
     const active = this.#finish(job, work).finally(() => {
       this.#active.delete(active)
-      this.#running.remove(job.share)
+      this.#places.end(job.share)
       this.#startNext()
     })
     this.#active.add(active)
-    this.#running.add(job.share)
   }
 
   #startNext(): void {
-    if (this.#draining || this.#active.size >= this.#settings.max_runs) return
+    if (this.#draining || this.#places.free() <= 0) return
     if (this.#claims.claimWoken()) return
-    const mayRun = (share: string): boolean => this.#mayRun(share)
-    const run_id = this.#wokenQueue.next(mayRun) ?? this.#queue.next(mayRun)
-    const job = run_id === undefined ? undefined : this.#unqueue(run_id)
-    if (job !== undefined) this.#start(job, () => this.#runJob(job))
-    else this.#claims.claimMore()
+    if (!this.#places.next()) this.#claims.claimMore()
   }
 
   /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
@@ -447,7 +466,7 @@ export class Runs {
     this.#keeper.drop(job.held)
     const { run_id } = job.held.lease
     this.#jobs.delete(run_id)
-    this.#taken.remove(job.share)
+    this.#places.leave(job.share)
     job.memory.close()
     job.stored.close()
     job.ended(end ?? failure)

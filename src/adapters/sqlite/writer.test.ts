@@ -110,9 +110,9 @@ describe("writer", () => {
   })
 
   test("while another process writes for too long it refuses, and goes on afterwards", () => {
-    const { database, writer, path } = newWriter()
+    const { database, path } = newWriter()
+    const writer = new Writer(database, path, "holder", 30)
     writer.commit([create("a")])
-    database.exec("PRAGMA busy_timeout = 30")
     const other = new DatabaseSync(path)
     other.exec("BEGIN IMMEDIATE")
     const refused = values(writer.commit([append(1, 1, 1), append(1, 2, 2)]))

@@ -6,6 +6,14 @@ import { SqliteLeaseRules } from "./lease-rules.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
+/** How long to wait for another process's transaction. */
+const patienceMs = 5_000
+/** Other processes begin their next transaction a fraction of a millisecond after the last: whoever looks less often may never find a gap. */
+const shortestPauseMs = 0.25
+const longestPauseMs = 2
+/** While it waits for readers of other processes to empty the log, nothing is stored. */
+const emptyingMs = 500
+
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
   readonly #database: DatabaseSync
@@ -13,13 +21,17 @@ export class Writer {
   readonly #statements: PreparedStatements
   readonly #writes: Writes
   readonly #execute: (statement: Statement) => unknown
+  readonly #patienceMs: number
 
-  constructor(database: DatabaseSync, path: string, holder: string) {
+  constructor(database: DatabaseSync, path: string, holder: string, waitMs = patienceMs) {
+    this.#patienceMs = waitMs
     this.#database = database
     this.#path = path
     this.#statements = new PreparedStatements(database)
     this.#writes = new Writes(new SqliteLeaseRules(path, holder))
     this.#execute = (statement) => execute(this.#statements, statement)
+    // It waits by itself.
+    database.exec("PRAGMA busy_timeout = 0")
   }
 
   /** In order, and durable when it returns. An operation that fails leaves nothing behind and does not harm the others. */
@@ -62,7 +74,7 @@ export class Writer {
   }
 
   #transaction(operations: readonly Operation[]): Outcome[] {
-    this.#run("BEGIN IMMEDIATE")
+    this.#begin()
     let outcome: "committed" | "failed" = "failed"
     try {
       const outcomes = operations.map((operation) => ({ value: this.#apply(operation) }))
@@ -75,6 +87,19 @@ export class Writer {
       throw error
     } finally {
       this.#writes.over(outcome)
+    }
+  }
+
+  /** SQLite's own wait looks ever more seldom: beside a process that writes all the time it takes seconds. */
+  #begin(): void {
+    const deadline = performance.now() + this.#patienceMs
+    for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.25)) {
+      try {
+        return this.#run("BEGIN IMMEDIATE")
+      } catch (error) {
+        if (codeOf(error) !== sqliteCode.busy || performance.now() > deadline) throw error
+        Atomics.wait(sleeping, 0, 0, pauseMs)
+      }
     }
   }
 
@@ -91,9 +116,12 @@ export class Writer {
 
   #emptyLog(): boolean {
     try {
+      this.#database.exec(`PRAGMA busy_timeout = ${emptyingMs}`)
       return this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0
     } catch {
       return false
+    } finally {
+      this.#database.exec("PRAGMA busy_timeout = 0")
     }
   }
 
@@ -105,3 +133,5 @@ export class Writer {
     this.#statements.get(sql).run()
   }
 }
+
+const sleeping = new Int32Array(new SharedArrayBuffer(4))

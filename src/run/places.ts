@@ -1,0 +1,137 @@
+import { FairQueue } from "../base/fair-queue.ts"
+import { Tally } from "../base/tally.ts"
+
+export interface PlaceLimits {
+  /** Most runs at once, and most that wait for their turn. */
+  readonly max_runs: number
+  readonly max_queued: number
+  /** Most runs at once of one share, which also gets the same part of those that wait. */
+  readonly per_share: number
+}
+
+/** Which limit is reached: that of all runs, or that of the share. */
+export type Full = "all" | "share"
+
+/** Who has a place: a run enters, begins at once or waits for its turn, ends, and leaves. */
+export interface Places {
+  /** Why one more of this share would be refused, as far as that is known without asking anyone. */
+  whyFull(share: string): Full | null
+  /** Takes a place, to run or to wait in. Null: it is taken. */
+  enter(share: string): Full | null | Promise<Full | null>
+  /** Gives back the place of a run that entered and that there will not be. */
+  abandon(share: string): void
+  /** Takes a place for a run that was admitted before: it is never refused. */
+  takeUp(share: string): void
+  leave(share: string): void
+  /** Whether one more of this share may run: it does from now on. */
+  begin(share: string): boolean
+  /** One more of this share runs, for a moment, whether or not there is room. */
+  beginAnyway(share: string): void
+  end(share: string): void
+  /** `begin` is called when its turn has come; it runs from then on. Those that are `woken` come before all others. */
+  wait(run_id: string, share: string, woken: boolean, begin: () => void): void
+  /** It waits no longer. */
+  unwait(run_id: string): void
+  /** Has the next one begin that may. False: there is none. */
+  next(): boolean
+  /** How many more runs this process may begin or take up now. */
+  free(): number
+}
+
+/** Most runs of one share that run or wait. */
+export function mostOfShare({ max_runs, max_queued, per_share }: PlaceLimits): number {
+  return per_share + Math.ceil((max_queued * per_share) / max_runs)
+}
+
+/** The places of one process. */
+export class OwnPlaces implements Places {
+  readonly #limits: PlaceLimits
+  readonly #most: number
+  readonly #queue = new FairQueue<() => void>()
+  /** Runs that people have answered. */
+  readonly #wokenQueue = new FairQueue<() => void>()
+  #entered = 0
+  #active = 0
+  /** By share: those that entered, and those that run. */
+  readonly #taken = new Tally()
+  readonly #running = new Tally()
+
+  constructor(limits: PlaceLimits) {
+    this.#limits = limits
+    this.#most = mostOfShare(limits)
+  }
+
+  whyFull(share: string): Full | null {
+    const { max_runs, max_queued } = this.#limits
+    if (this.#entered >= max_runs + max_queued) return "all"
+    return this.#taken.of(share) >= this.#most ? "share" : null
+  }
+
+  enter(share: string): Full | null {
+    const full = this.whyFull(share)
+    if (full === null) this.takeUp(share)
+    return full
+  }
+
+  abandon(share: string): void {
+    this.leave(share)
+  }
+
+  takeUp(share: string): void {
+    this.#entered++
+    this.#taken.add(share)
+  }
+
+  leave(share: string): void {
+    this.#entered--
+    this.#taken.remove(share)
+  }
+
+  begin(share: string): boolean {
+    const may = this.#mayRun(share)
+    if (may) this.beginAnyway(share)
+    return may
+  }
+
+  beginAnyway(share: string): void {
+    this.#active++
+    this.#running.add(share)
+  }
+
+  end(share: string): void {
+    this.#active--
+    this.#running.remove(share)
+  }
+
+  wait(run_id: string, share: string, woken: boolean, begin: () => void): void {
+    const queue = woken ? this.#wokenQueue : this.#queue
+    queue.add(share, run_id, () => {
+      this.beginAnyway(share)
+      begin()
+    })
+  }
+
+  unwait(run_id: string): void {
+    this.#remove(run_id)
+  }
+
+  next(): boolean {
+    const mayRun = (share: string): boolean => this.#mayRun(share)
+    const run_id = this.#wokenQueue.next(mayRun) ?? this.#queue.next(mayRun)
+    const begin = run_id === undefined ? undefined : this.#remove(run_id)
+    begin?.()
+    return begin !== undefined
+  }
+
+  free(): number {
+    return this.#limits.max_runs - this.#active
+  }
+
+  #mayRun(share: string): boolean {
+    return this.#active < this.#limits.max_runs && this.#running.of(share) < this.#limits.per_share
+  }
+
+  #remove(run_id: string): (() => void) | undefined {
+    return this.#wokenQueue.remove(run_id) ?? this.#queue.remove(run_id)
+  }
+}
