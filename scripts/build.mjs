@@ -74,6 +74,11 @@ const serviceApart = {
 /** What every start of the service loads: first what opens the store, whose thread starts while the rest is being read. */
 const first = sources("src/cli/compose/service.ts", "src/cli/compose/open-store.ts")
 const always = [...first, ...sources("src/cli/compose/compose.ts")]
+/** What the parent of several processes loads besides: it serves nothing itself. */
+const ofParent = sources(
+  "src/cli/compose/processes/serve-together.ts",
+  "src/cli/compose/processes/supervise-processes.ts",
+)
 
 /** @param {readonly string[]} files */
 function sources(...files) {
@@ -93,7 +98,7 @@ const fewFiles = {
       return { path: resolve(resolveDir, path), namespace: "late" }
     })
     bundling.onLoad({ filter: /./, namespace: "late" }, ({ path }) => {
-      const loaded = first.includes(path) ? first : always
+      const loaded = first.includes(path) || ofParent.includes(path) ? first : always
       const imports = loaded.map((file) => `import ${JSON.stringify(file)}`)
       return { contents: [...imports, `export * from ${JSON.stringify(path)}`].join("\n"), resolveDir: root }
     })

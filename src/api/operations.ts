@@ -36,7 +36,8 @@ export const health = route({
   group: "Operations",
   operators: true,
   summary: "Liveness",
-  description: "Answers as long as the process does.",
+  description:
+    "Answers as long as the process does. Where several processes serve (`WIRE_PROCESSES`), it says how many do: `processes`.",
   query: null,
   answers: { 200: { description: "Alive." } },
   open: "anyone",

@@ -15,4 +15,8 @@ export class Tally {
   remove(name: string): void {
     this.add(name, -1)
   }
+
+  entries(): Iterable<readonly [string, number]> {
+    return this.#counts.entries()
+  }
 }

@@ -52,7 +52,8 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject)
-    server.listen(options.port ?? 0, "127.0.0.1", resolve)
+    // Exclusive: where several processes share their ports, each has a demo model of its own.
+    server.listen({ port: options.port ?? 0, host: "127.0.0.1", exclusive: true }, resolve)
   })
   const { port } = server.address() as AddressInfo
   return {

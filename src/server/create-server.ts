@@ -31,7 +31,7 @@ import { networkOf } from "./network-of.ts"
 import type { McpRoute, RouteDependencies, ServerLog } from "./route-dependencies.ts"
 import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
-import { RateLimit } from "./rate-limit.ts"
+import { RateLimit, type SharedSpending } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
 import { spreadPipelined } from "./pipelined-requests.ts"
 import { RequestTurns } from "./request-turns.ts"
@@ -67,6 +67,10 @@ export interface ServerOptions {
   readonly loopback: boolean
   /** Requests per second and caller; 0 means no limit. */
   readonly rateLimit: number
+  /** Where several processes count requests together. */
+  readonly spending?: SharedSpending
+  /** How many processes serve, of how many; only where there are several. */
+  readonly processes?: () => { readonly up: number; readonly of: number }
   /** Null: switched off. */
   readonly demo: DemoModel | null
   /** The playground's file under a path, `""` being the page itself; null when it is switched off. */
@@ -167,7 +171,7 @@ export function createServer(options: ServerOptions): Server {
   if (options.maxConnections !== undefined) boundConnections(app.server, options.maxConnections)
   app.server.on("connection", () => loopTurns.accepted())
   countRequests(app, options.metrics.service, options.folder)
-  const limit = new RateLimit(options.rateLimit)
+  const limit = new RateLimit(options.rateLimit, options.spending)
   guard(app, options, limit)
   elsewhere(app)
   operations(app, options, () => draining)
@@ -324,7 +328,8 @@ function isPreflight(request: FastifyRequest, rules: BrowserRules): boolean {
 }
 
 function operations(app: FastifyInstance, options: ServerOptions, isDraining: () => boolean): void {
-  serve(app, api.health, () => ({ status: "ok" }))
+  const { processes } = options
+  serve(app, api.health, () => ({ status: "ok", ...(processes !== undefined && { processes: processes() }) }))
   // Anyone may ask, and a store that has failed is written to for each answer: those that ask at the same time share one.
   let asked: Promise<Readiness> | null = null
   serve(app, api.ready, async (_request, reply) => {

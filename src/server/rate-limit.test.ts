@@ -21,6 +21,22 @@ test("asking while the bucket is empty does not keep it empty", () => {
   limit.take("ann", 1001)
 })
 
+test("requests that other processes counted are counted here, too, and a burst is made up for", () => {
+  const counted: string[] = []
+  let hear: (spent: readonly (readonly [string, number])[]) => void = () => {}
+  const limit = new RateLimit(10, { spent: (caller) => counted.push(caller), onSpent: (listener) => (hear = listener) })
+  const now = performance.now()
+  limit.take("ann", now)
+  hear([["ann", 9]])
+  assert.throws(() => limit.take("ann", now), HttpError)
+  limit.take("bob", now)
+  hear([["ann", 10]])
+  // The bucket owes ten: it takes a second longer to be of use again.
+  assert.throws(() => limit.take("ann", now + 900), HttpError)
+  limit.take("ann", now + 2_000)
+  assert.deepEqual(counted, ["ann", "bob", "ann"])
+})
+
 test("a hundred thousand callers in one second cost no more each than a few", async () => {
   // Looking at all of them for each of them took minutes.
   await assertCpuBelow(20_000, () => {

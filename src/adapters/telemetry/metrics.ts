@@ -28,6 +28,8 @@ export interface Metrics {
   /** What became of a due time or a delivery; `lagMs` is how late a due time's run was started. */
   triggered(workflow: string, name: string, outcome: TriggerOutcome, lagMs: number | null): void
   readonly service: ServiceMetrics
+  /** Of the text. */
+  readonly type: string
   text(): Promise<MetricsText>
 }
 
@@ -174,6 +176,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
 
   return {
     service,
+    type: registry.contentType,
     observer: {
       started: (_run_id, queuedMs) => service.queued(queuedMs),
       taken({ run_id, workflow }) {

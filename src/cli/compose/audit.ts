@@ -10,11 +10,15 @@ export { verifyAudit }
 /** A file that cannot be written is reported this often. */
 const reportEveryMs = 60_000
 
-/** The audit trail: lines of the log, and of a file where one is named. Throws a `StartRefusal` for a file that cannot be written. */
-export function openAudit(
-  path: string | undefined,
-  log: ServerLog,
-): { readonly audit: Audit; readonly close: () => void } {
+/** The file of an audit trail. A line that cannot be written is reported in the log. */
+export interface Trail {
+  append(fields: object): void
+  close(): void
+}
+
+/** Throws a `StartRefusal` for a file that cannot be written. Without a path, there is no file. */
+export function openTrail(path: string | undefined, log: ServerLog): Trail {
+  if (path === undefined) return { append: () => undefined, close: () => undefined }
   let reportedAt = -Infinity
   const report = (error: unknown): void => {
     const now = performance.now()
@@ -23,24 +27,28 @@ export function openAudit(
     const reason = error instanceof WrongAuditFile ? error.message : undefined
     log.error({ err: error, ...(reason !== undefined && { reason }) }, "the audit file cannot be written")
   }
-  const file = path === undefined ? null : openFile(path, report)
-  if (file?.wasCut === true) {
+  const file = openFile(path, report)
+  if (file.wasCut) {
     log.warn({}, "the last line of the audit file was cut and has been removed; the next line notes it")
   }
-  const write = (fields: object): void => {
-    try {
-      file?.append(fields)
-    } catch (error) {
-      report(error)
-    }
-  }
   return {
-    audit({ act, run_id, caller, ...more }) {
-      const fields = { act, run_id, caller: caller === "" ? null : caller, at: isoTime(Date.now()), ...more }
-      log.info({ audit: true, ...fields }, "audit")
-      write(fields)
+    append(fields) {
+      try {
+        file.append(fields)
+      } catch (error) {
+        report(error)
+      }
     },
-    close: () => file?.close(),
+    close: () => file.close(),
+  }
+}
+
+/** The audit trail: lines of the log, and of the file. */
+export function auditTo(trail: Pick<Trail, "append">, log: ServerLog): Audit {
+  return ({ act, run_id, caller, ...more }) => {
+    const fields = { act, run_id, caller: caller === "" ? null : caller, at: isoTime(Date.now()), ...more }
+    log.info({ audit: true, ...fields }, "audit")
+    trail.append(fields)
   }
 }
 

@@ -34,13 +34,15 @@ import type { ServerLog } from "../../server/route-dependencies.ts"
 import { ServerSecrets } from "../../workflows/server-secrets.ts"
 import { Triggers } from "../../workflows/triggers/triggers.ts"
 import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
-import { openAudit } from "./audit.ts"
+import { auditTo, openTrail } from "./audit.ts"
 import { createLog } from "./log.ts"
+import type { ProcessLink } from "./processes/link.ts"
 import { mcpRoute } from "./mcp-route.ts"
 import { countDescriptors } from "../../adapters/system/descriptors.ts"
 import { tooFewDescriptors, watchDescriptors } from "../../adapters/system/watch-descriptors.ts"
 import type { OpenedStore } from "./open-store.ts"
 import { openStore, StartRefusal } from "./open-store.ts"
+import { runsPerCaller } from "./runs-per-caller.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
 import { warnOfSettings } from "./warn-of-settings.ts"
@@ -95,14 +97,18 @@ export async function compose(
   settings: Settings,
   opening: Promise<OpenedStore> = openStore(settings),
   onlyInTests: OnlyInTests = {},
+  link: ProcessLink | null = null,
 ): Promise<Service> {
-  const log = onlyInTests.log ?? createLog(settings.logLevel)
-  const { audit, close: closeAudit } = openAudit(settings.auditFile, log)
+  const log = onlyInTests.log ?? createLog(settings.logLevel, link === null ? null : process.pid)
+  // The parent has the file: its lines are a chain.
+  const trail = link === null ? openTrail(settings.auditFile, log) : null
+  const audit = auditTo(trail ?? { append: (fields) => link?.audit(fields) }, log)
+  const isFirst = link === null || link.number === 0
   const policy = egressPolicy(settings)
   const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
   const compiler = new Compiler()
-  const folder = await openFolder(settings, compiler, log)
+  const folder = await openFolder(settings, compiler, log, isFirst)
   const untraced = new Sparing<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
     log.error({ ...facts, times }, "traces are not delivered"),
   )
@@ -112,7 +118,7 @@ export async function compose(
     untraced.happened(code === undefined ? {} : { code })
   })
   const opened = await opening
-  warnOfSettings(settings, log)
+  if (isFirst) warnOfSettings(settings, log)
   for (const sentence of opened.remarks) log.info({}, sentence)
   for (const sentence of opened.warnings) log.error({}, sentence)
   const tooFew = tooFewDescriptors(settings.maxRuns)
@@ -173,7 +179,7 @@ export async function compose(
   } satisfies RunPorts
   const plans = new PlanCache((source, share) => compiler.plan(source, share))
   const planOf = (source: SourceText, share: string): Promise<Planned> => plans.get(source, share)
-  const perCaller = settings.maxRunsPerCaller ?? usualShare(settings)
+  const perCaller = runsPerCaller(settings)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
     leaseMs: opened.leaseMs,
@@ -181,6 +187,7 @@ export async function compose(
     max_queued: settings.maxQueued,
     max_runs_per_caller: perCaller,
     memory: memoryBounds(settings.maxRuns, perCaller),
+    ...(link !== null && { places: (limits) => link.places(limits) }),
     max_waiting: settings.maxWaiting,
     max_stored_per_caller: storedPerCaller(settings, opened.capacity),
     limits: {
@@ -194,6 +201,8 @@ export async function compose(
       request_bytes: settings.keepRequests ? usualLimits.request_bytes : 0,
     },
   })
+  link?.onDeath(() => runs.recoverNow())
+  const allMetrics = link?.metrics(async () => (await metrics.text()).text)
   const notifyOrigins = new Set(settings.notifyOrigins)
   const triggers =
     folder === null
@@ -237,7 +246,15 @@ export async function compose(
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
     readsBaggage: passesTraces,
     retentionMs: settings.retention,
-    metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
+    metrics: {
+      key: settings.metricsKey ?? null,
+      text: async () => (allMetrics === undefined ? metrics.text() : { type: metrics.type, text: await allMetrics() }),
+      service: metrics.service,
+    },
+    ...(link !== null && {
+      processes: () => ({ up: link.up, of: link.processes }),
+      spending: { spent: (caller) => link.spent(caller), onSpent: (listener) => link.onSpent(listener) },
+    }),
     trouble: () => health.trouble?.kind ?? null,
     shortage: ports.shortage,
     requestTimeoutMs: onlyInTests.requestTimeoutMs,
@@ -295,7 +312,7 @@ export async function compose(
       await traces?.close()
       await demo?.close()
       untraced.close()
-      closeAudit()
+      trail?.close()
       if (reason !== null) log.info({ reason }, "service stopped")
     },
   }
@@ -322,7 +339,13 @@ function openSecrets(settings: Settings, log: ServerLog): ServerSecrets {
   return secrets
 }
 
-async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog): Promise<WorkflowFolder | null> {
+/** `tells`: whether this process says what is wrong with the files. Where there are several, one does. */
+async function openFolder(
+  settings: Settings,
+  compiler: Compiler,
+  log: ServerLog,
+  tells: boolean,
+): Promise<WorkflowFolder | null> {
   const { workflows } = settings
   if (workflows === undefined) return null
   const isNamed = triggerCaller(settings) !== null
@@ -330,7 +353,7 @@ async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog
     const folder = await WorkflowFolder.open({
       folder: workflows,
       compiler,
-      tell: (workflow, sentence, level) => log[level](workflow === "" ? {} : { workflow }, sentence),
+      tell: (workflow, sentence, level) => tells && log[level](workflow === "" ? {} : { workflow }, sentence),
       whyNoTriggers: isNamed ? null : noTriggerCaller(settings),
       bug: (error) => log.error({ err: error }, "unexpected error"),
     })
@@ -392,13 +415,6 @@ function mostConnections(): number {
   const byMemory = getHeapStatistics().heap_size_limit / connectionBytes
   const descriptors = countDescriptors()
   return Math.floor(Math.min(byMemory, descriptors === null ? Infinity : (descriptors.most * 3) / 4))
-}
-
-/** Where several callers use the service, none of them can take more than half of it. */
-function usualShare({ apiKeys = [], host, maxRuns }: Settings): number {
-  const names = new Set(apiKeys.map(({ name }) => name))
-  const several = names.size > 1 || (names.size === 0 && !isLoopback(host))
-  return several ? Math.ceil(maxRuns / 2) : maxRuns
 }
 
 /** Bytes of the store. The last of it is for the service itself: a full disk stops everything. */

@@ -6,14 +6,17 @@ import { StoreFailure } from "../../ports/store.ts"
 import type { ServerLog } from "../../server/route-dependencies.ts"
 import { LogLines } from "./log-lines.ts"
 
-/** JSON lines on standard error. Of an error the type, the code and the stack are logged, without its message. */
-export function createLog(level: string): ServerLog {
+/**
+ * JSON lines on standard error. Of an error the type, the code and the stack are logged, without its message. `pid`: each line has it, where the
+ * lines of several processes go to one place.
+ */
+export function createLog(level: string, pid: number | null = null): ServerLog {
   // Lines are written together: a write of its own for each run costs more than all of its events.
   const destination = new LogLines(2)
   const log = pino(
     {
       level,
-      base: null,
+      base: pid === null ? null : { pid },
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       // JSON leaves what turns or hides text as it is.
       hooks: { streamWrite: visibleInJson },

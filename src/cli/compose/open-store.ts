@@ -24,6 +24,8 @@ export const leaseMs = 10_000
 const clusterLeaseMs = 2_500
 /** Each lease is renewed by itself. That a process has died shows sooner: its session ends. */
 const postgresLeaseMs = 6_000
+/** Where several processes share a SQLite database: how soon a stream or a cancel request in one sees what another has stored. */
+const sharedPollMs = 40
 const tombstoneMs = 30 * 24 * 3_600_000
 
 /** A reason not to start, as a sentence for the operator. */
@@ -77,7 +79,14 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   }
   const masterKey = createMasterKey(loadMasterKey({ configured: encryptionKey, file: keyFile, database: path }))
   const warn = (sentence: string): number => warnings.push(sentence)
-  const sqlite = await openSqliteStore({ path, masterKey, clock: systemClock, warn })
+  const pollMs = settings.processes > 1 ? sharedPollMs : undefined
+  const sqlite = await openSqliteStore({
+    path,
+    masterKey,
+    clock: systemClock,
+    warn,
+    ...(pollMs !== undefined && { pollMs }),
+  })
   return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, remarks: [], warnings }
 }
 

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
@@ -8,6 +9,7 @@ test("the defaults", () => {
   assert.deepEqual(settings, {
     host: "127.0.0.1",
     port: 13_703,
+    processes: 1,
     secretVariables: {},
     secretsFile: undefined,
     workflows: undefined,
@@ -176,4 +178,9 @@ test("groups are names with members", () => {
   for (const wrong of ["editors", "editors:", "editors:ann+", ":ann", "a:b,a:c"]) {
     assert.match(read(wrong).wrong.join(" "), /WIRE_GROUPS/, wrong)
   }
+})
+
+test("processes are a number, or as many as there are cores", () => {
+  const read = (written: string): unknown => readSettings({ WIRE_PROCESSES: written }, {}).settings?.processes
+  assert.deepEqual([read("3"), read("auto"), read("0")], [3, availableParallelism(), undefined])
 })

@@ -1,4 +1,5 @@
 import type { Group } from "../../server/groups.ts"
+import { availableParallelism } from "node:os"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
 import { parseSize } from "../../base/parse-size.ts"
@@ -58,6 +59,12 @@ const origins = listOf(
 const wholeNumber = (least: number, most: number) => (written: string) => {
   const value = /^\d{1,15}$/.test(written) ? Number(written) : Number.NaN
   return value >= least && value <= most ? { value } : { mustBe: `a whole number from ${least} to ${most}` }
+}
+
+const processes = (written: string) => {
+  if (written === "auto") return { value: availableParallelism() }
+  const number = wholeNumber(1, 256)(written)
+  return "value" in number ? number : { mustBe: `${number.mustBe}, or auto` }
 }
 
 const duration = (written: string) => {
@@ -150,6 +157,13 @@ export const settingGroups = {
   "Where it listens": {
     host: setting("HOST", text, "127.0.0.1", "address to listen on", { first: true }),
     port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one", { first: true }),
+    processes: setting(
+      "PROCESSES",
+      processes,
+      "1",
+      "processes that serve it together on this machine: a number, or auto for one on each core",
+      { see: "operations.md#several-processes" },
+    ),
   },
   Workflows: {
     workflows: setting(

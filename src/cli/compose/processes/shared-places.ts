@@ -1,0 +1,124 @@
+import { Tally } from "../../../base/tally.ts"
+import type { Full, Places } from "../../../run/places.ts"
+import type { PlaceAnswer, PlaceMessage } from "./messages.ts"
+
+interface Waiting {
+  readonly share: string
+  readonly begin: () => void
+}
+
+/** Places that the parent gives, which counts those of all processes. A new run asks once, and mostly may begin with the answer. */
+export class SharedPlaces implements Places {
+  readonly #send: (messages: readonly PlaceMessage[]) => void
+  /** How many runs this process takes up from others at a time, so that each process gets its part. */
+  readonly #part: number
+  readonly #questions = new Map<number, (answer: { readonly full: Full | null; readonly mayBegin: boolean }) => void>()
+  readonly #waiting = new Map<string, Waiting>()
+  /** By share: runs that entered and may begin, and have not yet. */
+  readonly #mayBegin = new Tally()
+  #asked = 0
+  #active = 0
+  #messages: PlaceMessage[] = []
+
+  constructor(send: (messages: readonly PlaceMessage[]) => void, maxRuns: number, processes: number) {
+    this.#send = send
+    this.#part = Math.ceil(maxRuns / processes)
+  }
+
+  hear(answers: readonly PlaceAnswer[]): void {
+    for (const answer of answers) {
+      if (answer[0] === "entered") {
+        const [, question, full, mayBegin] = answer
+        this.#questions.get(question)?.({ full, mayBegin })
+        this.#questions.delete(question)
+      } else this.#turnCame(answer[1], answer[2])
+    }
+  }
+
+  /** Only the parent knows. */
+  whyFull(): null {
+    return null
+  }
+
+  async enter(share: string): Promise<Full | null> {
+    const { promise, resolve } = Promise.withResolvers<{ full: Full | null; mayBegin: boolean }>()
+    this.#questions.set(++this.#asked, resolve)
+    this.#tell(["enter", this.#asked, share])
+    const { full, mayBegin } = await promise
+    if (mayBegin) this.#mayBegin.add(share)
+    return full
+  }
+
+  abandon(share: string): void {
+    if (this.#mayBegin.of(share) > 0) {
+      this.#mayBegin.remove(share)
+      this.#tell(["end", share])
+    }
+    this.leave(share)
+  }
+
+  takeUp(share: string): void {
+    this.#tell(["take up", share])
+  }
+
+  leave(share: string): void {
+    this.#tell(["leave", share])
+  }
+
+  begin(share: string): boolean {
+    if (this.#mayBegin.of(share) === 0) return false
+    this.#mayBegin.remove(share)
+    this.#active++
+    return true
+  }
+
+  beginAnyway(share: string): void {
+    this.#active++
+    this.#tell(["begin", share])
+  }
+
+  end(share: string): void {
+    this.#active--
+    this.#tell(["end", share])
+  }
+
+  wait(run_id: string, share: string, woken: boolean, begin: () => void): void {
+    this.#waiting.set(run_id, { share, begin })
+    this.#tell(["wait", run_id, share, woken])
+  }
+
+  unwait(run_id: string): void {
+    if (this.#waiting.delete(run_id)) this.#tell(["unwait", run_id])
+  }
+
+  /** The parent has the line. */
+  next(): boolean {
+    return false
+  }
+
+  free(): number {
+    return this.#part - this.#active
+  }
+
+  #turnCame(run_id: string, share: string): void {
+    const waiting = this.#waiting.get(run_id)
+    this.#waiting.delete(run_id)
+    if (waiting === undefined) {
+      // It stopped waiting while its turn was on the way.
+      this.#tell(["end", share])
+      return
+    }
+    this.#active++
+    waiting.begin()
+  }
+
+  #tell(message: PlaceMessage): void {
+    // What one turn of the event loop has to say is one message.
+    if (this.#messages.push(message) > 1) return
+    setImmediate(() => {
+      const messages = this.#messages
+      this.#messages = []
+      this.#send(messages)
+    })
+  }
+}
