@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Browser, Page } from "playwright-core"
@@ -44,14 +44,22 @@ function median(values: readonly number[]): number {
 // ------------------------------------------------------------------------------------------------------------ size
 
 function sizes(): string {
-  const files = readdirSync(join(folder, "playground"))
-  const rows = files
-    .filter((name) => /^((app|contents)-.*\.(js|css)|index\.html)$/.test(name))
-    .map((name) => {
-      const path = join(folder, "playground", name)
-      const [plain, gzip, brotli] = [path, `${path}.gz`, `${path}.br`].map((file) => statSync(file).size / 1_000)
-      return `${name.replace(/-[A-Z0-9]+/, "").padEnd(12)}${kb(plain)}${kb(gzip)}${kb(brotli)}`
-    })
+  const files = readdirSync(join(folder, "playground")).filter((name) => /\.(js|css)$|^index\.html$/.test(name))
+  const page = readFileSync(join(folder, "playground", "index.html"), "utf8")
+  const isFirst = (name: string): boolean => name === "index.html" || page.includes(`"playground/${name}"`)
+  const row = (name: string, of: readonly string[]): string => {
+    const sums = ["", ".gz", ".br"].map((ending) =>
+      of.reduce((sum, file) => sum + statSync(join(folder, "playground", `${file}${ending}`)).size / 1_000, 0),
+    )
+    return `${name.padEnd(12)}${sums.map(kb).join("")}`
+  }
+  const rows = [
+    row("at first", files.filter(isFirst)),
+    row(
+      "later",
+      files.filter((name) => !isFirst(name)),
+    ),
+  ]
   return ["kB          plain    gzip  brotli", ...rows, ""].join("\n")
 }
 

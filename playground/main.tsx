@@ -9,6 +9,7 @@ import { openHelp } from "./shell/help-dialog.tsx"
 import { openPalette } from "./shell/palette.tsx"
 import { takeDroppedFiles } from "./shell/file-tabs.tsx"
 import { editor } from "./state/editor-port.ts"
+import { loadRest } from "./state/later.ts"
 import { keepLayout, resultTab, resultTabs } from "./state/layout.ts"
 import { readAddress } from "./state/link.ts"
 import { watchQuestions } from "./state/questions.ts"
@@ -82,6 +83,7 @@ void openLink()
 void loadHistory()
 keepDraft()
 takeDroppedFiles()
+loadRest()
 
 effect(() => {
   const { text } = compilation.value

@@ -1,5 +1,5 @@
-// Bundles playground/ to a script with the texts of the examples beside it, a style sheet, the page that names them and that of the
-// diagnostics, each also compressed.
+// Bundles playground/ to a script, those that it needs at first and those that are loaded later, a style sheet, the page that names
+// them and that of the diagnostics, each also compressed.
 
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -14,7 +14,7 @@ import { root } from "./setup.mjs"
  * @returns {Promise<{ path: string, contents: Uint8Array }[]>}
  */
 export async function bundlePlayground(bundle, outdir) {
-  const { outputFiles } = await bundle({
+  const { outputFiles, metafile } = await bundle({
     absWorkingDir: root,
     entryPoints: { app: "playground/main.tsx" },
     outdir,
@@ -30,6 +30,7 @@ export async function bundlePlayground(bundle, outdir) {
     jsxImportSource: "preact",
     loader: { ".wire": "text" },
     sourcemap: "linked",
+    metafile: true,
     legalComments: "none",
     define: { "process.env.NODE_ENV": '"production"' },
     write: false,
@@ -44,9 +45,30 @@ export async function bundlePlayground(bundle, outdir) {
   const page = readFileSync(join(root, "playground", "index.html"), "utf8")
     .replace("app.css", named(".css"))
     .replace("app.js", named(".js"))
+    .replace("  </head>", `${preloads(metafile, named(".js"))}  </head>`)
   files.push({ path: join(outdir, "index.html"), contents: Buffer.from(page) })
   files.push({ path: join(outdir, "diagnostics.html"), contents: Buffer.from(diagnosticsPage(named(".css"))) })
   return [...files, ...files.filter(({ path }) => !path.endsWith(".map")).flatMap(compressed)]
+}
+
+/**
+ * Links to the scripts that a script imports, so that a browser need not read it to know them.
+ * @param {import("esbuild").Metafile} metafile
+ * @param {string} script
+ */
+function preloads({ outputs }, script) {
+  const found = new Set()
+  const walk = (/** @type {string} */ name) => {
+    const [, output] = Object.entries(outputs).find(([path]) => basename(path) === name) ?? []
+    for (const { path, kind } of output?.imports ?? []) {
+      const imported = basename(path)
+      if (kind !== "import-statement" || found.has(imported)) continue
+      found.add(imported)
+      walk(imported)
+    }
+  }
+  walk(script)
+  return [...found].map((name) => `    <link rel="modulepreload" href="playground/${name}" />\n`).join("")
 }
 
 /** @param {{ path: string, contents: Uint8Array }} file */

@@ -1,9 +1,9 @@
 import type { Action, Diagnostic as Mark } from "@codemirror/lint"
 import type { EditorView } from "@codemirror/view"
 import type { Program } from "../../src/check/program.ts"
-import { codeActions } from "../../src/editor/code-actions.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
+import { languageAnswers } from "../state/language-answers.ts"
 import { codeAddress } from "../state/service.ts"
 import { appendSentence } from "../ui/append-sentence.ts"
 import { withoutBackticks } from "../ui/code-parts.ts"
@@ -29,7 +29,8 @@ export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): M
 }
 
 function actionsFor(program: Program, found: Diagnostic): Action[] {
-  return codeActions(program, [found], found.span).map(({ title, edits }) => ({
+  const actions = languageAnswers.part.value?.codeActions(program, [found], found.span) ?? []
+  return actions.map(({ title, edits }) => ({
     // The editor shows it as it is.
     name: withoutBackticks(title),
     apply: (view) => applyEdits(view, edits, program.tree.text),

@@ -11,16 +11,14 @@ import { Prec, StateField } from "@codemirror/state"
 import type { Command, Tooltip } from "@codemirror/view"
 import { EditorView, hoverTooltip, keymap, showTooltip } from "@codemirror/view"
 import type { Program } from "../../src/check/program.ts"
-import { complete } from "../../src/editor/complete.ts"
 import type { Completion } from "../../src/editor/completion.ts"
-import { definition } from "../../src/editor/definition.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Hover } from "../../src/editor/hover.ts"
-import { hover } from "../../src/editor/hover.ts"
 import type { SignatureHelp } from "../../src/editor/signature-help.ts"
-import { signatureHelp } from "../../src/editor/signature-help.ts"
 import type { Span } from "../../src/source/span.ts"
-import { prepareRename, rename } from "../../src/editor/rename.ts"
+import { notLoaded } from "../state/later.ts"
+import { languageAnswers } from "../state/language-answers.ts"
+import type * as LanguageFunctions from "../state/language-functions.ts"
 import { setProgram } from "./program-field.ts"
 import { appendSentence } from "../ui/append-sentence.ts"
 
@@ -35,14 +33,17 @@ export interface LanguageHost {
   askName(name: string, rename: (to: string) => string | undefined): void
 }
 
+const answers = (): Promise<typeof LanguageFunctions> => languageAnswers.load()
+
 /** Completion, hover, signatures, definition and rename, from the functions of `src/editor`. */
 export function languageFeatures(host: LanguageHost): Extension {
   return [
     Prec.highest(keymap.of([{ key: "Enter", run: closeNeedlessList }])),
     autocompletion({ override: [(context) => completions(host, context)], icons: false, activateOnTyping: true }),
-    hoverTooltip((_view, position) => {
-      const found = hover(host.program(), position)
-      if (found === undefined) return null
+    hoverTooltip(async (view, position) => {
+      const { doc } = view.state
+      const found = (await answers()).hover(host.program(), position)
+      if (found === undefined || view.state.doc !== doc) return null
       return { pos: found.span.start, end: found.span.end, above: true, create: () => ({ dom: hoverBox(found) }) }
     }),
     signatures,
@@ -56,7 +57,8 @@ export function languageFeatures(host: LanguageHost): Extension {
       mousedown(event, view) {
         if (!(event.ctrlKey || event.metaKey) || event.button !== 0) return false
         const position = view.posAtCoords({ x: event.clientX, y: event.clientY })
-        return position !== null && follow(host, view, position)
+        const loaded = languageAnswers.part.peek()
+        return position !== null && loaded !== null && follow(loaded, host, view, position)
       },
     }),
   ]
@@ -73,12 +75,24 @@ function offerFixes(host: LanguageHost): Command {
 
 // ------------------------------------------------------------------------------------------------------ completion
 
-function completions(host: LanguageHost, context: CompletionContext): CompletionResult | null {
+type Answers = typeof LanguageFunctions
+
+/** At once, unless the answers are still to be loaded. */
+function completions(
+  host: LanguageHost,
+  context: CompletionContext,
+): CompletionResult | null | Promise<CompletionResult | null> {
   const typed = context.matchBefore(/[A-Za-z_][A-Za-z0-9_]*/)
   const after = context.state.sliceDoc(Math.max(0, context.pos - 3), context.pos)
   // After a letter, a dot or a hash; elsewhere only when asked for.
   if (!context.explicit && typed === null && !/[.#]$|\{\{ ?$|: $/.test(after)) return null
-  const found = complete(host.program(), context.pos)
+  const loaded = languageAnswers.part.peek()
+  const list = ({ complete }: Answers): CompletionResult | null =>
+    completionList(complete(host.program(), context.pos), context)
+  return loaded === null ? answers().then((now) => (context.aborted ? null : list(now))) : list(loaded)
+}
+
+function completionList(found: ReturnType<Answers["complete"]>, context: CompletionContext): CompletionResult | null {
   if (found === undefined || found.items.length === 0) return null
   const most = found.items.length
   return {
@@ -179,7 +193,7 @@ const signatures = StateField.define<{ readonly program: Program | null; readonl
 
 function signatureAt(program: Program, state: EditorState): Tooltip | null {
   const { main } = state.selection
-  const found = main.empty ? signatureHelp(program.tree, main.head) : undefined
+  const found = main.empty ? languageAnswers.part.peek()?.signatureHelp(program.tree, main.head) : undefined
   if (found === undefined) return null
   return { pos: found.span.start, above: true, create: () => ({ dom: signatureBox(found) }) }
 }
@@ -207,7 +221,7 @@ function withText(tag: "code" | "p", text: string): HTMLElement {
 
 // ------------------------------------------------------------------------------------------- definition and rename
 
-function follow(host: LanguageHost, view: EditorView, position: number): boolean {
+function follow({ definition }: Answers, host: LanguageHost, view: EditorView, position: number): boolean {
   const [target] = definition(host.program(), position)?.targets.filter(({ file }) => file === undefined) ?? []
   if (target === undefined) return false
   const { start, end } = target.name
@@ -218,20 +232,33 @@ function follow(host: LanguageHost, view: EditorView, position: number): boolean
   return true
 }
 
-function goToDefinition(host: LanguageHost): Command {
+/** Does what needs the answers, as soon as they are there. */
+function withAnswers(host: LanguageHost, work: (loaded: Answers, view: EditorView) => void): Command {
   return (view) => {
-    if (!follow(host, view, view.state.selection.main.head)) host.say("There is nothing to go to here.")
+    const loaded = languageAnswers.part.peek()
+    if (loaded !== null) work(loaded, view)
+    else
+      answers().then(
+        (now) => work(now, view),
+        () => host.say(notLoaded),
+      )
     return true
   }
 }
 
+function goToDefinition(host: LanguageHost): Command {
+  return withAnswers(host, (loaded, view) => {
+    if (!follow(loaded, host, view, view.state.selection.main.head)) host.say("There is nothing to go to here.")
+  })
+}
+
 function startRename(host: LanguageHost): Command {
-  return (view) => {
+  return withAnswers(host, ({ prepareRename, rename }, view) => {
     const position = view.state.selection.main.head
     const found = prepareRename(host.program(), position)
     if ("problem" in found) {
       host.say(found.problem)
-      return true
+      return
     }
     host.askName(found.name, (to) => {
       const outcome = rename(host.program(), position, to)
@@ -239,6 +266,5 @@ function startRename(host: LanguageHost): Command {
       view.dispatch({ changes: toChanges(outcome.edits), userEvent: "input.rename" })
       return undefined
     })
-    return true
-  }
+  })
 }

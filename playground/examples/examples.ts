@@ -2,6 +2,7 @@ import hello from "../../examples/hello.wire"
 import helloInput from "../../examples/hello.input.json" with { type: "json" }
 import { openWorkflow } from "../state/open-workflow.ts"
 import type { NewContent } from "../state/files.ts"
+import { notLoaded } from "../state/later.ts"
 import { notify } from "../state/notices.ts"
 import type * as Contents from "./contents.ts"
 
@@ -38,6 +39,6 @@ export async function openExample(name: string): Promise<void> {
     const content = (await loadExamples()).contents[name]
     if (content !== undefined) openWorkflow({ name, ...content })
   } catch {
-    notify("Not opened: the service did not answer.", "wrong")
+    notify(notLoaded, "wrong")
   }
 }

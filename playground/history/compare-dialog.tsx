@@ -9,12 +9,10 @@ import { costNumber, counted, showDuration, showMoment, showNumber } from "../ui
 import { StateMark } from "../ui/state-mark.tsx"
 import type { Difference } from "./compare.ts"
 import { changedSteps, differences, hasOtherInstruction, lineChanges, pairNodes } from "./compare.ts"
+import type { ComparedRuns } from "./comparison.ts"
 import { comparison } from "./comparison.ts"
 
-export function CompareDialog() {
-  const pair = comparison.value
-  if (pair === null) return null
-  const { left, right } = pair
+export function CompareDialog({ left, right }: ComparedRuns) {
   return (
     <Dialog title="Two runs side by side" wide onClose={() => (comparison.value = null)}>
       <div class="dialog-body compare" tabIndex={0} role="region" aria-label="Comparison">

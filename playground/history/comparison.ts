@@ -4,8 +4,13 @@ import { notify } from "../state/notices.ts"
 import type { KeptRun } from "../state/history.ts"
 import { openKept } from "../state/history.ts"
 
-/** The two runs that are compared, the older one on the left. */
-export const comparison = signal<{ readonly left: RunView; readonly right: RunView } | null>(null)
+/** The older one is on the left. */
+export interface ComparedRuns {
+  readonly left: RunView
+  readonly right: RunView
+}
+
+export const comparison = signal<ComparedRuns | null>(null)
 
 export async function compareRuns(kept: readonly KeptRun[]): Promise<void> {
   const [first, second] = kept.toSorted((a, b) => a.asked_at - b.asked_at)

@@ -2,36 +2,26 @@ import { signal } from "@preact/signals"
 import { useEffect, useState } from "preact/hooks"
 import { nullable } from "../../src/types/relations.ts"
 import { currentInput, inputProblems } from "../state/input.ts"
-import { notify } from "../state/notices.ts"
 import { optionCheck } from "../state/options.ts"
-import { isText, secretFields, secretIn } from "../state/secrets.ts"
+import { isText, secretFields } from "../state/secrets.ts"
 import { apiKey, baseUrl } from "../state/service.ts"
-import { compilation, compileNow, filesAround } from "../state/source.ts"
+import { compilation, filesAround } from "../state/source.ts"
 import { copyText } from "../state/copy.ts"
 import { filesOf } from "../../src/source/source-files.ts"
 import { Dialog } from "../ui/dialog.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showBytes } from "../ui/show.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
+import { shareOpen } from "../state/sharing.ts"
 import { toAddress, toFragment } from "../state/link.ts"
 import { shownRun } from "../state/runs.ts"
 import type { SnippetLanguage } from "./snippets.ts"
 import { snippet, snippetLanguages } from "./snippets.ts"
 
-const shareOpen = signal(false)
 const language = signal<SnippetLanguage>("curl")
-
-/** Opens the dialog, unless a secret's value is in what would leave the page. */
-export function openShare(): void {
-  const { text } = compileNow()
-  const secret = secretIn(text) ?? secretIn(JSON.stringify([currentInput(), filesAround.value]))
-  if (secret === undefined) shareOpen.value = true
-  else notify(`Not shared: the value of secrets.${secret} is in the source or the input. Remove it first.`, "wrong")
-}
 
 /** A link to this workflow, and the same request from elsewhere. */
 export function ShareDialog() {
-  if (!shareOpen.value) return null
   return (
     <Dialog title="Share" onClose={() => (shareOpen.value = false)}>
       <div class="dialog-body">

@@ -4,9 +4,7 @@ import { RenameDialog } from "../editor/rename-dialog.tsx"
 import { InputsPane } from "../form/inputs-pane.tsx"
 import { GraphPane } from "../graph/graph-pane.tsx"
 import { graphHeightAfterRun } from "../graph/graph-model.ts"
-import { CompareDialog } from "../history/compare-dialog.tsx"
 import { ConfirmDialog } from "../share/confirm-dialog.tsx"
-import { ShareDialog } from "../share/share-dialog.tsx"
 import type { PaneTab } from "../state/layout.ts"
 import { isAtUsual, narrow, paneTab, positions, wide } from "../state/layout.ts"
 import { shownRun, watchShown, watchWhole } from "../state/runs.ts"
@@ -24,6 +22,7 @@ import { Tabs } from "../ui/tabs.tsx"
 import { Header, RunControls, Status } from "./header.tsx"
 import { HelpDialog } from "./help-dialog.tsx"
 import { KeyDialog } from "./key-dialog.tsx"
+import { LaterDialogs } from "./later-dialogs.tsx"
 import { Palette } from "./palette.tsx"
 import { Problems } from "./problems.tsx"
 import { ResultsPane } from "./results-pane.tsx"
@@ -47,10 +46,9 @@ export function App() {
       </p>
       <HelpDialog />
       <Palette />
-      <ShareDialog />
       <ConfirmDialog />
       <KeyDialog />
-      <CompareDialog />
+      <LaterDialogs />
       <RenameDialog />
       <CloseDialog />
     </>

@@ -1,4 +1,4 @@
-import { openShare } from "../share/share-dialog.tsx"
+import { openShare } from "../state/sharing.ts"
 import { cancelRun } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { canBeTest, downloadTest } from "../output/test-file.ts"

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals"
-import { codeActions } from "../../src/editor/code-actions.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import type { Span } from "../../src/source/span.ts"
+import { languageAnswers } from "./language-answers.ts"
 import { shownEditor } from "./editor-port.ts"
 import { paneTab, problemsOpen } from "./layout.ts"
 import { notify } from "./notices.ts"
@@ -22,7 +22,8 @@ export const mostWithFixes = 40
 export function fixesOf(found: Diagnostic): readonly QuickFix[] {
   if (served.value !== null) return []
   const { program, text } = shownCompilation.value
-  return codeActions(program, [found], found.span).map(({ title, edits }) => ({
+  const actions = languageAnswers.part.value?.codeActions(program, [found], found.span) ?? []
+  return actions.map(({ title, edits }) => ({
     title,
     apply: () => applyFix(edits, text),
   }))

@@ -21,6 +21,21 @@ import { fillSecrets, secret, secretive, share } from "../secretive.ts"
 import type { Playground } from "../open-playground.ts"
 
 export function sharing(playground: Playground): void {
+  test("a part of the page that did not come says so, and comes with the next reload", async () => {
+    const { page, close } = await playground.visit({ expected: /Failed to (?:load|fetch)/ })
+    let isDown = true
+    await page.route(/share-dialog-/, (route) => (isDown ? route.abort() : route.continue()))
+    await page.reload()
+    const button = page.getByRole("button", { name: "Share", exact: true })
+    await button.click()
+    await page.getByText("A part of the page could not be loaded. Reload the page.").waitFor()
+    isDown = false
+    await page.reload()
+    await button.click()
+    await page.getByRole("dialog", { name: "Share" }).waitFor()
+    await close()
+  })
+
   test("a link holds source and input; what came by it asks before its first run", async () => {
     const author = await playground.visit()
     await write(author.page, secretive)
