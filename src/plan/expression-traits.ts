@@ -20,22 +20,38 @@ export interface Traits {
 const seen = new WeakMap<Expression, Traits>()
 
 export function traits(expression: Expression): Traits {
+  const { op } = expression
+  // Most of a large plan is these. All that refer to the same kind of value have the same traits.
+  if (op === "literal") return remembered(leaves, null, leafTraits)
+  if (op === "reference") return remembered(leaves, expression.root.kind, leafTraits)
   const before = seen.get(expression)
   if (before !== undefined) return before
   const parts = children(expression).map(traits)
-  const { op } = expression
-  const root = op === "reference" ? expression.root.kind : null
   const pure = !effectOps.has(op) && parts.every((part) => part.pure)
   const found: Traits = {
     pure,
     loops: op === "list" || parts.some((part) => part.loops),
-    secrets: root === "secrets" || parts.some((part) => part.secrets),
-    local: root === "local" || root === "variable" || parts.some((part) => part.local),
-    known: pure && (root === null || knownRoots.has(root)) && parts.every((part) => part.known),
-    run: root === "run" || parts.some((part) => part.run),
+    secrets: parts.some((part) => part.secrets),
+    local: parts.some((part) => part.local),
+    known: pure && parts.every((part) => part.known),
+    run: parts.some((part) => part.run),
   }
   seen.set(expression, found)
   return found
+}
+
+/** By what an expression refers to; null for a literal. */
+const leaves = new Map<Root["kind"] | null, Traits>()
+
+function leafTraits(root: Root["kind"] | null): Traits {
+  return {
+    pure: true,
+    loops: false,
+    secrets: root === "secrets",
+    local: root === "local" || root === "variable",
+    known: root === null || knownRoots.has(root),
+    run: root === "run",
+  }
 }
 
 const effectOps: ReadonlySet<Expression["op"]> = new Set<Expression["op"]>(["call", "call-workflow", "read", "render"])

@@ -56,7 +56,7 @@ function prepareAfresh(plan: Plan): Prepared {
   }
 }
 
-/** Nodes that are looked at in one step. */
+/** Nodes and expressions that are looked at in one step. */
 const perStep = 1000
 
 function* steps(plan: Plan): Generator<void, Prepared, undefined> {
@@ -67,6 +67,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
   const effects: Effect[] = []
   let showsRun = false
   const planned: PlannedNode[] = []
+  let looked = 0
   for (const [position, node] of nodes.entries()) {
     const needed = new Set(node.depends_on)
     for (const id of needed) {
@@ -75,10 +76,14 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
       dependents[on]?.push(position)
     }
     waitsFor.push(needed.size)
-    for (const effect of effectsOf(node)) effects.push(effect)
-    showsRun ||= expressionsOf(node).some((expression) => traits(expression).run)
     planned.push(plannedNode(node))
-    if (position % perStep === perStep - 1) yield
+    if (++looked % perStep === 0) yield
+    // One output may have as many expressions as a workflow has nodes.
+    for (const expression of expressionsOf(node)) {
+      addEffects(expression, effects)
+      showsRun = traits(expression).run || showsRun
+      if (++looked % perStep === 0) yield
+    }
   }
   const agents = nodes.filter((node) => node.kind === "agent")
   return {
@@ -121,12 +126,13 @@ export function mergedInference(plan: Plan, modelName: string, own: Inference): 
 
 export function effectsOf(node: PlanNode): Effect[] {
   const found: Effect[] = []
-  const visit = (expression: Expression): void => {
-    if (expression.op === "call" || expression.op === "read" || expression.op === "render") found.push(expression)
-    for (const child of children(expression)) visit(child)
-  }
-  for (const expression of expressionsOf(node)) visit(expression)
+  for (const expression of expressionsOf(node)) addEffects(expression, found)
   return found
+}
+
+function addEffects(expression: Expression, found: Effect[]): void {
+  if (expression.op === "call" || expression.op === "read" || expression.op === "render") found.push(expression)
+  for (const child of children(expression)) addEffects(child, found)
 }
 
 export function expressionsOf(node: PlanNode): Expression[] {
