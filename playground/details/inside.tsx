@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { RunState, Span } from "../../src/log/run-state.ts"
+import { isWithin } from "../../src/plan/call-scope.ts"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
 import { runClock } from "../state/runs.ts"
@@ -52,8 +53,17 @@ type StepProps = Omit<StepsProps, "parent"> & { readonly span: Span; readonly at
 function isChosen({ state, scope, span, at }: StepProps): boolean {
   const inner = selection.value?.inner
   if (inner === undefined) return false
-  const isCall = span.scope !== undefined && (inner.scope === span.scope || inner.scope.startsWith(`${span.scope}/`))
-  return isCall || (inner.scope === scope && span.parent === null && nodeOfSpan(state, at) === inner.node)
+  if (inner.scope === scope) return span.parent === null && nodeOfSpan(state, at) === inner.node
+  return state.spans.some((one, from) => {
+    return one.scope !== undefined && isWithin(inner.scope, one.scope) && isPartOf(state, from, at)
+  })
+}
+
+/** Whether a span is another one or lies in it. */
+function isPartOf({ spans }: RunState, from: number, at: number): boolean {
+  let part: number | null = from
+  while (part !== null && part !== at) part = spans[part]?.parent ?? null
+  return part === at
 }
 
 function Step(props: StepProps) {

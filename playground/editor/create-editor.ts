@@ -166,6 +166,12 @@ export function createEditor(
   ]
   const create = (doc: string): EditorState => EditorState.create({ doc, extensions })
   const view: EditorView = new EditorView({ parent: root, root, state: create(text) })
+  let isReadOnly = false
+  const setReadOnly = (on: boolean): void => {
+    isReadOnly = on
+    const attributes = on ? EditorView.contentAttributes.of({ "aria-readonly": "true" }) : []
+    view.dispatch({ effects: readOnly.reconfigure([EditorState.readOnly.of(on), attributes]) })
+  }
   return {
     replace(next, swap) {
       const changes = difference(view.state.doc.toString(), next) ?? []
@@ -176,6 +182,7 @@ export function createEditor(
       shown = next
       const known = others.get(next)
       view.setState(known?.doc.toString() === doc ? known : create(doc))
+      setReadOnly(isReadOnly)
     },
     forget: (closed) => void others.delete(closed),
     change: (edits, of) => applyEdits(view, edits, of),
@@ -186,10 +193,7 @@ export function createEditor(
       view.focus()
     },
     focus: () => view.focus(),
-    setReadOnly(on) {
-      const attributes = on ? EditorView.contentAttributes.of({ "aria-readonly": "true" }) : []
-      view.dispatch({ effects: readOnly.reconfigure([EditorState.readOnly.of(on), attributes]) })
-    },
+    setReadOnly,
     format: () => void format(),
     show({ text: compiled, diagnostics, program }) {
       const { doc } = view.state

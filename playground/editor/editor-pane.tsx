@@ -69,7 +69,7 @@ export function EditorPane() {
   return (
     <>
       <div class="editor" ref={host} hidden={shownPart.value !== null} />
-      {shownPart.value === null ? null : <PartEditor key={shownPart.value} path={shownPart.value} />}
+      <PartEditor />
       <FixMenu />
     </>
   )

@@ -1,23 +1,32 @@
+import { computed } from "@preact/signals"
 import { useRef, useState } from "preact/hooks"
-import { select } from "../state/selection.ts"
-import { allSteps } from "./graph-model.ts"
+import { everyStep, goToStep } from "./graph-model.ts"
 
 /** From this many steps on they can be searched for. */
-export const findsFrom = 12
+const findsFrom = 12
 
-/** A field that selects the next step with what was typed in its name: Enter, or Shift+Enter for the one before. */
+/** Also where some of them are in called workflows, whose graphs are closed. */
+export const canFind = computed(() => {
+  const steps = everyStep.value
+  return steps.length >= findsFrom || steps.some(({ way }) => way.length > 0)
+})
+
+/**
+ * A field that selects the next step with what was typed in its name: Enter, or Shift+Enter for the one before. A step of a called workflow
+ * opens in the graph of the call.
+ */
 export function FindStep({ onFound }: { readonly onFound: (id: string) => void }) {
   const [text, setText] = useState("")
   const last = useRef(-1)
   const wanted = text.trim().toLowerCase()
-  const found = wanted === "" ? [] : allSteps.value.filter(({ id }) => id.toLowerCase().includes(wanted))
-  const go = (step: number): void => {
-    const at = (last.current + step + found.length) % found.length
-    const node = found[at]
-    if (node === undefined) return
+  const found = wanted === "" ? [] : everyStep.value.filter(({ label }) => label.toLowerCase().includes(wanted))
+  const go = (by: number): void => {
+    const at = (last.current + by + found.length) % found.length
+    const step = found[at]
+    if (step === undefined) return
     last.current = at
-    select({ node: node.id })
-    onFound(node.id)
+    goToStep(step)
+    onFound(step.node)
   }
   return (
     <span class="find-step">

@@ -7,7 +7,7 @@ import { planOf } from "../state/changes.ts"
 import { keep, readKept } from "../state/keep.ts"
 import type { OpenedCall } from "../state/opened-calls.ts"
 import { openedCalls, scopesOf } from "../state/opened-calls.ts"
-import { select } from "../state/selection.ts"
+import { select, selectInCall } from "../state/selection.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { groupStatus, nodeStatus } from "../state/node-status.ts"
 import { graphOf, runClock, shownRun, watchShown } from "../state/runs.ts"
@@ -74,12 +74,46 @@ export function selectInside(node: string): void {
   const scope = levels.value.at(-1)?.scope
   const state = shownRun.value?.state
   if (first === undefined) return
-  const span = first.scope === undefined ? -1 : (state?.spans.findIndex((one) => one.scope === first.scope) ?? -1)
-  select({
-    node: first.call.node,
-    ...(span >= 0 && { span }),
-    ...(scope !== undefined && { inner: { scope, node } }),
-  })
+  if (scope !== undefined && state !== undefined) selectInCall(state, scope, node)
+  else select({ node: first.call.node })
+}
+
+/** A step of the workflow, or of one that it calls. */
+export interface FoundStep {
+  readonly node: string
+  /** The calls that lead to it; empty for a step of the workflow itself. */
+  readonly way: readonly OpenedCall[]
+  /** `triage/agent.classify` */
+  readonly label: string
+}
+
+/** More steps are not searched: calls within calls can have very many. */
+const mostSteps = 5_000
+
+/** The steps of the workflow and of all that it calls, at every place where they are called. */
+export const everyStep = computed((): readonly FoundStep[] => {
+  const run = watchShown()
+  const found: FoundStep[] = []
+  const open: [Plan, readonly OpenedCall[]][] = [[(isRuns.value && run && planOf(run)) || lastGood.value.plan, []]]
+  for (const [plan, way] of open) {
+    const before = way.map(({ workflow }) => `${workflow}/`).join("")
+    for (const node of plan.nodes) {
+      if (found.length >= mostSteps) return found
+      found.push({ node: node.id, way, label: before + node.id })
+      for (const workflow of workflowsOf(node)) {
+        const called = plan.workflows?.[workflow]?.plan
+        if (called !== undefined) open.push([called, [...way, { node: node.id, workflow, scope: null }]])
+      }
+    }
+  }
+  return found
+})
+
+/** Draws the graph that has the step, and selects it. */
+export function goToStep({ node, way }: FoundStep): void {
+  openedCalls.value = way
+  if (way.length === 0) select({ node })
+  else selectInside(node)
 }
 
 const runNodes = computed((): readonly GraphNode[] => {

@@ -20,7 +20,7 @@ import {
   setGroups,
   uncover,
 } from "./graph-model.ts"
-import { FindStep, findsFrom } from "./find-step.tsx"
+import { canFind, FindStep } from "./find-step.tsx"
 import type { View } from "./minimap.tsx"
 import { WayBack } from "./way-back.tsx"
 import { Minimap } from "./minimap.tsx"
@@ -53,7 +53,8 @@ export function GraphPane() {
   useEffect(() => {
     if (level === opened.current) return
     opened.current = level
-    box.current?.focus({ preventScroll: true })
+    // One who searches types on.
+    if (!(document.activeElement instanceof HTMLInputElement)) box.current?.focus({ preventScroll: true })
   }, [level])
 
   useLayoutEffect(() => {
@@ -202,7 +203,7 @@ export function GraphPane() {
       <NodeMenu />
       <Minimap placed={placed} view={view} room={room} onMove={centre} />
       <div class="graph-tools">
-        {allSteps.value.length < findsFrom ? null : (
+        {!canFind.value ? null : (
           <FindStep
             onFound={(id) => {
               uncover(id)

@@ -10,8 +10,8 @@ export interface Selection {
   readonly span?: number
   /** In a loop: the item that was selected in the run before. */
   readonly iteration?: number
-  /** A step of a workflow that the node calls, and the call. */
-  readonly inner?: { readonly scope: string; readonly node: string }
+  /** A step of a workflow that the node calls, the call, and the bar of the timeline where one was chosen. */
+  readonly inner?: { readonly scope: string; readonly node: string; readonly span?: number }
   /** The cursor in the editor is in this step. */
   readonly by?: "cursor"
 }
@@ -26,7 +26,8 @@ export function select(next: Selection | null): void {
   answerFirst.value = false
   const current = selection.value
   const isSame = current?.node === next?.node && current?.span === next?.span && current?.iteration === next?.iteration
-  if (isSame && current?.inner?.node === next?.inner?.node && current?.inner?.scope === next?.inner?.scope) return
+  const [inner, other] = [current?.inner, next?.inner]
+  if (isSame && inner?.node === other?.node && inner?.scope === other?.scope && inner?.span === other?.span) return
   selection.value = next
 }
 
@@ -55,6 +56,33 @@ export function keepSelection(exists: (node: string) => boolean, before: RunStat
   const iteration = span === undefined ? current.iteration : before?.spans[span]?.iteration
   selection.value = { node, ...(by !== undefined && { by }), ...(iteration !== undefined && { iteration }) }
   answerFirst.value = by === "cursor"
+}
+
+/** Selects a step inside a call of a workflow, with the step of the run that calls. `span` is a bar of the call. */
+export function selectInCall(state: RunState, scope: string, node: string, span?: number): void {
+  const [first = ""] = scope.split("/")
+  const at = state.spans.findIndex((one) => one.scope === first)
+  select({
+    node: (at < 0 ? undefined : nodeOfSpan(state, at)) ?? "",
+    ...(at >= 0 && { span: at }),
+    inner: { scope, node, ...(span !== undefined && { span }) },
+  })
+}
+
+/** A row of the timeline: a span of the run, or of a call within it. */
+export interface SelectedRow {
+  readonly at: number
+  readonly scope?: string
+}
+
+/** The row of the timeline that is selected, inside a call where a step there is. */
+export function selectedRow(state: RunState, chosen: Selection): SelectedRow | undefined {
+  const { inner } = chosen
+  const inside = inner && state.inside?.[inner.scope]
+  const innerAt = inside && (inner.span ?? spanOfNode(inside, inner.node))
+  if (inner !== undefined && innerAt !== undefined) return { at: innerAt, scope: inner.scope }
+  const at = selectedSpan(state, chosen)
+  return at === undefined ? undefined : { at }
 }
 
 /** The row of the timeline that is selected: a bar, the item of a loop, or where the step begins. */

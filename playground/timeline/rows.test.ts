@@ -92,6 +92,38 @@ test("rows grow with the run without looking at old spans again", () => {
   assert.ok(reads <= 3 * shown + 10, `${reads} spans were read to show ${shown} rows and to add one`)
 })
 
+test("a call of a workflow has the steps inside as its children, and opens for a selected one", () => {
+  const { state, take } = looped(0)
+  const call = (scope: string, site: string, ms: number, outer?: string): void => {
+    const about = { workflow: scope.replace(/^.*\/|@.*$/g, ""), call_id: scope, scope, site, input: {} }
+    take({ type: "workflow_call_started", data: { ...about, at: at(ms) } })
+    const nodes = [{ id: "agent.deep", kind: "agent" as const, name: "deep", depends_on: [] }]
+    take({ type: "workflow_planned", data: { nodes, scope, at: at(ms) } })
+    assert.equal(outer === undefined || scope.startsWith(`${outer}/`), true)
+  }
+  call("first@dynamic.x", "dynamic.x", 20)
+  call("first@dynamic.x/second@dynamic.y", "dynamic.y", 30, "first@dynamic.x")
+  const started = { agent: "deep", model: "m", tools: [], instruction: "x", scope: "first@dynamic.x/second@dynamic.y" }
+  take({ type: "agent_started", data: { ...started, at: at(40) } })
+  const rows = new Rows(state)
+  const list = (): string[] =>
+    rows.list().map(({ at: position, scope, level, isCall }) => {
+      const label = spanLabel(rows.stateOf(scope)?.spans[position] ?? assert.fail())
+      return `${level} ${isCall === true ? "call" : label}`
+    })
+  const [loop, first, second, deep, waited] = list()
+  assert.deepEqual(
+    [loop, first, second, deep],
+    ["1 agent.step", "1 workflow.first", "2 workflow.second", "3 agent.deep"],
+  )
+  assert.equal(waited, "4 call")
+  const outer = rows.list()[1] ?? assert.fail()
+  rows.toggle(outer.at, outer.scope)
+  assert.deepEqual(list(), ["1 agent.step", "1 workflow.first"])
+  rows.uncover(0, "first@dynamic.x/second@dynamic.y")
+  assert.deepEqual(list(), [loop, first, second, deep, waited])
+})
+
 test("a step that runs has a row for the call that it waits for, until one of its parts runs", () => {
   const { state, take } = looped(0)
   const started = { agent: "late", model: "m", tools: [], instruction: "x" }

@@ -1,9 +1,12 @@
+import { scopeAround } from "../../src/plan/call-scope.ts"
 import type { RunState } from "../../src/log/run-state.ts"
 
 /** A line of the waterfall. */
 export interface Row {
   /** Position of its span. */
   readonly at: number
+  /** The call of a workflow whose span it is; undefined for one of the run itself. */
+  readonly scope?: string
   readonly level: number
   readonly isParent: boolean
   readonly isOpen: boolean
@@ -11,15 +14,94 @@ export interface Row {
   readonly isCall?: true
 }
 
-/** A loop with more iterations than this shows each of them closed. */
-const manyIterations = 12
+/** A loop with more iterations than this shows each of them closed, and so does a run with more calls of workflows. */
+const many = 12
 
 /**
- * The rows of a run's waterfall, a parent before its children and these by their start. Spans are only ever added, so that
- * each is looked at once, however many frames are drawn while it runs.
+ * The rows of a run's waterfall, a parent before its children and these by their start; a call of a workflow has the steps inside as its
+ * children. Spans are only ever added, so that each is looked at once, however many frames are drawn while it runs.
  */
 export class Rows {
   readonly #state: RunState
+  /** By scope; that of the run itself is empty. */
+  readonly #trees = new Map<string, Tree>()
+
+  constructor(state: RunState) {
+    this.#state = state
+  }
+
+  /** The state that has the spans of a call; of the run itself without a scope. */
+  stateOf(scope: string | undefined): RunState | undefined {
+    return scope === undefined ? this.#state : this.#state.inside?.[scope]
+  }
+
+  toggle(at: number, scope?: string): void {
+    this.#tree(scope)?.choose(at, !this.#isOpen(at, scope))
+  }
+
+  /** Opens what a span lies in, so that it has a row. */
+  uncover(at: number, scope?: string): void {
+    this.#tree(scope)?.uncover(at)
+    if (scope === undefined) return
+    const around = scopeAround(scope) ?? undefined
+    const call = this.stateOf(around)?.spans.findIndex((span) => span.scope === scope) ?? -1
+    if (call < 0) return
+    this.#tree(around)?.choose(call, true)
+    this.uncover(call, around)
+  }
+
+  list(): Row[] {
+    const rows: Row[] = []
+    const walk = (tree: Tree, positions: readonly number[], level: number, scope: string | undefined): void => {
+      const here = scope === undefined ? {} : { scope }
+      for (const at of positions) {
+        const children = tree.children(at)
+        const inner = tree.state.spans[at]?.scope
+        const inside = inner === undefined ? undefined : this.#tree(inner)
+        const calls = callStart(tree.state, at, children) !== undefined
+        const isParent = children.length > 0 || calls || (inside?.tops().length ?? 0) > 0
+        const isOpen = isParent && this.#isOpen(at, scope)
+        rows.push({ at, ...here, level, isParent, isOpen })
+        if (!isOpen) continue
+        walk(tree, children, level + 1, scope)
+        if (inside !== undefined) walk(inside, inside.tops(), level + 1, inner)
+        if (calls) rows.push({ at, ...here, level: level + 1, isParent: false, isOpen: false, isCall: true })
+      }
+    }
+    const top = this.#tree(undefined)
+    if (top !== undefined) walk(top, top.tops(), 1, undefined)
+    return rows
+  }
+
+  /** When the call began that a step waits for. */
+  callStart(at: number, scope?: string): number | undefined {
+    const tree = this.#tree(scope)
+    return tree && callStart(tree.state, at, tree.children(at))
+  }
+
+  #tree(scope: string | undefined): Tree | undefined {
+    const known = this.#trees.get(scope ?? "")
+    const state = this.stateOf(scope)
+    if (known !== undefined || state === undefined) return known
+    const tree = new Tree(state)
+    this.#trees.set(scope ?? "", tree)
+    return tree
+  }
+
+  #isOpen(at: number, scope: string | undefined): boolean {
+    const tree = this.#tree(scope)
+    const chosen = tree?.chosen(at)
+    const span = tree?.state.spans[at]
+    if (chosen !== undefined) return chosen
+    if (span?.kind === "workflow_call") return Object.keys(this.#state.inside ?? {}).length <= many
+    if (span?.kind !== "iteration" || span.parent === null) return true
+    return (tree?.children(span.parent).length ?? 0) <= many
+  }
+}
+
+/** The spans of one state as a tree. */
+class Tree {
+  readonly state: RunState
   readonly #children: number[][] = []
   readonly #tops: number[] = []
   /** What was opened or closed by hand. */
@@ -27,56 +109,36 @@ export class Rows {
   #seen = 0
 
   constructor(state: RunState) {
-    this.#state = state
+    this.state = state
   }
 
-  toggle(at: number): void {
-    this.#choices.set(at, !this.#isOpen(at))
+  choose(at: number, isOpen: boolean): void {
+    this.#choices.set(at, isOpen)
   }
 
-  /** Opens what a span lies in, so that it has a row. */
+  chosen(at: number): boolean | undefined {
+    return this.#choices.get(at)
+  }
+
   uncover(at: number): void {
-    this.#take()
-    for (let parent = this.#state.spans[at]?.parent ?? null; parent !== null;) {
+    for (let parent = this.state.spans[at]?.parent ?? null; parent !== null;) {
       this.#choices.set(parent, true)
-      parent = this.#state.spans[parent]?.parent ?? null
+      parent = this.state.spans[parent]?.parent ?? null
     }
   }
 
-  list(): Row[] {
+  tops(): readonly number[] {
     this.#take()
-    const rows: Row[] = []
-    const walk = (positions: readonly number[], level: number): void => {
-      for (const at of positions) {
-        const children = this.#children[at] ?? []
-        const calls = callStart(this.#state, at, children) !== undefined
-        const isParent = children.length > 0 || calls
-        const isOpen = isParent && this.#isOpen(at)
-        rows.push({ at, level, isParent, isOpen })
-        if (!isOpen) continue
-        walk(children, level + 1)
-        if (calls) rows.push({ at, level: level + 1, isParent: false, isOpen: false, isCall: true })
-      }
-    }
-    walk(this.#tops, 1)
-    return rows
+    return this.#tops
   }
 
-  /** When the call began that a step waits for. */
-  callStart(at: number): number | undefined {
-    return callStart(this.#state, at, this.#children[at] ?? [])
-  }
-
-  #isOpen(at: number): boolean {
-    const chosen = this.#choices.get(at)
-    if (chosen !== undefined) return chosen
-    const span = this.#state.spans[at]
-    if (span?.kind !== "iteration" || span.parent === null) return true
-    return (this.#children[span.parent]?.length ?? 0) <= manyIterations
+  children(at: number): readonly number[] {
+    this.#take()
+    return this.#children[at] ?? []
   }
 
   #take(): void {
-    const { spans } = this.#state
+    const { spans } = this.state
     for (; this.#seen < spans.length; this.#seen++) {
       const span = spans[this.#seen]
       if (span === undefined) break

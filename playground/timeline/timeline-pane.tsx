@@ -10,7 +10,8 @@ import { spanState } from "../state/step-state.ts"
 import { planOf } from "../state/changes.ts"
 import { moveDivider, positions, resetDivider } from "../state/layout.ts"
 import { runClock, watchWhole } from "../state/runs.ts"
-import { select, selectedSpan, selection } from "../state/selection.ts"
+import type { SelectedRow } from "../state/selection.ts"
+import { select, selectedRow, selectInCall, selection } from "../state/selection.ts"
 import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
@@ -58,12 +59,14 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const names = useMemo(() => shortIds(state.nodes, Math.max(12, letters)), [state.nodes.length, letters])
   const revealed = useRef<{ key: string; reveal: { at: number } | undefined }>({ key: "", reveal: undefined })
   const chosen = selection.value
-  const current = chosen === null ? undefined : selectedSpan(state, chosen)
-  if (current !== undefined && revealed.current.key !== `${current}`) model.uncover(current)
+  const current = chosen === null ? undefined : selectedRow(state, chosen)
+  const currentId = current === undefined ? "" : rowId(current)
+  if (current !== undefined && revealed.current.key !== currentId) model.uncover(current.at, current.scope)
   const rows = model.list()
-  const position = current === undefined ? -1 : rows.findIndex(({ at, isCall }) => at === current && isCall !== true)
-  if (revealed.current.key !== `${current ?? ""}`) {
-    revealed.current = { key: `${current ?? ""}`, reveal: position < 0 ? undefined : { at: position } }
+  const isCurrent = (row: Row): boolean => row.isCall !== true && rowId(row) === currentId
+  const position = rows.findIndex(isCurrent)
+  if (revealed.current.key !== currentId) {
+    revealed.current = { key: currentId, reveal: position < 0 ? undefined : { at: position } }
   }
   const started = state.started_at ?? 0
   const live = !run.isOver && !run.isCut && state.started_at !== null
@@ -73,12 +76,14 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const moment = momentOf(run)
 
   const choose = (row: Row | undefined): void => {
-    if (row === undefined) return
-    const node = nodeOfSpan(state, row.at)
-    select({ node: node ?? "", span: row.at })
+    const of = row && model.stateOf(row.scope)
+    if (row === undefined || of === undefined) return
+    const node = nodeOfSpan(of, row.at) ?? ""
+    if (row.scope === undefined) select({ node, span: row.at })
+    else selectInCall(state, row.scope, node, row.at)
   }
   const toggle = (row: Row): void => {
-    model.toggle(row.at)
+    model.toggle(row.at, row.scope)
     redraw((count) => count + 1)
   }
   const key = (event: KeyboardEvent): void => {
@@ -90,8 +95,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
     else if (event.key === "ArrowRight" && row?.isParent === true && !row.isOpen) toggle(row)
     else if (event.key === "ArrowLeft" && row?.isOpen === true) toggle(row)
     else if (event.key === "ArrowLeft" && row !== undefined) {
-      const parent = state.spans[row.at]?.parent
-      choose(rows.find(({ at }) => at === parent))
+      choose(rows.slice(0, position).findLast(({ level }) => level < row.level))
     } else return
     event.preventDefault()
   }
@@ -125,26 +129,26 @@ function Waterfall({ run }: { readonly run: RunView }) {
         rowHeight={rowHeight}
         follow={live && chosen === null}
         reveal={revealed.current.reveal}
-        active={position < 0 ? undefined : rowId(current)}
+        active={position < 0 ? undefined : currentId}
         onKeyDown={key}
         row={(at) => {
           const row = rows[at]
-          const span = row === undefined ? undefined : state.spans[row.at]
+          const span = row === undefined ? undefined : model.stateOf(row.scope)?.spans[row.at]
           if (row === undefined || span === undefined) return null
-          const callStart = row.isCall === true ? (model.callStart(row.at) ?? span.start) : undefined
+          const callStart = row.isCall === true ? (model.callStart(row.at, row.scope) ?? span.start) : undefined
           return (
             <Bar
-              key={callStart === undefined ? row.at : `call ${row.at}`}
+              key={callStart === undefined ? rowId(row) : `call ${rowId(row)}`}
               row={row}
               known={known}
               span={callStart === undefined ? span : runningCall(span, callStart)}
               name={names.get(nodeOfSpan(state, row.at) ?? "")}
-              item={row.isCall === true || span.kind !== "iteration" ? "" : items.of(row.at)}
+              item={row.isCall === true || row.scope !== undefined || span.kind !== "iteration" ? "" : items.of(row.at)}
               started={started}
               now={now}
               scale={scale}
               moment={moment}
-              isSelected={row.at === current && callStart === undefined}
+              isSelected={isCurrent(row)}
               onSelect={() => choose(row)}
               onToggle={() => toggle(row)}
             />
@@ -195,8 +199,8 @@ function lastEnd(spans: readonly Span[], started: number): number {
   return spans.reduce((latest, span) => Math.max(latest, span.end ?? span.start), started)
 }
 
-function rowId(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : `span-${at}`
+function rowId({ at, scope }: SelectedRow): string {
+  return scope === undefined ? `span-${at}` : `span-${at}-${encodeURIComponent(scope)}`
 }
 
 const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
@@ -261,7 +265,7 @@ function Bar({ row, known, span, name, item, started, now, scale, moment, isSele
   return (
     <div
       role="treeitem"
-      id={row.isCall === true ? undefined : rowId(row.at)}
+      id={row.isCall === true ? undefined : rowId(row)}
       class={`bar-row is-${state} of-${span.kind}`}
       aria-level={row.level}
       aria-selected={isSelected}

@@ -1,6 +1,18 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { eventually, hasAttribute, hasCount, nodeSays, run, runToEnd, says, status, tab, write } from "./actions.ts"
+import {
+  eventually,
+  hasAttribute,
+  hasCount,
+  hasFocus,
+  nodeSays,
+  run,
+  runToEnd,
+  says,
+  status,
+  tab,
+  write,
+} from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 import { openServed, servedFolder } from "./served.ts"
@@ -53,13 +65,19 @@ describe("a run that calls workflows", () => {
   test("opens each call to its steps", async () => {
     const inner = `provider p from openai { endpoint: "demo" }
 model m from p { id: "demo" }
+workflow deep from "./deep.wire"
 agent write { model: model.m  instruction: "Write about owls."  output { text: string } }
-output { text: agent.write.text }`
+dynamic { d: call workflow.deep }
+output { text: agent.write.text  more: dynamic.d.text }`
+    const deep = `provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+agent needle { model: model.m  instruction: "Write about hay."  output { text: string } }
+output { text: agent.needle.text }`
     const body = {
       workflow_source: `workflow inner from "./inner.wire"
 dynamic { twice: [call workflow.inner for n in [1, 2]] }
 output { twice: dynamic.twice }`,
-      modules: { "inner.wire": inner },
+      modules: { "inner.wire": inner, "deep.wire": deep },
       input: {},
     }
     const ran = await fetch(`${playground.address}/execute`, {
@@ -78,6 +96,27 @@ output { twice: dynamic.twice }`,
     await page.getByText("No problems").waitFor()
     const complaints: string[] = []
     await lookAt(page, complaints)("inside")
+
+    // A step far inside is found by its name: graph, timeline and details show it.
+    const graph = page.getByRole("region", { name: "Graph" })
+    const find = graph.getByRole("searchbox", { name: "Find a step" })
+    await find.fill("needle")
+    await find.press("Enter")
+    await says(graph.getByRole("navigation", { name: "Opened calls" }), /inner\s+deep/)
+    await hasAttribute(graph.locator('[data-node="agent.needle"]'), "aria-pressed", "true")
+    await hasFocus(find)
+    const selected = page.locator("[role=treeitem][aria-selected=true]")
+    await says(selected, /agent\.needle/)
+    await details.getByText("Write about hay.").waitFor()
+    await lookAt(page, complaints)("found-inside")
+    // The rows of the calls are walked like all others.
+    await page.getByRole("tree", { name: "Timeline" }).press("ArrowDown")
+    await says(selected, /model call/)
+    await page.getByRole("tree", { name: "Timeline" }).press("ArrowLeft")
+    await says(selected, /agent\.needle/)
+    await page.getByRole("tree", { name: "Timeline" }).press("ArrowLeft")
+    await page.getByRole("tree", { name: "Timeline" }).press("ArrowLeft")
+    await says(selected, /workflow\.deep/)
     assert.deepEqual(complaints, [])
     await close()
   })
@@ -149,6 +188,11 @@ describe("the files of a workflow", () => {
     await page.getByText(/parts\.wire has \d errors/).waitFor()
     await lookAt(page, complaints)("files-of-a-workflow")
     await page.getByRole("tab", { name: "parts.wire" }).click()
+    // Each file keeps what can be undone.
+    await page.keyboard.press("ControlOrMeta+z")
+    await page.getByText("No problems").waitFor()
+    await page.keyboard.press("ControlOrMeta+Shift+z")
+    await page.getByText(/\d problems/).waitFor()
     await write(page, "input { n: integer }\noutput { thrice: input.n * 3 }")
     await page.getByText("No problems").waitFor()
     await runToEnd(page)
