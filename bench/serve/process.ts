@@ -8,11 +8,12 @@ import { text } from "node:stream/consumers"
 /** Servers under test have one core, everything else (load, backend, this process) the others. */
 export const pinned = availableParallelism() > 1 && spawnSync("taskset", ["--version"]).status === 0
 
-export type Core = "server" | "load"
+/** `any`: wherever the system puts it. */
+export type Core = "server" | "load" | "any"
 
 function command(core: Core, args: readonly string[]): [string, string[]] {
   const [first = "", ...rest] = args
-  if (!pinned) return [first, rest]
+  if (!pinned || core === "any") return [first, rest]
   return ["taskset", ["-c", core === "server" ? "0" : `1-${availableParallelism() - 1}`, ...args]]
 }
 
@@ -67,14 +68,22 @@ export class BenchProcess {
   }
 }
 
-/** Seconds that a process was on a CPU so far, all its threads together. */
+/** Seconds that a process was on a CPU so far, all its threads and the processes that it started together. */
 export function cpuSeconds(pid: number): number {
   const folder = `/proc/${pid}/task`
-  let nanoseconds = 0
+  let seconds = 0
   for (const thread of readdirSync(folder)) {
-    nanoseconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0])
+    seconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0]) / 1e9
   }
-  return nanoseconds / 1e9
+  for (const child of childrenOf(pid)) seconds += cpuSeconds(child)
+  return seconds
+}
+
+function childrenOf(pid: number): number[] {
+  const folder = `/proc/${pid}/task`
+  return readdirSync(folder).flatMap((thread) =>
+    readFileSync(`${folder}/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  )
 }
 
 export function residentBytes(pid: number | undefined, field: "VmRSS" | "VmHWM" = "VmRSS"): number {
@@ -83,8 +92,8 @@ export function residentBytes(pid: number | undefined, field: "VmRSS" | "VmHWM" 
 }
 
 /** Runs a program to its end beside the servers, and gives what it printed. */
-export async function runBeside(args: readonly string[]): Promise<string> {
-  const [file, rest] = command("load", args)
+export async function runBeside(args: readonly string[], core: Core = "load"): Promise<string> {
+  const [file, rest] = command(core, args)
   const child = spawn(file, rest, { stdio: ["ignore", "pipe", "inherit"] })
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "exit")])
   if (code !== 0) throw new Error(`${args[1]} ended with ${String(code)}`)

@@ -1,149 +1,34 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { request } from "node:http"
 import { join } from "node:path"
-import { text } from "node:stream/consumers"
-import { after, before, describe, test } from "node:test"
+import { describe, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { SeenEvent } from "../contract/http/read-stream.ts"
-import { isEnd, parseFrame } from "../contract/http/read-stream.ts"
-import { startServer, type TestServer } from "../support/http-server.ts"
-import { startNats } from "../support/nats-server.ts"
-import { startPostgres } from "../support/postgres-server.ts"
-import { ReconnectingReader } from "../support/reconnecting-reader.ts"
-import { soakTest } from "../support/strength.ts"
-import { folderWith, runWire, startWire, type Started } from "./run-wire.ts"
+import { parseFrame } from "../contract/http/read-stream.ts"
+import {
+  call,
+  checkKilledProcess,
+  inBackground,
+  isAlive,
+  linesOf,
+  model,
+  pidOf,
+  serving,
+  source,
+  start,
+  startRun,
+  statusOf,
+  stop,
+  until,
+  type Answer,
+} from "../support/several-processes.ts"
+import { folderWith, runWire } from "./run-wire.ts"
 
-// `wire serve --processes 2`: real processes, real connections. Each request has a connection of its own, and those go to the processes in turns.
-
-let backend: TestServer
-/** Calls that wait for their answer now, and the most that ever did. */
-let open = 0
-let most = 0
-let asked = 0
-let hold = Promise.withResolvers<void>()
-
-before(async () => {
-  backend = await startServer((_request, response) => {
-    asked++
-    most = Math.max(most, ++open)
-    void hold.promise.then(() => {
-      open--
-      response.writeHead(200, { "content-type": "application/json" })
-      const content = [{ type: "output_text", text: JSON.stringify({ message: "done" }) }]
-      response.end(JSON.stringify({ output: [{ type: "message", role: "assistant", content }] }))
-    })
-  })
-})
-after(() => backend.close())
-
-function holdAnswers(): void {
-  hold = Promise.withResolvers()
-  open = 0
-  most = 0
-  asked = 0
-}
-
-const agent = (name: string, after: string): string =>
-  `agent ${name} { model: model.m  instruction: "${name} ${after}"  output { message: string } }`
-
-const source = (): string => `
-provider p from openai { endpoint: "${backend.origin}/v1" }
-model m from p { id: "m" }
-${agent("one", "")}
-${agent("two", "{{ agent.one.message }}")}
-output { message: agent.two.message }
-`
+// `wire serve --processes 2`: real processes, real connections.
 
 const asking = `
 ask name { question: "Who are you?"  output { name: string } }
 output { name: ask.name.name }
 `
-
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: string
-}
-
-/** On a connection of its own. */
-function call(url: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, {
-      agent: false,
-      method: body === undefined ? "GET" : "POST",
-      headers: { "content-type": "application/json", ...headers },
-    })
-    sent.on("error", reject)
-    sent.on("response", (response) => {
-      text(response).then(
-        (received) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received }),
-        reject,
-      )
-    })
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
-  })
-}
-
-const inBackground = { prefer: "respond-async" }
-
-async function startRun(address: string, workflow_source: string): Promise<string> {
-  const { status, body } = await call(`${address}/execute`, { workflow_source }, inBackground)
-  assert.equal(status, 202, body)
-  return (JSON.parse(body) as { run_id: string }).run_id
-}
-
-async function statusOf(address: string, run_id: string): Promise<string> {
-  return (JSON.parse((await call(`${address}/execute/${run_id}`)).body) as { status: string }).status
-}
-
-/** Lines of the log. */
-function linesOf(service: Started): JsonObject[] {
-  const lines = service
-    .output()
-    .split("\n")
-    .filter((line) => line.startsWith("{"))
-  return lines.map((line) => JSON.parse(line) as JsonObject)
-}
-
-function pidOf(service: Started, msg: string, run_id: string): unknown {
-  return linesOf(service).find((line) => line["msg"] === msg && line["run_id"] === run_id)?.["pid"]
-}
-
-async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 240_000
-  while (!(await look())) {
-    if (Date.now() > deadline) throw new Error(`It did not come to that: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
-const serving = (service: Started): unknown[] =>
-  linesOf(service)
-    .filter(({ msg }) => msg === "service started")
-    .map(({ pid }) => pid)
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function start(more: Readonly<Record<string, string>> = {}, processes = "2"): Promise<Started> {
-  const env = { WIRE_DATA_DIR: folderWith({}), WIRE_PORT: "0", WIRE_RATE_LIMIT: "0", ...more }
-  const service = await startWire(["serve", "--processes", processes], env)
-  await until("all processes serve", () => new Set(serving(service)).size === Number(processes))
-  return service
-}
-
-async function stop(service: Started): Promise<void> {
-  service.child.kill("SIGTERM")
-  assert.deepEqual(await service.ended, { code: 0, signal: null })
-}
 
 const processesOf = (body: string): unknown => (JSON.parse(body) as JsonObject)["processes"]
 
@@ -177,7 +62,7 @@ describe("wire serve --processes", () => {
   })
 
   test("the limits of runs are those of all processes together", async () => {
-    holdAnswers()
+    model.hold()
     const service = await start({ WIRE_MAX_RUNS: "3", WIRE_MAX_QUEUED: "4" })
     const { address } = service
     const body = { workflow_source: source() }
@@ -186,19 +71,19 @@ describe("wire serve --processes", () => {
     const refused = admitted.filter(({ status }) => status === 503)
     assert.deepEqual([started.length, refused.length], [7, 5])
     for (const one of refused) assert.match(one.body, /The service is at capacity/)
-    await until("three run", () => open === 3)
-    hold.resolve()
+    await until("three run", () => model.open === 3)
+    model.answer()
     const ids = started.map((one) => (JSON.parse(one.body) as { run_id: string }).run_id)
     for (const run_id of ids) await until("its end", async () => (await statusOf(address, run_id)) === "completed")
-    assert.equal(most, 3)
-    assert.equal(asked, 14)
+    assert.equal(model.most, 3)
+    assert.equal(model.asked, 14)
     // All places are free again.
     for (let n = 0; n < 8; n++) assert.equal((await call(`${address}/execute`, body)).status, 200)
     await stop(service)
   })
 
   test("the share of a caller is one, too", async () => {
-    holdAnswers()
+    model.hold()
     const service = await start({
       WIRE_API_KEYS: "ann:a-key-of-ann-0123456,bob:a-key-of-bob-0123456",
       WIRE_MAX_RUNS: "4",
@@ -221,22 +106,22 @@ describe("wire serve --processes", () => {
       bob.map(({ status }) => status),
       [202, 202, 202],
     )
-    await until("two of each run", () => open === 4)
-    hold.resolve()
-    await until("all calls", () => asked === 12)
-    assert.equal(most, 4)
+    await until("two of each run", () => model.open === 4)
+    model.answer()
+    await until("all calls", () => model.asked === 12)
+    assert.equal(model.most, 4)
     await stop(service)
   })
 
   test("cancel requests, streams and answers of people reach a run in another process", async () => {
-    holdAnswers()
+    model.hold()
     const service = await start()
     const { address } = service
     let elsewhere = 0
     for (let n = 0; n < 20 && elsewhere === 0; n++) {
       const run_id = await startRun(address, source())
       const stream = call(`${address}/execute/${run_id}/events`, undefined, { "last-event-id": "1" })
-      await until("its first call", () => asked === n + 1)
+      await until("its first call", () => model.asked === n + 1)
       // Connections go to the processes in turns.
       if (n % 2 === 1) await call(`${address}/healthz`)
       assert.equal((await call(`${address}/execute/${run_id}/cancel`, {})).status, 202)
@@ -260,79 +145,22 @@ describe("wire serve --processes", () => {
       assert.ok(status < 300, body)
       await until("its end", async () => (await statusOf(address, run_id)) === "completed")
     }
-    hold.resolve()
+    model.answer()
     await stop(service)
   })
-
-  const killed = async (more: Readonly<Record<string, string>>): Promise<void> => {
-    holdAnswers()
-    const service = await start(more)
-    const { address } = service
-    const readers = Array.from({ length: 20 }, () => new ReconnectingReader(address, 300_000))
-    const started = await Promise.all(readers.map((reader) => reader.start({ workflow_source: source() })))
-    await until("all have called", () => asked === 20)
-    const pidsOfRuns = (): unknown[] => readers.map(({ run_id }) => pidOf(service, "run admitted", run_id))
-    await until("all are logged", () => !pidsOfRuns().includes(undefined))
-    // Connections go to the processes in turns, if both are as quick: the one that has more runs dies.
-    const runsOf = (pid: unknown): number => pidsOfRuns().filter((one) => one === pid).length
-    const [victim, other] = (serving(service) as [number, number]).toSorted((a, b) => runsOf(b) - runsOf(a))
-    assert.ok(victim !== undefined && other !== undefined)
-    const lost = runsOf(victim)
-    assert.ok(lost >= 10)
-    const metrics = async (): Promise<string> => (await call(`${address}/metrics`)).body
-    assert.match(await metrics(), /^wire_runs_active 20$/m)
-    process.kill(victim, "SIGKILL")
-    // The other one takes up all of its runs, and another process takes its place.
-    await until("all have called again", () => asked === 20 + lost)
-    await until("it is started again", async () => /^wire_processes 2$/m.test(await metrics()))
-    await until("it is logged", () => serving(service).length === 3)
-    assert.match(await metrics(), /^wire_process_restarts_total 1$/m)
-    assert.match(await metrics(), /^wire_runs_active 20$/m)
-    hold.resolve()
-    await Promise.all(started.map(({ end }) => end))
-    let resumed = 0
-    for (const { events, run_id } of readers) {
-      assert.deepEqual(
-        events.map(({ id }) => id),
-        events.map((_: SeenEvent, at: number) => at + 1),
-      )
-      assert.equal(events.filter(isEnd).length, 1)
-      assert.equal(events.at(-1)?.type, "workflow_completed")
-      resumed += events.filter(({ type }) => type === "run_resumed").length
-      assert.equal(await statusOf(address, run_id), "completed")
-    }
-    assert.deepEqual([resumed, asked], [lost, 40 + lost])
-    assert.match(await metrics(), /^wire_runs_total\{status="completed"\} 20$/m)
-    const [death] = linesOf(service).filter(({ msg }) => msg === "a process ended and is started again")
-    assert.deepEqual([death?.["child"], death?.["signal"], death?.["pid"]], [victim, "SIGKILL", service.child.pid])
-    assert.ok(isAlive(other))
-    await stop(service)
-  }
 
   test("kill -9 of a process during 20 runs: the other takes them up, and another process takes its place", () =>
-    killed({}))
-
-  soakTest("the same on PostgreSQL", async (t) => {
-    const server = await startPostgres()
-    t.after(() => server.close())
-    await killed({ WIRE_STORE: server.url(), WIRE_ENCRYPTION_KEY: randomBytes(32).toString("base64") })
-  })
-
-  soakTest("the same on NATS", async (t) => {
-    const broker = await startNats(1)
-    t.after(() => broker.close())
-    await killed({ WIRE_STORE: broker.url, WIRE_ENCRYPTION_KEY: randomBytes(32).toString("base64") })
-  })
+    checkKilledProcess({}))
 
   test("SIGTERM waits for the runs of all processes, and kill -9 of the parent ends them", async () => {
-    holdAnswers()
+    model.hold()
     const service = await start()
     const { address } = service
     const runs = Array.from({ length: 4 }, () => call(`${address}/execute`, { workflow_source: source() }))
-    await until("all have called", () => asked === 4)
+    await until("all have called", () => model.asked === 4)
     service.child.kill("SIGTERM")
     await until("both drain", () => linesOf(service).filter(({ msg }) => msg === "service stops").length === 2)
-    hold.resolve()
+    model.answer()
     for (const { status } of await Promise.all(runs)) assert.equal(status, 200)
     assert.deepEqual(await service.ended, { code: 0, signal: null })
 
