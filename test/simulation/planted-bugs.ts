@@ -436,7 +436,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: 'if (outcome === "failed") this.#known.clear()',
     to: "",
     on: "postgres",
-    seed: 7,
+    seed: 27,
   },
   {
     name: "a loop works on more items at a time than its `concurrency`",

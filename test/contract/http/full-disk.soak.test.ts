@@ -1,21 +1,10 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { after, describe, it } from "node:test"
-import { startService } from "../../cli/run-wire.ts"
-import { startServer } from "../../support/http-server.ts"
-import { within } from "../../support/within.ts"
+import { test } from "node:test"
+import { fillUnderService, newFolder, smallDisk, type Disk } from "../../support/full-disk.ts"
 
-// A disk without room, under the whole service. Where this user may mount, the disk is a small file system of its own. A limit
-// on the size of files does the same to SQLite, needs no rights, and is tried everywhere.
-
-interface Disk {
-  readonly folder: string
-  fill(pid: number): void
-  free(pid: number): void
-}
+// Where this user may mount, the disk is a small file system of its own. A limit on the size of files does the same to SQLite, needs no rights, and
+// is tried everywhere.
 
 const limited: Disk = {
   folder: newFolder(),
@@ -28,114 +17,11 @@ function prlimit(pid: number, bytes: string): void {
   assert.equal(status, 0, String(stderr))
 }
 
-function mounted(): Disk | null {
-  const folder = newFolder()
-  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", folder]).status !== 0) return null
-  const ballast = join(folder, "ballast")
-  return {
-    folder,
-    fill() {
-      const { blocks, bsize } = statfsSync(folder)
-      // More than there is room for: what fits is written.
-      assert.throws(() => writeFileSync(ballast, Buffer.alloc(blocks * bsize)), { code: "ENOSPC" })
-    },
-    free: () => rmSync(ballast),
-  }
-}
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "wire-disk-"))
-  after(() => {
-    spawnSync("umount", ["-l", folder])
-    rmSync(folder, { recursive: true, force: true })
-  })
-  return folder
-}
-
-const tmpfs = mounted()
+const tmpfs = smallDisk(16)
 const disks: [string, Disk][] = [["files may not grow", limited]]
 if (tmpfs !== null) disks.push(["the file system is full", tmpfs])
 
 for (const [name, disk] of disks) {
-  describe(`a full disk: ${name}`, () => {
-    it("readiness goes off, runs wait without asking again, and all comes back by itself", async () => {
-      const gate = Promise.withResolvers<void>()
-      const called = Promise.withResolvers<void>()
-      const backend = await startServer((_request, response) => {
-        called.resolve()
-        void gate.promise.then(() => {
-          // Larger than what a page that is there already could take.
-          const text = JSON.stringify({ message: "long ".repeat(20_000) })
-          response.writeHead(200, { "content-type": "application/json" })
-          const content = [{ type: "output_text", text }]
-          response.end(JSON.stringify({ output: [{ type: "message", role: "assistant", content }] }))
-        })
-      })
-      after(() => backend.close())
-      const service = await startService(process.execPath, ["src/cli/wire.ts", "serve"], {
-        WIRE_PORT: "0",
-        WIRE_DATA_DIR: disk.folder,
-        WIRE_RATE_LIMIT: "0",
-      })
-      const { pid = 0 } = service.child
-      const post = (source: string): Promise<Response> =>
-        fetch(`${service.address}/execute`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ workflow_source: source }),
-        })
-      const ready = async (): Promise<number> => (await fetch(`${service.address}/readyz`)).status
-      const lines = (part: string): string[] =>
-        service
-          .output()
-          .split("\n")
-          .filter((line) => line.includes(part))
-
-      assert.equal((await post('output { m: "before" }')).status, 200)
-      assert.equal(await ready(), 200)
-      const underWay = post(`
-        provider p from openai { endpoint: "${backend.origin}/v1" }
-        model m from p { id: "m" }
-        agent a { model: model.m  instruction: "Go on."  output { message: string } }
-        output { m: agent.a.message }
-      `)
-      await within(30_000, "the call", called.promise)
-
-      disk.fill(pid)
-      gate.resolve()
-      await until(async () => (await ready()) === 503)
-      for (let n = 0; n < 20; n++) {
-        assert.equal(await ready(), 503)
-        const refused = await post('output { m: "while it is full" }')
-        assert.equal(refused.status, 503)
-        const { error } = (await refused.json()) as { error: { kind: string; message: string } }
-        assert.equal(error.kind, "overloaded")
-        assert.match(error.message, /store/)
-        assert.doesNotMatch(error.message, /shutting down/)
-      }
-      await until(async () => lines('"trouble":"store"').length > 0)
-      assert.equal(lines('"level":"error"').length, 1, service.output())
-      assert.match(lines('"level":"error"')[0] ?? "", /disk is full|check the disk/)
-      assert.equal(lines("unexpected error").length, 0)
-
-      disk.free(pid)
-      await until(async () => (await ready()) === 200)
-      const answered = await within(30_000, "the answer of the run that was under way", underWay)
-      assert.equal(answered.status, 200)
-      assert.equal(((await answered.json()) as { m: string }).m.length, 100_000)
-      assert.equal(backend.received.length, 1, "the answer was asked for once")
-      assert.equal((await post('output { m: "after" }')).status, 200)
-      await until(async () => lines("can be written to again").length === 1)
-      service.child.kill("SIGTERM")
-      assert.deepEqual(await service.ended, { code: 0, signal: null })
-    })
-  })
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error("It did not come to that")
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  test(`a full disk: ${name}: readiness goes off, runs wait without asking again, and all comes back by itself`, () =>
+    fillUnderService({ disk, store: { WIRE_DATA_DIR: disk.folder }, sentence: /disk is full|check the disk/ }))
 }
