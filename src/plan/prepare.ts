@@ -131,6 +131,7 @@ export function effectsOf(node: PlanNode): Effect[] {
 }
 
 function addEffects(expression: Expression, found: Effect[]): void {
+  if (traits(expression).pure) return
   if (expression.op === "call" || expression.op === "read" || expression.op === "render") found.push(expression)
   for (const child of children(expression)) addEffects(child, found)
 }
