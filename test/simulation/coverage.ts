@@ -4,9 +4,6 @@ import { allNestedFeatures, nestedFeatures } from "./nested.ts"
 
 // How often each fault, and each part of the language and of a request, comes up. What never does proves nothing.
 
-/** What has to come up in one history of five hundred. */
-const enough = 0.002
-
 /** By name: what of a source shows that it uses it. */
 const languageFeatures: Readonly<Record<string, RegExp>> = {
   "a loop": /^agent \w+ for/m,
@@ -199,7 +196,8 @@ export class Coverage {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, histories]) => {
         const share = ((100 * histories) / this.#count).toFixed(1)
-        const mark = histories < enough * this.#count ? "RARE" : "    "
+        // The rarest come up in six histories of a thousand. A higher bound could be missed by chance.
+        const mark = histories === 0 ? "NONE" : "    "
         return `${mark} ${share.padStart(5)} % ${String(this.#times.get(name) ?? 0).padStart(7)}  ${name}`
       })
   }
