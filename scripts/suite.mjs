@@ -27,10 +27,10 @@ import { root, run, SetupError } from "./setup.mjs"
 const lanes = [
   [{ name: "trust", path: /^test\/properties\/trust\.test/, seconds: 4, soakSeconds: 600 }],
   [
-    { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150 },
+    { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150, together: 4 },
     { name: "browser", path: /^test\/browser\//, seconds: 40, soakSeconds: 30 },
     { name: "hostile", path: /^test\/hostile\//, seconds: 8, soakSeconds: 80 },
-    { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15, together: 7 },
+    { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15, together: 8 },
   ],
   [
     { name: "cluster", path: /^test\/cluster\//, seconds: 20, soakSeconds: 60 },
@@ -45,7 +45,7 @@ const lanes = [
     { name: "mcp", path: /^test\/mcp\//, seconds: 8, soakSeconds: 25, together: 4 },
     { name: "services", path: /^test\/(contract|cli|lsp)\//, seconds: 4, soakSeconds: 8, together: 12 },
   ],
-  [{ name: "units", path: /^/, seconds: 1, soakSeconds: 3, together: 30 }],
+  [{ name: "units", path: /^/, seconds: 1, soakSeconds: 3, together: 80 }],
 ]
 
 export const partNames = lanes.flat().map(({ name }) => name)

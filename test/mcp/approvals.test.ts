@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { afterEach, test } from "node:test"
+import { after, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { sendResult, startRawServer } from "../support/mcp-server.ts"
@@ -9,11 +9,6 @@ import { hosting } from "../support/run-source.ts"
 import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
 
 // The approved call is the one that is sent: against a real server over HTTP that may publish something else from one moment to the next.
-
-const cleanUp: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of cleanUp.splice(0)) await close()
-})
 
 interface Payments {
   readonly url: string
@@ -37,15 +32,15 @@ async function payments(): Promise<Payments> {
       sendResult(response, id, { content: [{ type: "text", text: "paid" }] })
     },
   })
-  cleanUp.push(() => server.close())
+  after(() => server.close())
   return Object.assign(state, { url: server.url })
 }
 
 async function desk(source: string, model?: ScriptedModel): Promise<Desk> {
   const here = hosting()
   const opened = await new Desk(source, { tools: here.host, ...(model === undefined ? {} : { model }) }).open()
-  cleanUp.push(() => opened.runs.drain(0))
-  cleanUp.push(() => here.close())
+  after(() => opened.runs.drain(0))
+  after(() => here.close())
   return opened
 }
 

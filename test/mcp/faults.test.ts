@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import type { ServerResponse } from "node:http"
-import { afterEach, describe, test } from "node:test"
+import { after, describe, test } from "node:test"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { McpHostOptions } from "../../src/adapters/mcp/mcp-host.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
@@ -18,11 +18,6 @@ import { within } from "../support/within.ts"
 
 /** More than the 8 MiB that are read. */
 const hugeBytes = atStrength(10_000_000, 50_000_000)
-
-const cleanUp: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of cleanUp.splice(0)) await close()
-})
 
 type Respond = (request: RawRequest, response: ServerResponse) => unknown
 
@@ -42,7 +37,7 @@ async function serverWith(onCall: Respond, definition: Definition = {}, more: Re
     "tools/call": onCall,
     ...more,
   })
-  cleanUp.push(() => server.close())
+  after(() => server.close())
   return server
 }
 
@@ -263,7 +258,7 @@ describe("what a server can do wrong with an answer", () => {
         sendResult(response, id, { content: [{ type: "text", text: "ok" }] })
       },
     })
-    cleanUp.push(() => server.close())
+    after(() => server.close())
     const here = hosting()
     const outcome = await here.run(
       `mcp s { endpoint: "${server.url}" }
@@ -306,7 +301,7 @@ describe("what a server can do wrong with its lists", () => {
       fetched++
       response.end("{}")
     })
-    cleanUp.push(() => elsewhere.close())
+    after(() => elsewhere.close())
     const network = await offered({
       inputSchema: { type: "object", properties: { a: { $ref: `${elsewhere.origin}/a` } } },
     })
@@ -348,7 +343,7 @@ describe("what a server can do wrong with its lists", () => {
     const server = await startRawServer({
       "tools/list": ({ id }, response) => sendResult(response, id, { tools: [], nextCursor: "again" }),
     })
-    cleanUp.push(() => server.close())
+    after(() => server.close())
     const error = errorOf(await runOnce(server.url))
     assert.equal(error.kind, "tool_error")
     assert.match(error.message, /mcp\.s: the server's tools\/list never ends/)
@@ -365,7 +360,7 @@ describe("what a server can do wrong with its lists", () => {
         sendResult(response, id, { ...pages[typeof params["cursor"] === "string" ? params["cursor"] : ""] }),
       "tools/call": ({ id }, response) => sendResult(response, id, { content: [{ type: "text", text: "ok" }] }),
     })
-    cleanUp.push(() => server.close())
+    after(() => server.close())
     assert.deepEqual(resultOf(await runOnce(server.url)), { d: "ok" })
   })
 
@@ -382,7 +377,7 @@ describe("what a server can do wrong with its lists", () => {
       },
       "tools/call": ({ id }, response) => sendResult(response, id, { content: [] }),
     })
-    cleanUp.push(() => server.close())
+    after(() => server.close())
     const here = hosting()
     const source = (key: string): string => `mcp s { endpoint: "${server.url}" headers { X-Key: "${key}" } }
       tool t from mcp.s.tool.t
@@ -425,20 +420,20 @@ describe("what a server can do wrong with its lists", () => {
           serverInfo: { name: "a", version: "1" },
         }),
     })
-    cleanUp.push(() => ancient.close())
+    after(() => ancient.close())
     assert.match(
       errorOf(await runOnce(ancient.url)).message,
       /speaks a protocol revision that this service does not know/,
     )
     const page = await startServer((_, response) => response.writeHead(404).end("Not here"))
-    cleanUp.push(() => page.close())
+    after(() => page.close())
     const error = errorOf(await runOnce(page.origin))
     assert.deepEqual(error.issues, [{ path: "mcp.s", message: "mcp.s answered with HTTP 404", upstream_status: 404 }])
   })
 
   test("a server that never answers at all cannot be reached", async () => {
     const server = await startServer(() => undefined)
-    cleanUp.push(() => server.close())
+    after(() => server.close())
     const error = errorOf(await runOnce(server.origin, { limits: { connectMs: 1000 } }))
     assert.equal(error.kind, "tool_error")
     assert.equal(error.message, "mcp.s: the server did not answer within 1000 ms")
@@ -530,7 +525,7 @@ describe("servers of the older era", () => {
       }
       return onCall({ id, method, params, headers: request.headers }, response)
     })
-    cleanUp.push(() => server.close())
+    after(() => server.close())
     return { server, seen, url: server.origin }
   }
 
@@ -633,9 +628,9 @@ describe("servers of the older era", () => {
   for (const transport of atStrength(["streamableHttp"] as const, ["streamableHttp", "sse"] as const)) {
     test(`a server that dies in the middle of a call, over ${transport}: the call fails soon`, async () => {
       const server = await startEverything(transport)
-      cleanUp.push(() => server.stop())
+      after(() => server.stop())
       const here = hosting()
-      cleanUp.push(() => here.close())
+      after(() => here.close())
       const store = new MemoryStore(systemClock)
       const running = here.run(
         `mcp s { endpoint: "${server.url}" }
@@ -655,10 +650,10 @@ describe("servers of the older era", () => {
 
     test(`a server that dies between two calls, over ${transport}: gone for good, and come back`, async () => {
       const first = await startEverything(transport)
-      cleanUp.push(() => first.stop())
       let stop = (): Promise<void> => first.stop()
+      after(() => stop())
       const here = hosting()
-      cleanUp.push(() => here.close())
+      after(() => here.close())
       const source = `${preamble(first.url)}
         tool echo from mcp.s.tool.echo
         agent a { model: model.m uses: [tool.echo] instruction: "x" output { message: string } }
@@ -673,7 +668,6 @@ describe("servers of the older era", () => {
         model: twice(async () => {
           await first.stop()
           const second = await startEverything(transport, first.port)
-          cleanUp.push(() => second.stop())
           stop = () => second.stop()
         }),
       })

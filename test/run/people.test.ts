@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { afterEach, test } from "node:test"
+import { after, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { allQuestions } from "../support/all-questions.ts"
@@ -31,18 +31,12 @@ agent revise when ask.review.note != null { model: model.m  instruction: "{{ ask
 output { publish: ask.review.publish  text: agent.revise?.message ?? agent.draft.message }
 `
 
-const desks: Desk[] = []
-
 async function desk(source: string, setting: Setting = {}): Promise<Desk> {
   const opened = new Desk(source, setting)
-  desks.push(opened)
+  // A test that fails leaves nothing running.
+  after(() => opened.runs.drain(0))
   return opened.open()
 }
-
-// A test that fails leaves nothing running.
-afterEach(async () => {
-  await Promise.all(desks.splice(0).map((opened) => opened.runs.drain(0)))
-})
 
 function eventsOf<T extends LogEvent["type"]>(events: readonly LogEvent[], type: T): Extract<LogEvent, { type: T }>[] {
   return events.filter((event): event is Extract<LogEvent, { type: T }> => event.type === type)
