@@ -7,7 +7,7 @@ import { soakSeed } from "../support/strength.ts"
 
 for (const [name, count, more] of [
   ["histories", 100, []],
-  ["histories of schedules and webhooks", 20, ["--triggers"]],
+  ["histories of schedules and webhooks", 8, ["--triggers"]],
 ] as const) {
   test(
     `${count} ${name} that nobody has tried before give the same on PostgreSQL`,
