@@ -31,6 +31,7 @@ export function ChatPane() {
       </ol>
       <form class="say" onSubmit={submit}>
         <textarea
+          dir="auto"
           aria-label="Message"
           rows={2}
           value={text}
@@ -54,7 +55,9 @@ export function ChatPane() {
 function Turn({ exchange: { message, run }, reply }: { readonly exchange: Exchange; readonly reply: string }) {
   return (
     <li>
-      <p class="message user">{message}</p>
+      <p class="message user" dir="auto">
+        {message}
+      </p>
       <div class="message assistant">
         <Reply run={run} reply={reply} />
         <button type="button" class="button" onClick={() => showRun(run)}>
@@ -89,5 +92,9 @@ function Reply({ run, reply }: { readonly run: RunView; readonly reply: string }
     )
   }
   const text = replyOf(run, reply)
-  return <p class="reply">{text ?? "…"}</p>
+  return (
+    <p class="reply" dir="auto">
+      {text ?? "…"}
+    </p>
+  )
 }

@@ -54,7 +54,9 @@ export function AnswerLine({ shownError }: { readonly shownError: string | undef
   return (
     <button type="button" class={`button answer-line is-${state}`} onClick={() => select(null)}>
       <StateMark state={state} text={state === "completed" ? "Result" : stateWords[state]} />
-      <span class="answer-preview">{previewOf(run)}</span>
+      <span class="answer-preview" dir="auto">
+        {previewOf(run)}
+      </span>
     </button>
   )
 }

@@ -91,7 +91,9 @@ function Step(props: StepProps) {
           {span.error === undefined ? null : <Fault error={span.error} />}
           {span.instruction === undefined ? null : (
             <Part title="Instruction, as rendered" copy={span.instruction}>
-              <pre class="prose">{span.instruction}</pre>
+              <pre class="prose" dir="auto">
+                {span.instruction}
+              </pre>
             </Part>
           )}
           {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}

@@ -35,7 +35,9 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
       {rejections === undefined ? null : <Rejections run={run} agent={agent} rejections={rejections} />}
       {reason === undefined || rejections !== undefined ? null : (
         <Part title="Why it was made again" copy={reason}>
-          <p class="wraps">{reason}</p>
+          <p class="wraps" dir="auto">
+            {reason}
+          </p>
         </Part>
       )}
       {error === undefined ? null : <Fault error={error} />}

@@ -44,7 +44,9 @@ export function Value({ title, value, open = 2 }: ValueProps) {
   return (
     <Part title={title} copy={typeof value === "string" ? value : JSON.stringify(value, null, 2)}>
       {typeof value === "string" ? (
-        <pre class="prose">{value}</pre>
+        <pre class="prose" dir="auto">
+          {value}
+        </pre>
       ) : (
         <JsonTree value={value} label={title} open={open} />
       )}

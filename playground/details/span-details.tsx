@@ -61,7 +61,9 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       {span.kind === "iteration" ? <Neighbours run={run} span={span} at={at} /> : null}
       {span.reason === undefined || span.requirements !== undefined ? null : (
         <Part title="Reason" copy={span.reason}>
-          <p class="wraps">{span.reason}</p>
+          <p class="wraps" dir="auto">
+            {span.reason}
+          </p>
         </Part>
       )}
       <Facts span={span} node={node} />
@@ -103,7 +105,13 @@ function Instruction({ run, span, text }: { readonly run: RunView; readonly span
     const traced = tracedProgram(run)
     return traced === null ? null : traceInstruction(traced, run.request.input, run.state, span)
   }, [run, span, text])
-  return pieces === null ? <pre class="prose">{text}</pre> : <TracedText pieces={pieces} />
+  return pieces === null ? (
+    <pre class="prose" dir="auto">
+      {text}
+    </pre>
+  ) : (
+    <TracedText pieces={pieces} />
+  )
 }
 
 /** The request of a tool call. One that the service does not have is rebuilt, for a call of an api. */
@@ -148,7 +156,9 @@ function Asked({ question }: { readonly question: Question | undefined }) {
   return (
     <>
       <Part title="Question" copy={question.question}>
-        <p class="wraps">{question.question}</p>
+        <p class="wraps" dir="auto">
+          {question.question}
+        </p>
       </Part>
       {status === "open" ? (
         <button type="button" class="button outlined" onClick={() => goToQuestion(question)}>

@@ -155,6 +155,7 @@ function ValueEditor({ notes, isUnlabelled, ...props }: ValueProps) {
     case "string":
       return (
         <textarea
+          dir="auto"
           {...common}
           class="field"
           rows={1}

@@ -50,6 +50,7 @@ export function JsonControl({ value, onChange, ...common }: ControlProps) {
   return (
     <>
       <textarea
+        dir="auto"
         {...common}
         aria-invalid={broken || common["aria-invalid"]}
         class="field mono"

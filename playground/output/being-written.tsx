@@ -52,7 +52,9 @@ export function WrittenSoFar({ text, label }: { readonly text: string; readonly 
   if (value !== undefined) return <JsonTree value={value} label={label} open={4} />
   return (
     <>
-      <pre class="prose">{text.slice(-mostRead)}</pre>
+      <pre class="prose" dir="auto">
+        {text.slice(-mostRead)}
+      </pre>
       {text.length > mostRead ? <p class="note">{counted(text.length, "character")} so far</p> : null}
     </>
   )

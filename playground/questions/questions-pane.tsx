@@ -169,6 +169,7 @@ function ApprovalCard({ question }: { readonly question: Question }) {
           </label>
         </div>
         <textarea
+          dir="auto"
           id={noteId}
           class="field"
           rows={1}

@@ -3,6 +3,7 @@ import { chatFields } from "../chat/chat.ts"
 import { DetailsPane } from "../details/details-pane.tsx"
 import { EventsPane } from "../events/events-pane.tsx"
 import { HistoryPane } from "../history/history-pane.tsx"
+import { SinceBefore } from "../history/since-before.tsx"
 import { keptRuns } from "../state/history.ts"
 import { OutputPane } from "../output/output-pane.tsx"
 import type { ResultTab } from "../state/layout.ts"
@@ -32,26 +33,27 @@ export function ResultsPane() {
     (narrow.value && (tab === "history" || tab === "runs" || tab === "triggers"))
   return (
     <div class={isAlone ? "results alone" : "results"} style={{ "--share": `${positions.value.details}%` }}>
+      <Tabs<ResultTab>
+        label="Results"
+        id="results"
+        current={tab}
+        onSelect={(name) => (resultTab.value = name)}
+        items={[
+          ...(chatFields.value !== undefined || tab === "chat" ? [{ name: "chat" as const, label: "Chat" }] : []),
+          { name: "timeline", label: "Timeline" },
+          ...(hasQuestions || tab === "questions"
+            ? [{ name: "questions" as const, label: "Questions", count: openQuestions.value.length }]
+            : []),
+          { name: "output", label: "Output" },
+          { name: "events", label: "Events", count: eventCount() },
+          { name: "history", label: "History", count: keptRuns.value.length },
+          { name: "runs", label: "Runs" },
+          { name: "triggers", label: "Triggers" },
+          { name: "reach", label: "Reach" },
+        ]}
+      />
+      {tab === "timeline" || tab === "output" ? <SinceBefore /> : null}
       <section class="pane" aria-label="Results">
-        <Tabs<ResultTab>
-          label="Results"
-          id="results"
-          current={tab}
-          onSelect={(name) => (resultTab.value = name)}
-          items={[
-            ...(chatFields.value !== undefined || tab === "chat" ? [{ name: "chat" as const, label: "Chat" }] : []),
-            { name: "timeline", label: "Timeline" },
-            ...(hasQuestions || tab === "questions"
-              ? [{ name: "questions" as const, label: "Questions", count: openQuestions.value.length }]
-              : []),
-            { name: "output", label: "Output" },
-            { name: "events", label: "Events", count: eventCount() },
-            { name: "history", label: "History", count: keptRuns.value.length },
-            { name: "runs", label: "Runs" },
-            { name: "triggers", label: "Triggers" },
-            { name: "reach", label: "Reach" },
-          ]}
-        />
         {tab === "timeline" || tab === "output" ? <RunLimits /> : null}
         <TabPanel id="results" name={tab} class="column">
           {tab === "timeline" ? (

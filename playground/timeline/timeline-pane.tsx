@@ -7,7 +7,8 @@ import { standing } from "../state/standing.ts"
 import { tokensOf } from "../state/status.ts"
 import type { Known } from "../state/step-state.ts"
 import { spanState } from "../state/step-state.ts"
-import { planOf } from "../state/changes.ts"
+import { requestRerun } from "../run/request-run.ts"
+import { earlierRun, planOf } from "../state/changes.ts"
 import { moveDivider, positions, resetDivider } from "../state/layout.ts"
 import { runClock, watchWhole } from "../state/runs.ts"
 import type { SelectedRow } from "../state/selection.ts"
@@ -22,6 +23,7 @@ import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
 import { ItemPreviews, itemSeparator } from "./item-preview.ts"
 import { canLookBack, MomentBar, MomentSlider, momentOf } from "./look-back.tsx"
+import { placeFigures } from "./place-figures.ts"
 import type { Row } from "./rows.ts"
 import { Rows } from "./rows.ts"
 import type { Scale } from "./scale.ts"
@@ -31,7 +33,6 @@ const rowHeight = 24
 /** What stands beside a name in its column, and how wide a letter of it is, in pixels. */
 const besideName = 56
 const letterWidth = 7
-
 /** The run on one time axis, live. */
 export function TimelinePane() {
   const run = watchWhole()
@@ -85,6 +86,11 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const toggle = (row: Row): void => {
     model.toggle(row.at, row.scope)
     redraw((count) => count + 1)
+  }
+  const runFrom = (row: Row): (() => void) | undefined => {
+    const node = row.level === 1 && row.isCall !== true ? nodeOfSpan(state, row.at) : undefined
+    if (node === undefined || node === "output" || earlierRun.value !== run) return undefined
+    return () => requestRerun([node])
   }
   const key = (event: KeyboardEvent): void => {
     const row = rows[position]
@@ -147,10 +153,12 @@ function Waterfall({ run }: { readonly run: RunView }) {
               started={started}
               now={now}
               scale={scale}
+              width={width}
               moment={moment}
               isSelected={isCurrent(row)}
               onSelect={() => choose(row)}
               onToggle={() => toggle(row)}
+              onRunFrom={runFrom(row)}
             />
           )
         }}
@@ -231,16 +239,22 @@ interface BarProps {
   readonly started: number
   readonly now: number
   readonly scale: Scale
+  /** Of the track, in pixels. */
+  readonly width: number
   /** Milliseconds since the start that a person looks back to; null at the end. */
   readonly moment: number | null
   readonly isSelected: boolean
   readonly onSelect: () => void
   readonly onToggle: () => void
+  /** Absent where a run cannot begin at it. */
+  readonly onRunFrom: (() => void) | undefined
 }
 
 const inFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
 
-function Bar({ row, known, span, name, item, started, now, scale, moment, isSelected, onSelect, onToggle }: BarProps) {
+function Bar(props: BarProps) {
+  const { row, known, span, name, item, started, now, scale, width, moment, isSelected } = props
+  const { onSelect, onToggle, onRunFrom } = props
   const from = ((span.start - started) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
   const share = (time / scale.total) * 100
@@ -260,6 +274,7 @@ function Bar({ row, known, span, name, item, started, now, scale, moment, isSele
     span.call?.cut_off === true ? "cut off, usage unknown" : inFigures.has(state) ? stateWords[state] : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
+  const place = placeFigures([shown, figures[0] ?? ""], clamp(from), clamp(from + share), width)
   const after = `after ${showDuration(span.start - started)}`
   const tooltip = [`${spanLabel(span)}: ${stateWords[state]}`, item, span.reason, `${showDuration(time)}, ${after}`]
   return (
@@ -301,13 +316,30 @@ function Bar({ row, known, span, name, item, started, now, scale, moment, isSele
             </span>
           </>
         )}
-        <span class="visually-hidden">{`${stateWords[state]} `}</span>
+        <span class="visually-hidden">{`${stateWords[state]} ${shown}`}</span>
       </span>
       <span class="bar-track">
         <span class="bar" style={{ left: `min(${clamp(from)}%, 100% - 2px)`, width: `max(2px, ${clamp(share)}%)` }} />
+        <span class="bar-figures" aria-hidden="true" style={place.style}>
+          {place.text}
+        </span>
         {moment === null ? null : <span class="moment" style={{ left: `${clamp((moment / scale.total) * 100)}%` }} />}
       </span>
-      <span class="bar-figures">{shown}</span>
+      {onRunFrom === undefined || !isSelected ? null : (
+        <button
+          type="button"
+          class="button square run-from"
+          aria-label={`Run from ${spanLabel(span)}`}
+          title="Run this step and all that follows from it"
+          tabIndex={-1}
+          onClick={(event) => {
+            event.stopPropagation()
+            onRunFrom()
+          }}
+        >
+          <Icon name="play" />
+        </button>
+      )}
     </div>
   )
 }

@@ -45,7 +45,7 @@ export function TracedText({ pieces }: { readonly pieces: readonly Piece[] }) {
   const [active, setActive] = useState<string | null>(null)
   return (
     <>
-      <pre class="prose traced" onMouseLeave={() => setActive(null)}>
+      <pre class="prose traced" dir="auto" onMouseLeave={() => setActive(null)}>
         {shownPieces(pieces).map(({ text, origin }, at) => {
           if (origin === null) return <VisibleText key={at} text={text} />
           const key = keyOf(origin)

@@ -326,7 +326,7 @@ describe("by keyboard alone", () => {
     await page.reload()
     await hasAttribute(columns, "aria-valuenow", "50")
     await columns.press("Enter")
-    await hasAttribute(columns, "aria-valuenow", "45")
+    await hasAttribute(columns, "aria-valuenow", "40")
     await close()
   })
 })

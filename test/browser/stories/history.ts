@@ -1,5 +1,7 @@
+import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
+  eventually,
   hasAttribute,
   hasCount,
   hasFocus,
@@ -16,6 +18,7 @@ import {
   write,
   written,
 } from "../actions.ts"
+import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 
 const twoSteps = (second: string): string => `provider p from openai { endpoint: "demo" }
@@ -26,6 +29,36 @@ output { text: agent.second.text }
 `
 
 export function history(playground: Playground): void {
+  test("after another run a line says what changed, and compares with one click; a row of the timeline runs from there", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    await runToEnd(page)
+    const since = page.getByRole("group", { name: "Since the run before" })
+    await historyIsKept(page, 1)
+    await hasCount(since, 0)
+    await page.getByRole("textbox", { name: "name string" }).fill("Grace")
+    await runToEnd(page)
+    await tab(page, "Timeline")
+    await says(since, /other input/)
+    await since.getByRole("button", { name: "Compare" }).click()
+    const dialog = page.getByRole("dialog", { name: "Two runs side by side" })
+    await says(dialog, /Grace/)
+    await page.keyboard.press("Escape")
+    await dialog.waitFor({ state: "detached" })
+
+    await page.getByRole("treeitem", { name: /^agent\./ }).click()
+    const details = page.getByRole("region", { name: "Details" })
+    for (const width of [1440, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      await eventually(async () => assert.ok(((await details.boundingBox())?.width ?? 0) >= 420))
+    }
+    const complaints: string[] = []
+    await lookAt(page, complaints)("since-the-run-before")
+    assert.deepEqual(complaints, [])
+    await page.getByRole("button", { name: /^Run from agent\./ }).click()
+    await historyIsKept(page, 3)
+    await close()
+  })
+
   test("earlier runs are looked at again after a reload, restored and compared", async () => {
     const { page, close } = await playground.visit()
     await runToEnd(page)

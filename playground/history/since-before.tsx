@@ -1,0 +1,23 @@
+import { keptRuns } from "../state/history.ts"
+import { watchWhole } from "../state/runs.ts"
+import { compareRuns } from "./comparison.ts"
+import { sinceBefore } from "./since-before.ts"
+
+/** After a run: what is different from the one before it of the same file, and a way to compare them. */
+export function SinceBefore() {
+  const run = watchWhole()
+  if (run?.isOver !== true) return null
+  const runs = keptRuns.value
+  const at = runs.findIndex(({ run_id }) => run_id === run.run_id)
+  const now = runs[at]
+  const before = now && runs.slice(at + 1).find(({ request }) => request.name === now.request.name)
+  if (now === undefined || before === undefined) return null
+  return (
+    <p class="since-before" role="group" aria-label="Since the run before">
+      <span class="note">Since the run before: {sinceBefore(before, now).join(" · ")}</span>
+      <button type="button" class="button" onClick={() => void compareRuns([before, now])}>
+        Compare
+      </button>
+    </p>
+  )
+}
