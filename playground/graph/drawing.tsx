@@ -20,6 +20,7 @@ import { levels, openCall, openGroups, selectInside, statusesOf } from "./graph-
 import { ClosedGroup, GroupGround, GroupHandle } from "./group-view.tsx"
 import type { View } from "./minimap.tsx"
 import { StatusView } from "./status-view.tsx"
+import { tabStopOf } from "./tab-stop.ts"
 
 /** How many characters of a name fit, without and with the time beside it. */
 const plannedLength = 20
@@ -34,6 +35,7 @@ interface DrawingProps {
 /** The nodes, the edges between them and the groups that they are in. */
 export function Drawing({ placed, view, onToggle }: DrawingProps) {
   const statuses = statusesOf(placed)
+  const stop = tabStopOf(placed)
   const [planned, ran] = useMemo(
     () => [shortNames(placed.nodes, plannedLength), shortNames(placed.nodes, ranLength)],
     [placed],
@@ -72,6 +74,7 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
             <NodeView
               key={node.id}
               node={node}
+              isTabStop={node.id === stop}
               shortName={(statuses.size === 0 ? planned : ran).get(node.id) ?? node.name}
               status={statuses.get(node.id)}
             />
@@ -79,6 +82,7 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
             <ClosedGroup
               key={node.id}
               node={node}
+              isTabStop={node.id === stop}
               group={node.group}
               status={statuses.get(node.id)}
               onToggle={onToggle}
@@ -150,6 +154,8 @@ function Reads({ id, height }: { readonly id: string; readonly height: number })
 }
 
 interface NodeViewProps {
+  /** The Tab key goes to it. */
+  readonly isTabStop: boolean
   readonly node: PlacedNode
   /** Its name, as long as there is room for. */
   readonly shortName: string
@@ -197,7 +203,7 @@ export function NodeMenu() {
   )
 }
 
-function NodeView({ node, shortName, status }: NodeViewProps) {
+function NodeView({ node, isTabStop, shortName, status }: NodeViewProps) {
   const inner = levels.value.at(-1)
   const why = inner === undefined ? wouldRun(node.id) : null
   const ghost = why === null ? undefined : expected.value.get(node.id)
@@ -221,7 +227,7 @@ function NodeView({ node, shortName, status }: NodeViewProps) {
       transform={`translate(${node.x} ${node.y})`}
       role="button"
       // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
-      tabindex={0}
+      tabindex={isTabStop ? 0 : -1}
       aria-pressed={isSelected}
       aria-description={`${node.when === undefined ? kind : `${kind}, when ${node.when}`}${why === null ? "" : `. ${wouldRunWords}`}`}
       data-node={node.id}

@@ -22,6 +22,7 @@ import {
 } from "./graph-model.ts"
 import { canFind, FindStep } from "./find-step.tsx"
 import type { View } from "./minimap.tsx"
+import { lastFocused, nextNode } from "./tab-stop.ts"
 import { WayBack } from "./way-back.tsx"
 import { Minimap } from "./minimap.tsx"
 import { standing, standingWords } from "../state/standing.ts"
@@ -162,7 +163,12 @@ export function GraphPane() {
       ArrowDown: [0, -40],
     }
     const step = steps[event.key]
-    if (step !== undefined && event.target === box.current) {
+    const next = event.target instanceof SVGElement ? nextNode(placed.nodes, idOf(event.target), event.key) : undefined
+    if (next !== undefined) {
+      lastFocused.value = next
+      const all = box.current?.querySelectorAll<SVGElement>(".node") ?? []
+      ;[...all].find((element) => idOf(element) === next)?.focus()
+    } else if (step !== undefined && event.target === box.current) {
       moved.current = true
       setView((old) => ({ ...old, x: old.x + step[0], y: old.y + step[1] }))
     } else if (event.key === "+" || event.key === "=") zoomAt(1.25)
@@ -182,13 +188,15 @@ export function GraphPane() {
         tabIndex={0}
         role="application"
         aria-roledescription="graph"
-        aria-label={`Plan of ${allSteps.value.length} steps. Arrows move it, plus and minus zoom, zero fits it in.`}
+        aria-label={`Plan of ${allSteps.value.length} steps. Arrows move it, and go from step to step; plus and minus zoom, zero fits it in.`}
         onPointerDown={drag}
         onKeyDown={key}
         onFocusIn={(event) => {
           const element = event.target
-          if (!(element instanceof SVGElement) || !element.matches(":focus-visible")) return
-          bringIn(placed.nodes.find(({ id }) => id === (element.dataset["node"] ?? element.dataset["group"])))
+          if (!(element instanceof SVGElement)) return
+          const node = placed.nodes.find(({ id }) => id === idOf(element))
+          if (node !== undefined) lastFocused.value = node.id
+          if (element.matches(":focus-visible")) bringIn(node)
         }}
       >
         {placed.nodes.length === 0 ? (
@@ -242,6 +250,11 @@ export function GraphPane() {
       </div>
     </section>
   )
+}
+
+/** The id of a node of the drawing. */
+function idOf(element: SVGElement): string {
+  return element.dataset["node"] ?? element.dataset["group"] ?? ""
 }
 
 /** Whether the graphs have no step in common. */

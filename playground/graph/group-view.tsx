@@ -90,13 +90,15 @@ function ground(node: PlacedNode, inside: readonly PlacedNode[]): string {
 
 interface ClosedGroupProps {
   readonly node: PlacedNode
+  /** The Tab key goes to it. */
+  readonly isTabStop: boolean
   readonly group: Group
   readonly status: NodeStatus | undefined
   readonly onToggle: Toggle
 }
 
 /** A closed group: one node, which a click opens. */
-export function ClosedGroup({ node, group, status, onToggle }: ClosedGroupProps) {
+export function ClosedGroup({ node, isTabStop, group, status, onToggle }: ClosedGroupProps) {
   const height = nodeHeight(node)
   const hasSelected = group.steps.includes(selection.value?.node ?? "")
   const hasChanged = group.steps.some((step) => wouldRun(step) !== null)
@@ -112,7 +114,7 @@ export function ClosedGroup({ node, group, status, onToggle }: ClosedGroupProps)
       class={classes.filter((one) => one !== "").join(" ")}
       transform={`translate(${node.x} ${node.y})`}
       role="button"
-      tabindex={0}
+      tabindex={isTabStop ? 0 : -1}
       aria-expanded="false"
       aria-description={`A group, from ${first} to ${last}. Opens it`}
       data-group={group.id}

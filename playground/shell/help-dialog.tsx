@@ -15,7 +15,7 @@ const keys: readonly [string, string][] = [
   ["Ctrl Space", "Complete in the editor"],
   ["F2, F12", "Rename a name, go to where it is declared"],
   ["Ctrl Shift M", "Show the problems"],
-  ["Arrows", "Move in the timeline, the graph's steps by Tab, menus and lists"],
+  ["Arrows", "Move in the timeline, from step to step in the graph, in menus and lists"],
   ["?", "This sheet"],
 ]
 

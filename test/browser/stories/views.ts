@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { editor, eventually, node, runToEnd } from "../actions.ts"
+import { editor, eventually, hasCount, hasFocus, node, openExample, runToEnd } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 import { soakTest } from "../../support/strength.ts"
@@ -16,6 +16,27 @@ export function views(playground: Playground): void {
     await look("ran")
     await close()
     assert.deepEqual(complaints, [])
+  })
+
+  test("the Tab key comes to one step of the graph, and arrows go from step to step", async () => {
+    const { page, close } = await playground.visit()
+    await openExample(page, "Fan-out and join")
+    const stops = page.locator('.graph .node[tabindex="0"]')
+    await hasCount(page.locator(".graph .node"), 5)
+    await hasCount(stops, 1)
+    await node(page, "agent.gaps").focus()
+    await page.keyboard.press("ArrowRight")
+    await hasFocus(node(page, "agent.editor"))
+    await page.keyboard.press("ArrowRight")
+    await hasFocus(node(page, "output"))
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "agent.editor" }).waitFor()
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("End")
+    await hasFocus(node(page, "output"))
+    await hasCount(stops, 1)
+    await close()
   })
 
   soakTest("by keyboard alone: from the first tab stop to a selected step, announced on the way", async () => {
