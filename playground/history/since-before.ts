@@ -1,8 +1,17 @@
-import type { KeptRun } from "../state/history.ts"
 import { costNumber, showDuration, showNumber } from "../ui/show.ts"
 
-/** What is different in a run from the one before it, in words: what was asked, what came of it, what it took. */
-export function sinceBefore(before: KeptRun, now: KeptRun): readonly string[] {
+/** The part of a kept run that tells runs apart. */
+export interface RunFigures {
+  readonly request: { readonly source: string; readonly input: unknown; readonly around?: unknown }
+  readonly status: string
+  readonly duration_ms: number
+  readonly tokens: number
+  readonly cost?: number | null
+  readonly result?: string
+}
+
+/** Says in words how a run differs from the one before it: source and input, result, time and tokens. */
+export function sinceBefore(before: RunFigures, now: RunFigures): readonly string[] {
   const isOther = (one: unknown, other: unknown): boolean => JSON.stringify(one) !== JSON.stringify(other)
   const asked = [
     ...(before.request.source === now.request.source && !isOther(before.request.around, now.request.around)
@@ -15,11 +24,11 @@ export function sinceBefore(before: KeptRun, now: KeptRun): readonly string[] {
     came(before, now),
     more(now.duration_ms - before.duration_ms, showDuration),
     more(now.tokens - before.tokens, (tokens) => `${showNumber(tokens)} tokens`),
-    before.cost == null || now.cost == null ? "" : more(now.cost - before.cost, costNumber),
+    typeof before.cost === "number" && typeof now.cost === "number" ? more(now.cost - before.cost, costNumber) : "",
   ].filter((part) => part !== "")
 }
 
-function came(before: KeptRun, now: KeptRun): string {
+function came(before: RunFigures, now: RunFigures): string {
   if (before.status !== now.status) return `${now.status}, was ${before.status}`
   if (before.result === undefined || now.result === undefined) return ""
   if (before.result !== now.result) return now.status === "failed" ? "another error" : "another result"

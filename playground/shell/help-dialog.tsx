@@ -16,6 +16,7 @@ const keys: readonly [string, string][] = [
   ["F2, F12", "Rename a name, go to where it is declared"],
   ["Ctrl Shift M", "Show the problems"],
   ["Arrows", "Move in the timeline, from step to step in the graph, in menus and lists"],
+  ["+, −, 0", "Zoom in the graph and in the timeline of a run that has ended"],
   ["?", "This sheet"],
 ]
 

@@ -5,6 +5,7 @@ import { lookBack, watchShown } from "../state/runs.ts"
 import { lastGood } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted, showDuration } from "../ui/show.ts"
+import type { Scale } from "./scale.ts"
 
 /** The moment of the run that a person looks back to, in milliseconds since its start; null at its end. */
 export function momentOf(run: RunView): number | null {
@@ -17,8 +18,15 @@ export function canLookBack({ state }: RunView): boolean {
   return state.started_at !== null && state.finished_at !== null && state.finished_at > state.started_at
 }
 
+interface MomentSliderProps {
+  readonly run: RunView
+  readonly scale: Scale
+  /** Milliseconds that the run took. */
+  readonly whole: number
+}
+
 /** Drags through the time of a run: graph, details and output follow. It lies over the axis, which has the same scale. */
-export function MomentSlider({ run, total }: { readonly run: RunView; readonly total: number }) {
+export function MomentSlider({ run, scale: { from, total }, whole }: MomentSliderProps) {
   const moment = momentOf(run)
   const started = run.state.started_at ?? 0
   return (
@@ -28,11 +36,11 @@ export function MomentSlider({ run, total }: { readonly run: RunView; readonly t
       aria-label="Moment of the run"
       aria-valuetext={moment === null ? "the end" : `after ${showDuration(moment)}`}
       title="Drag to see the run as it was at a moment"
-      min={0}
-      max={total}
+      min={from}
+      max={from + total}
       step={total > 400 ? 1 : 0.1}
-      value={moment ?? total}
-      onInput={({ currentTarget: { valueAsNumber: at } }) => lookBack(run, at >= total ? null : started + at)}
+      value={moment ?? whole}
+      onInput={({ currentTarget: { valueAsNumber: at } }) => lookBack(run, at >= whole ? null : started + at)}
     />
   )
 }

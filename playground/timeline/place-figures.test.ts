@@ -23,5 +23,5 @@ test("a shorter text stands beside the bar where the whole one would cover it", 
 })
 
 test("a bar that leaves no room has the shorter text over its end", () => {
-  assert.deepEqual(placeFigures(texts, 0, 100, 190), { text: texts[1], style: { left: "auto", right: "2px" } })
+  assert.deepEqual(placeFigures(texts, 0, 100, 190), { text: texts[1], style: { left: "auto", right: "0" } })
 })

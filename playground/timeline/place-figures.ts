@@ -20,5 +20,5 @@ export function placeFigures(texts: readonly string[], from: number, to: number,
     if ((from / 100) * width >= needed)
       return { text, style: { left: "auto", right: `calc(${100 - from}% + ${beside}px)` } }
   }
-  return { text: texts.at(-1) ?? "", style: { left: "auto", right: "2px" } }
+  return { text: texts.at(-1) ?? "", style: { left: "auto", right: "0" } }
 }

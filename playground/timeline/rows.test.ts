@@ -146,7 +146,11 @@ test("a step that runs has a row for the call that it waits for, until one of it
 })
 
 test("an axis has a few round marks, room to grow while it is live, and labels that fit", () => {
-  assert.deepEqual(scaleFor(4_000, false, 160), { total: 4_000, marks: [0, 1_000, 2_000, 3_000] })
+  assert.deepEqual(scaleFor(4_000, false, 160), {
+    from: 0,
+    total: 4_000,
+    marks: [0, 1_000, 2_000, 3_000],
+  })
   assert.deepEqual(scaleFor(2_280, false, 161).marks.map(markLabel), ["0", "1 s"])
   assert.deepEqual([500, 1_500, 2_000, 10_000].map(markLabel), ["500 ms", "1.5 s", "2 s", "10 s"])
   const live = scaleFor(4_000, true, 400)

@@ -2,6 +2,8 @@ import { showDuration } from "../ui/show.ts"
 
 /** The time axis: how long it is, and where its marks are. */
 export interface Scale {
+  /** Where it begins, in milliseconds since the start of the run. */
+  readonly from: number
   readonly total: number
   readonly marks: readonly number[]
 }
@@ -13,17 +15,19 @@ const mostMarks = 8
 
 /**
  * An axis over this many milliseconds, drawn this many pixels wide: its labels neither overlap nor reach beyond its end.
- * With `roomy` it ends at a round figure, so that bars grow instead of shrinking.
+ * With `roomy` it ends at a round figure, so that bars grow instead of shrinking. It begins `from` milliseconds after the start.
  */
-export function scaleFor(elapsed: number, roomy: boolean, width: number): Scale {
+export function scaleFor(elapsed: number, roomy: boolean, width: number, from = 0): Scale {
   const wanted = Math.max(1, elapsed)
   for (let step = roundStep(wanted / mostMarks); ; step = roundStep(step * 1.5)) {
     const total = roomy ? Math.ceil((wanted * 1.05) / step) * step : wanted
-    const marks = Array.from({ length: Math.floor(total / step) + 1 }, (_, at) => at * step)
+    const first = Math.ceil(from / step) * step
+    const marks = Array.from({ length: Math.floor((from + total - first) / step) + 1 }, (_, at) => first + at * step)
     const room = (step / total) * width
     // A step as long as the axis leaves one label, which is always there.
     if (step < total && marks.some((at) => labelWidth(at) > room)) continue
-    return { total, marks: marks.filter((at) => at === 0 || (at / total) * width + labelWidth(at) <= width) }
+    const hasRoom = (at: number): boolean => at === 0 || ((at - from) / total) * width + labelWidth(at) <= width
+    return { from, total, marks: marks.filter(hasRoom) }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RefObject } from "preact"
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Span } from "../../src/log/run-state.ts"
 import type { RunView } from "../state/run-view.ts"
 import { nodeOfSpan, spanLabel } from "../state/spans.ts"
@@ -28,6 +28,8 @@ import type { Row } from "./rows.ts"
 import { Rows } from "./rows.ts"
 import type { Scale } from "./scale.ts"
 import { markLabel, scaleFor } from "./scale.ts"
+import type { TimeWindow } from "./zoom.ts"
+import { moved, zoomed } from "./zoom.ts"
 
 const rowHeight = 24
 /** What stands beside a name in its column, and how wide a letter of it is, in pixels. */
@@ -73,7 +75,32 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const live = !run.isOver && !run.isCut && state.started_at !== null
   const now =
     live || run.isCut ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
-  const scale = scaleFor(now - started, live, width)
+  const whole = now - started
+  const [part, setPart] = useState<TimeWindow | null>(null)
+  const shownPart = live ? null : part
+  const scale = scaleFor(shownPart?.length ?? whole, live, width, shownPart?.from)
+  const zoom = (factor: number, around = scale.from + scale.total / 2): void => {
+    if (!live) setPart((before) => zoomed(whole, before, factor, around))
+  }
+  const wheel = useRef<(event: WheelEvent) => void>(() => undefined)
+  wheel.current = (event) => {
+    const track = axis.current?.getBoundingClientRect()
+    if (live || track === undefined) return
+    if (event.ctrlKey || event.metaKey) {
+      zoom(Math.exp(event.deltaY * 0.004), scale.from + ((event.clientX - track.left) / track.width) * scale.total)
+    } else if (part !== null && Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      setPart(moved(whole, part, (event.deltaX / track.width) * scale.total))
+    } else return
+    event.preventDefault()
+  }
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = box.current
+    const turn = (event: WheelEvent): void => wheel.current(event)
+    // Preact's own listener could not keep the page from zooming.
+    element?.addEventListener("wheel", turn, { passive: false })
+    return () => element?.removeEventListener("wheel", turn)
+  }, [state.spans.length > 0])
   const moment = momentOf(run)
 
   const choose = (row: Row | undefined): void => {
@@ -87,6 +114,10 @@ function Waterfall({ run }: { readonly run: RunView }) {
     model.toggle(row.at, row.scope)
     redraw((count) => count + 1)
   }
+  const middleOf = (row: Row | undefined): number | undefined => {
+    const span = row === undefined ? undefined : state.spans[row.at]
+    return span === undefined ? undefined : (span.start + (span.end ?? now)) / 2 - started
+  }
   const runFrom = (row: Row): (() => void) | undefined => {
     const node = row.level === 1 && row.isCall !== true ? nodeOfSpan(state, row.at) : undefined
     if (node === undefined || node === "output" || earlierRun.value !== run) return undefined
@@ -98,6 +129,9 @@ function Waterfall({ run }: { readonly run: RunView }) {
     else if (event.key === "ArrowUp") choose(rows[Math.max(0, position - 1)])
     else if (event.key === "Home") choose(rows[0])
     else if (event.key === "End") choose(rows.at(-1))
+    else if (event.key === "+" || event.key === "=") zoom(0.5, middleOf(row))
+    else if (event.key === "-") zoom(2, middleOf(row))
+    else if (event.key === "0") setPart(null)
     else if (event.key === "ArrowRight" && row?.isParent === true && !row.isOpen) toggle(row)
     else if (event.key === "ArrowLeft" && row?.isOpen === true) toggle(row)
     else if (event.key === "ArrowLeft" && row !== undefined) {
@@ -111,6 +145,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
   }
   return (
     <div
+      ref={box}
       class={standing.value === "current" ? "waterfall" : "waterfall of-other-text"}
       style={{ "--names": `${positions.value.names}%` }}
     >
@@ -120,7 +155,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
         </span>
         <div class="axis-marks" ref={axis}>
           {scale.marks.map((at) => (
-            <span key={at} style={{ left: `${(at / scale.total) * 100}%` }}>
+            <span key={at} style={{ left: `${((at - scale.from) / scale.total) * 100}%` }}>
               {markLabel(at)}
             </span>
           ))}
@@ -164,7 +199,8 @@ function Waterfall({ run }: { readonly run: RunView }) {
         }}
       />
       {/* After the rows, which most people go to with the Tab key. */}
-      {canLookBack(run) ? <MomentSlider run={run} total={scale.total} /> : null}
+      {canLookBack(run) ? <MomentSlider run={run} scale={scale} whole={whole} /> : null}
+      {canLookBack(run) ? <ZoomTools isWhole={part === null} zoom={zoom} reset={() => setPart(null)} /> : null}
       <Divider
         label="Width of the names"
         direction="columns"
@@ -172,6 +208,45 @@ function Waterfall({ run }: { readonly run: RunView }) {
         onMove={(percent) => moveDivider("names", percent)}
         onReset={() => resetDivider("names")}
       />
+    </div>
+  )
+}
+
+interface ZoomToolsProps {
+  readonly isWhole: boolean
+  readonly zoom: (factor: number) => void
+  readonly reset: () => void
+}
+
+/** For those without a wheel; the keys plus, minus and zero do the same. */
+function ZoomTools({ isWhole, zoom, reset }: ZoomToolsProps) {
+  return (
+    <div class="time-zoom" role="group" aria-label="Zoom of the timeline">
+      {isWhole ? null : (
+        <>
+          <button
+            type="button"
+            class="button square"
+            aria-label="Show the whole run"
+            title="Whole run (0)"
+            onClick={reset}
+          >
+            <Icon name="fit" />
+          </button>
+          <button type="button" class="button square" aria-label="Zoom out in time" onClick={() => zoom(2)}>
+            <Icon name="minus" />
+          </button>
+        </>
+      )}
+      <button
+        type="button"
+        class="button square"
+        aria-label="Zoom in in time"
+        title="Zoom in (+, or Ctrl and the wheel)"
+        onClick={() => zoom(0.5)}
+      >
+        <Icon name="plus" />
+      </button>
     </div>
   )
 }
@@ -255,7 +330,7 @@ const inFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed",
 function Bar(props: BarProps) {
   const { row, known, span, name, item, started, now, scale, width, moment, isSelected } = props
   const { onSelect, onToggle, onRunFrom } = props
-  const from = ((span.start - started) / scale.total) * 100
+  const from = ((span.start - started - scale.from) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
   const share = (time / scale.total) * 100
   const state = spanState(span, known)
@@ -274,7 +349,9 @@ function Bar(props: BarProps) {
     span.call?.cut_off === true ? "cut off, usage unknown" : inFigures.has(state) ? stateWords[state] : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
-  const place = placeFigures([shown, figures[0] ?? ""], clamp(from), clamp(from + share), width)
+  const isOutside = from + share < 0 || from > 100
+  const [left, right] = [clamp(from), clamp(from + share)]
+  const place = placeFigures([shown, figures[0] ?? ""], left, right, width)
   const after = `after ${showDuration(span.start - started)}`
   const tooltip = [`${spanLabel(span)}: ${stateWords[state]}`, item, span.reason, `${showDuration(time)}, ${after}`]
   return (
@@ -319,11 +396,17 @@ function Bar(props: BarProps) {
         <span class="visually-hidden">{`${stateWords[state]} ${shown}`}</span>
       </span>
       <span class="bar-track">
-        <span class="bar" style={{ left: `min(${clamp(from)}%, 100% - 2px)`, width: `max(2px, ${clamp(share)}%)` }} />
-        <span class="bar-figures" aria-hidden="true" style={place.style}>
-          {place.text}
-        </span>
-        {moment === null ? null : <span class="moment" style={{ left: `${clamp((moment / scale.total) * 100)}%` }} />}
+        {isOutside ? null : (
+          <>
+            <span class="bar" style={{ left: `min(${left}%, 100% - 2px)`, width: `max(2px, ${right - left}%)` }} />
+            <span class="bar-figures" aria-hidden="true" style={place.style}>
+              {place.text}
+            </span>
+          </>
+        )}
+        {moment === null ? null : (
+          <span class="moment" style={{ left: `${clamp(((moment - scale.from) / scale.total) * 100)}%` }} />
+        )}
       </span>
       {onRunFrom === undefined || !isSelected ? null : (
         <button

@@ -1,10 +1,32 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { eventually, hasCount, node, nodeSays, runToEnd, says, slowChain, status, write } from "../actions.ts"
+import { eventually, hasCount, node, nodeSays, runToEnd, says, slowChain, status, tab, write } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 
 export function lookingBack(playground: Playground): void {
+  test("the timeline of a run that has ended is zoomed by keys and buttons, around what is selected", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    await runToEnd(page)
+    await tab(page, "Timeline")
+    await page.getByRole("treeitem", { name: /^model call/ }).click()
+    const marks = page.locator(".axis-marks")
+    const zoomIn = page.getByRole("button", { name: "Zoom in in time" })
+    await zoomIn.waitFor()
+    const before = await marks.innerText()
+    await page.getByRole("tree", { name: "Timeline" }).press("+")
+    await zoomIn.click()
+    await eventually(async () => assert.notEqual(await marks.innerText(), before))
+    const complaints: string[] = []
+    await lookAt(page, complaints)("timeline-zoomed")
+    assert.deepEqual(complaints, [])
+    await page.getByRole("button", { name: "Zoom out in time" }).click()
+    await page.getByRole("button", { name: "Show the whole run" }).click()
+    await eventually(async () => assert.equal(await marks.innerText(), before))
+    await hasCount(page.getByRole("button", { name: "Zoom out in time" }), 0)
+    await close()
+  })
+
   test("a person goes back in the time of a run, and a new run goes on from there; changed steps say what they took before", async () => {
     const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     const complaints: string[] = []
