@@ -155,8 +155,6 @@ export class CheckContext {
 
   /** The type of a field of a schema; undefined while it is not resolved. */
   schemaField(field: Syntax.TypeField): Type | undefined {
-    const known = this.schemaFields.get(field)
-    if (known !== undefined || this.#taken.length === 0) return known
     this.#enterTaken()
     return this.schemaFields.get(field)
   }

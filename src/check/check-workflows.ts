@@ -1,8 +1,8 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Field, RecordType } from "../types/types.ts"
+import type { Field, RecordType, VariantType } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkSecrets, findFile, pathOfFile } from "./check-files.ts"
-import { foreignNodes } from "./foreign-nodes.ts"
+import { foreignNodes, foreignVariant } from "./foreign-nodes.ts"
 import { ForeignTypes } from "./foreign-types.ts"
 import { isLibrary } from "./is-library.ts"
 import { readProperties } from "./properties.ts"
@@ -26,7 +26,11 @@ export function declareWorkflows(checking: CheckContext): void {
       const node = nodeOf(own)
       if (node !== undefined) checking.writeField(copy, node)
     }
-    const types = new ForeignTypes(file, program.types, checking.types, fieldOf)
+    const variantOf = (copy: VariantType, own: VariantType): void => {
+      const node = program.variantNodes.get(own)
+      if (node !== undefined) checking.variantNodes.set(copy, foreignVariant(node, base))
+    }
+    const types = new ForeignTypes(file, program.types, checking.types, fieldOf, variantOf)
     checking.workflows.set(name, {
       name: declaration.name,
       declaration,

@@ -1,4 +1,4 @@
-import type { Field, NamedType, RecordType, Type, TypeTable } from "../types/types.ts"
+import type { Field, NamedType, RecordType, Type, TypeTable, VariantType } from "../types/types.ts"
 
 /**
  * The types of another file as this one has them: its schemas come along under the names that they would have if they were imported,
@@ -11,18 +11,21 @@ export class ForeignTypes {
   // Types are shared: each is copied once.
   readonly #copies = new Map<Type, Type>()
   readonly #fieldOf: (copy: Field, own: Field) => void
+  readonly #variantOf: (copy: VariantType, own: VariantType) => void
 
-  /** `fieldOf` is called with each field that is copied. */
+  /** `fieldOf` and `variantOf` are called with each field and variant that is copied. */
   constructor(
     file: string,
     from: TypeTable,
     to: Record<string, NamedType>,
     fieldOf: (copy: Field, own: Field) => void,
+    variantOf: (copy: VariantType, own: VariantType) => void = () => undefined,
   ) {
     this.#file = file
     this.#from = from
     this.#to = to
     this.#fieldOf = fieldOf
+    this.#variantOf = variantOf
   }
 
   record({ fields }: RecordType): RecordType {
@@ -49,8 +52,11 @@ export class ForeignTypes {
         return this.record(type)
       case "union":
         return { kind: "union", members: type.members.map((one) => this.#of(one)) }
-      case "variant":
-        return { ...type, cases: type.cases.map((one) => ({ ...one, fields: this.#fields(one.fields) })) }
+      case "variant": {
+        const copy = { ...type, cases: type.cases.map((one) => ({ ...one, fields: this.#fields(one.fields) })) }
+        this.#variantOf(copy, type)
+        return copy
+      }
       default:
         return type
     }

@@ -215,3 +215,64 @@ test("without a library that can be read, nothing is renamed in part", async () 
   const answer = await at("rename", "lib/common.wire", library, "fast", { newName: "swift" })
   assert.match(answer.error?.message ?? "", /Fix the errors of lib\/common\.wire first/)
 })
+
+const kinds = `schema event { variant kind { made { at: string } gone { why: string } } }
+schema entry { event: schema.event }
+`
+const passes = `import { schema.event } from "./kinds.wire"
+input { event: schema.event }
+output { event: input.event }
+`
+const chooses = `import { schema.entry } from "./kinds.wire"
+workflow pass from "./pass.wire"
+input { entry: schema.entry }
+dynamic {
+    passed: call workflow.pass { input { event: input.entry.event } }
+    here: match input.entry.event {
+        made.at
+        gone: "gone"
+    }
+    there: match dynamic.passed.event {
+        made.at
+        gone.why
+    }
+    one: dynamic.passed.event#gone.why ?? "none"
+}
+output { here: dynamic.here  there: dynamic.there  one: dynamic.one }
+`
+const variants = { "kinds.wire": kinds, "pass.wire": passes, "choose.wire": chooses }
+
+test("cases of a variant of another file are completed, found and renamed, through called files too", async () => {
+  const { open, at } = project(variants)
+  const incomplete = chooses.replace("        gone.why\n", "        \n")
+  await open("choose.wire", incomplete)
+  const offered = await at("completion", "choose.wire", incomplete, "made.at\n        ‸\n")
+  const { items } = offered.result as { items: { label: string }[] }
+  assert.deepEqual(
+    items.map(({ label }) => label),
+    ["gone", "_"],
+  )
+
+  const sound = project(variants)
+  await sound.open("kinds.wire")
+  const found = sound.names((await sound.at("references", "kinds.wire", kinds, "gone")).result)
+  const everywhere = ["choose.wire:12 gone", "choose.wire:14 gone", "choose.wire:8 gone", "kinds.wire:1 gone"]
+  assert.deepEqual(found.toSorted(), everywhere)
+  await sound.open("choose.wire")
+  const place = sound.names((await sound.at("definition", "choose.wire", chooses, "event#‸gone")).result)
+  assert.deepEqual(place, ["kinds.wire:1 gone"])
+
+  for (const [file, text, mark, newName] of [
+    ["kinds.wire", kinds, "gone", "lost"],
+    ["choose.wire", chooses, "‸gone.why", "lost"],
+    ["choose.wire", chooses, "event#‸gone", "lost"],
+    ["kinds.wire", kinds, "why: string", "reason"],
+    ["kinds.wire", kinds, "‸kind {", "sort"],
+  ] as const) {
+    const fresh = project(variants)
+    await fresh.open(file)
+    const texts = fresh.edited(await fresh.at("rename", file, text, mark, { newName }))
+    assert.deepEqual(fresh.errorsWith(texts), [], `${file} ${mark}`)
+    assert.ok(texts["kinds.wire"]?.includes(newName), `${file} ${mark}`)
+  }
+})
