@@ -33,7 +33,7 @@ export class BenchProcess {
     env: Readonly<Record<string, string>> = {},
   ): Promise<BenchProcess> {
     const [file, rest] = command(core, args)
-    const child = spawn(file, rest, { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, ...env } })
+    const child = spawn(file, rest, { stdio: ["ignore", "pipe", "ignore", "ipc"], env: { ...process.env, ...env } })
     let output = ""
     const address = await new Promise<string>((resolve, reject) => {
       child.stdout?.on("data", (chunk: Buffer) => {
