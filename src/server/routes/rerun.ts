@@ -2,7 +2,9 @@ import { filesOf } from "../../source/source-files.ts"
 import type { FastifyInstance } from "fastify"
 import { rerun, type RerunBody } from "../../api/execute.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
-import { planAt, scopeAround } from "../../plan/call-scope.ts"
+import { runCalledLevels } from "../../base/limits.ts"
+import { remembered } from "../../base/remembered.ts"
+import { levelsOf, planAt, scopeAround } from "../../plan/call-scope.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import { callPlaces } from "../../plan/workflows-of.ts"
 import type { RunRequest } from "../../ports/store.ts"
@@ -107,16 +109,28 @@ function stepsOf(plan: Plan): string[] {
   ]
 }
 
+/** The places where a plan calls workflows: `triage@dynamic.first`. */
+const placesOfPlans = new WeakMap<Plan, ReadonlySet<string>>()
+
 /** A call of a workflow by its scope, or a step inside it: `triage@dynamic.first/agent.classify`. */
 function isInside(plan: Plan, step: string): boolean {
+  if (levelsOf(step) > runCalledLevels + 1) return false
   const scope = scopeAround(step)
   const last = step.slice(scope === null ? 0 : scope.length + 1)
   const around = scope === null ? plan : isInside(plan, scope) ? planAt(plan, scope) : undefined
   if (around === undefined) return false
   if (scope !== null && stepsOf(around).includes(last)) return true
-  // Which item, round or call by a model it is, only a run can tell.
-  const place = last.replace(/#\d+$/, "").replace(/(?:\[\d+\])+$/, "")
-  return around.nodes.some((node) => callPlaces(node).includes(place))
+  return remembered(placesOfPlans, around, ({ nodes }) => new Set(nodes.flatMap(callPlaces))).has(placeOf(last))
+}
+
+/** The place of a call without its positions and count: which item, round or call by a model it is, only a run can tell. */
+function placeOf(call: string): string {
+  let place = call.replace(/#\d+$/, "")
+  for (;;) {
+    const open = place.lastIndexOf("[")
+    if (open < 0 || !/^\[\d+\]$/.test(place.slice(open))) return place
+    place = place.slice(0, open)
+  }
 }
 
 function checkFrom(plan: Plan, from: readonly string[]): void {

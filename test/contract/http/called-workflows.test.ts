@@ -81,6 +81,8 @@ for (const store of ["memory", "sqlite"]) {
         "triage@dynamic.second",
         "triage@dynamic.first/triage@dynamic.first",
         "triage@",
+        `triage@dynamic.first${"[1]".repeat(20_000)}x`,
+        "triage@dynamic.first/".repeat(20_000),
       ]) {
         const unknown = await service.post(`/execute/${waiting.run_id}/rerun`, { from: [from] })
         assert.equal(unknown.status, 422, from)
