@@ -293,8 +293,8 @@ describe("mistakes", () => {
 /** `as`, and `tool find from …` in the next line: an import that lacks its name, whatever else it could be. */
 const unfinishedImport = /\bas\s+(?:tool|resource|prompt)\s+[a-z_]/
 
-/** `_` at the beginning of a line is the last branch of a match, also where a value was expected. */
-const lastBranch = /[-!]\s*_(?!\w)/
+/** `_` at the beginning of a line is the last branch of a match, also where a value was expected; `_ [3]` is one with a list. */
+const lastBranch = /[-!]\s*_(?!\w)|(?<!\w)_\s*\[/
 
 describe("layout", () => {
   test("blanks and line breaks between tokens mean nothing", () => {
