@@ -1,24 +1,25 @@
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
-import type { Later } from "../state/later.ts"
-import { notLoaded } from "../state/later.ts"
+import { later, notLoaded } from "../state/later.ts"
 import { notify } from "../state/notices.ts"
+import type * as LaterParts from "./later-parts.ts"
 
-interface LoadedProps<T> {
-  readonly of: Later<T>
+const parts = later(() => import("./later-parts.ts"))
+
+interface LoadedProps {
   /** Takes back what asked for the part. */
-  readonly onFail: () => void
-  readonly children: (part: T) => ComponentChildren
+  readonly onFail?: () => void
+  readonly children: (parts: typeof LaterParts) => ComponentChildren
 }
 
-/** Shows what a part of the page has, once it is there. */
-export function Loaded<T>({ of, onFail, children }: LoadedProps<T>) {
+/** Shows a pane or dialog that is loaded later, once it is there. */
+export function Loaded({ onFail, children }: LoadedProps) {
   useEffect(() => {
-    of.load().catch(() => {
+    parts.load().catch(() => {
       notify(notLoaded, "wrong")
-      onFail()
+      onFail?.()
     })
-  }, [of])
-  const part = of.part.value
-  return part === null ? null : <>{children(part)}</>
+  }, [])
+  const loaded = parts.part.value
+  return loaded === null ? null : <>{children(loaded)}</>
 }

@@ -1,7 +1,6 @@
 import { ChatPane } from "../chat/chat-pane.tsx"
 import { chatFields } from "../chat/chat.ts"
 import { DetailsPane } from "../details/details-pane.tsx"
-import { EventsPane } from "../events/events-pane.tsx"
 import { HistoryPane } from "../history/history-pane.tsx"
 import { SinceBefore } from "../history/since-before.tsx"
 import { keptRuns } from "../state/history.ts"
@@ -12,10 +11,8 @@ import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
 import { watchShown, watchWhole } from "../state/runs.ts"
 import { showsAnswer } from "../state/selection.ts"
-import { ReachPane } from "../reach/reach-pane.tsx"
-import { RunsPane } from "../runs/runs-pane.tsx"
-import { TriggersPane } from "../triggers/triggers-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
+import { Loaded } from "./loaded.tsx"
 import { PaneDivider } from "./pane-divider.tsx"
 import { limitFacts } from "../ui/limit-words.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
@@ -65,13 +62,13 @@ export function ResultsPane() {
           ) : tab === "output" ? (
             <OutputPane />
           ) : tab === "events" ? (
-            <EventsPane />
+            <Loaded>{({ EventsPane }) => <EventsPane />}</Loaded>
           ) : tab === "runs" ? (
-            <RunsPane />
+            <Loaded>{({ RunsPane }) => <RunsPane />}</Loaded>
           ) : tab === "triggers" ? (
-            <TriggersPane />
+            <Loaded>{({ TriggersPane }) => <TriggersPane />}</Loaded>
           ) : tab === "reach" ? (
-            <ReachPane />
+            <Loaded>{({ ReachPane }) => <ReachPane />}</Loaded>
           ) : (
             <HistoryPane />
           )}

@@ -24,7 +24,7 @@ export function sharing(playground: Playground): void {
   test("a part of the page that did not come says so, and comes with the next reload", async () => {
     const { page, close } = await playground.visit({ expected: /Failed to (?:load|fetch)/ })
     let isDown = true
-    await page.route(/share-dialog-/, (route) => (isDown ? route.abort() : route.continue()))
+    await page.route(/later-parts-/, (route) => (isDown ? route.abort() : route.continue()))
     await page.reload()
     const button = page.getByRole("button", { name: "Share", exact: true })
     await button.click()
