@@ -20,7 +20,8 @@ export function tornWrite(before: Files, after: Files, random: Random): Files {
   const [was, is] = [before.log, after.log]
   // Where the log was emptied, the write went to the database, too: the log from before has all of it.
   if (!before.database.equals(after.database) || is.length < was.length) return before
-  const differs = (at: number): boolean => is[at] !== was[at]
+  // Beyond its end the log is empty or has zeros: a write whose last bytes are zeros is whole without them.
+  const differs = (at: number): boolean => is[at] !== (was[at] ?? 0)
   let first = 0
   while (first < is.length && !differs(first)) first++
   let last = is.length - 1
