@@ -7,6 +7,8 @@ import type { Playground } from "../open-playground.ts"
 export function lookingBack(playground: Playground): void {
   test("the timeline of a run that has ended is zoomed by keys and buttons, around what is selected", async () => {
     const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    // Long enough for three steps of the zoom, however fast the machine is.
+    await write(page, slowChain(1))
     await runToEnd(page)
     await tab(page, "Timeline")
     await page.getByRole("treeitem", { name: /^model call/ }).click()
