@@ -5,7 +5,7 @@ import { SharedPlaces } from "./shared-places.ts"
 /** The variable that numbers the processes of a service, from 0. */
 export const numberVariable = "WIREWORKS_PROCESS"
 
-/** Requests that were counted are told to the other processes this often. */
+/** A process tells the others this often how many requests it has counted. */
 const spendingMs = 100
 
 /** What one of several processes of a service has from the others. */

@@ -116,7 +116,7 @@ export class Supervisor {
         resolve(message)
       } else this.#hear(slot, message)
     })
-    // What it could not be told.
+    // A message that does not reach it needs no answer: its end is reported by "exit".
     worker.on("error", () => undefined)
     const end = Promise.all([once(worker, "exit"), this.#copyLog(worker)]).then(([exit]) => {
       const [code, signal] = exit as [number | null, string | null]
