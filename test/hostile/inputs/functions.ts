@@ -54,7 +54,7 @@ export const functions: readonly Hostile[] = [
   ]),
   sends(
     "functions that build, search and sort more than they may",
-    [null, "limit_exceeded", "payload_too_large", "rate_limited"],
+    [null, "limit_exceeded", "payload_too_large"],
     (service) =>
       Promise.all(expressions.map((expression) => service.execute(`${header}output { r: ${expression} }`, { input }))),
   ),

@@ -30,7 +30,7 @@ export const runs: readonly Hostile[] = [
   },
   {
     name: "20 runs at once, each of 30 agents that are sent 400 KB",
-    kinds: [null, "limit_exceeded", "rate_limited"],
+    kinds: [null, "limit_exceeded"],
     prepare: async (service, during) => {
       const backend = await answered(() => ({ message: "x" }))
       during(() => backend.close())
