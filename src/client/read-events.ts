@@ -1,9 +1,10 @@
 import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
 import { partialEvent, type AgentPartial } from "../log/partials/agent-partials.ts"
 import type { EventData, EventType } from "../log/events.ts"
+import { EventReader } from "../base/event-reader.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { readError } from "./errors.ts"
-import { EventParser } from "./event-parser.ts"
+import { longestAnswer, UnreadableAnswer } from "./read-json.ts"
 
 /** An event of a run's stream; `data` has `at`, except in `workflow_started`. The last one of a run that completes has its output. */
 export type StreamEvent<Output = JsonValue> = {
@@ -30,32 +31,38 @@ export interface StreamPart {
 /** The events of one connection. Ends with it, whether or not the run has. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamPart> {
   const parts: StreamPart[] = []
-  const parser = new EventParser({
-    onEvent({ id, event, data }) {
-      if (event === streamError) {
-        const failure = readError((JSON.parse(data) as Partial<ErrorAnswer> | null)?.error as JsonValue | undefined)
-        if (failure !== undefined) parts.push({ failure })
-        return
-      }
-      if (event === partialEvent) {
-        parts.push({ partial: JSON.parse(data) as AgentPartial })
-        return
-      }
-      const number = Number(id)
-      if (event === undefined || !Number.isSafeInteger(number)) return
-      parts.push({ event: { id: number, type: event, data: JSON.parse(data) } as StreamEvent })
+  const events = new EventReader(
+    {
+      onEvent({ id, event, data }) {
+        if (event === streamError) {
+          const failure = readError((JSON.parse(data) as Partial<ErrorAnswer> | null)?.error as JsonValue | undefined)
+          if (failure !== undefined) parts.push({ failure })
+          return
+        }
+        if (event === partialEvent) {
+          parts.push({ partial: JSON.parse(data) as AgentPartial })
+          return
+        }
+        const number = Number(id)
+        if (event === undefined || !Number.isSafeInteger(number)) return
+        parts.push({ event: { id: number, type: event, data: JSON.parse(data) } as StreamEvent })
+      },
+      onRetry(retryMs) {
+        parts.push({ retryMs })
+      },
+      onTooLong() {
+        throw new UnreadableAnswer("An event of the stream is too large")
+      },
     },
-    onRetry(retryMs) {
-      parts.push({ retryMs })
-    },
-  })
+    longestAnswer,
+  )
   const decoder = new TextDecoder()
   const reader = body.getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      parser.feed(decoder.decode(value, { stream: true }))
+      events.feed(decoder.decode(value, { stream: true }))
       yield* parts.splice(0)
     }
   } finally {

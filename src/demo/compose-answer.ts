@@ -1,3 +1,4 @@
+import { jsonOf } from "../base/bounded-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { Budget, makeValue } from "./make-value.ts"
@@ -79,11 +80,8 @@ function resultsOf(question: Question): ReadonlyMap<string, JsonValue> {
 }
 
 function parse(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return text
-  }
+  const value = jsonOf(text)
+  return value === undefined ? text : value
 }
 
 /**

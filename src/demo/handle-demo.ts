@@ -1,3 +1,4 @@
+import { jsonOf } from "../base/bounded-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import { setTimeout as delay } from "node:timers/promises"
 import type { IncomingHttpHeaders, ServerResponse } from "node:http"
@@ -60,7 +61,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
 
   async function handle({ route, body, caller = "", signal }: DemoRequest): Promise<DemoReply> {
     const api = apis[route.api]
-    const asked = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
+    const asked = typeof body === "string" ? jsonOf(body) : (body as JsonValue | undefined)
     // All APIs refuse a body that is not a JSON object with the same words.
     const translated =
       isJsonObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body, names: sameNames }
@@ -151,14 +152,6 @@ const apis: Readonly<Record<DemoRoute["api"], DemoApi>> = {
 /** A stream that is not one of events comes as one array. */
 function asArray(steps: Iterable<StreamStep>): string {
   return `[${[...steps].map(({ text }) => text.replace(/^data: /, "").trim()).join(",\n")}]`
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }
 
 /** An error in the vendor's shape. */

@@ -1,3 +1,4 @@
+import { jsonOf } from "../base/bounded-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
@@ -52,7 +53,7 @@ export function readQuestion(body: unknown, nameOf: (path: string) => string = s
 }
 
 function read(body: unknown): Reading {
-  const parsed = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
+  const parsed = typeof body === "string" ? jsonOf(body) : (body as JsonValue | undefined)
   if (!isJsonObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
   if (!isJson(parsed, 0)) return refuse("The body of the request is nested too deeply.", null, "invalid_json")
   const { model, input } = parsed
@@ -118,14 +119,6 @@ function read(body: unknown): Reading {
       seed: JSON.stringify([model, input, instructions ?? null, parsed["tools"] ?? null, parsed["text"] ?? null]),
       body: parsed,
     },
-  }
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
   }
 }
 
@@ -228,7 +221,7 @@ function findSchema(text: string): JsonObject | null {
     if (end < start) return null
     read += end + 1 - start
     if (read > mostSearched) return null
-    const value = parse(text.slice(start, end + 1))
+    const value = jsonOf(text.slice(start, end + 1))
     if (isJsonObject(value) && value["type"] === "object" && isJsonObject(value["properties"])) return value
   }
   return null

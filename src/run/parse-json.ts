@@ -1,4 +1,4 @@
-import { isTooMuchJson } from "../base/json-work.ts"
+import { boundedJson } from "../base/bounded-json.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
 
@@ -7,11 +7,6 @@ import { isJson } from "../types/value-fits.ts"
  * faith: values nested hundreds of levels deep, keys named `__proto__`, and more values than can be read in a moment.
  */
 export function parseJson(text: string): JsonValue | undefined {
-  if (isTooMuchJson(text)) return undefined
-  try {
-    const value = JSON.parse(text) as JsonValue
-    return isJson(value, 0) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = boundedJson(text)
+  return isJson(value, 0) ? value : undefined
 }

@@ -1,3 +1,4 @@
+import { jsonOf } from "../base/bounded-json.ts"
 import { createHash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { runKeptRequestBytes } from "../base/limits.ts"
@@ -101,7 +102,7 @@ export class RequestKeeper {
 
   /** The body without secrets. JSON that this service would write otherwise is kept as a text, to the byte. */
   #shown(text: string): { readonly body: JsonValue; readonly text: string; readonly isText: boolean } {
-    const parsed = parse(text)
+    const parsed = jsonOf(text)
     if (parsed === undefined || JSON.stringify(parsed) !== text) {
       const clean = this.#redactor.redact(text)
       return { body: clean, text: clean, isText: true }
@@ -126,14 +127,6 @@ interface OpenCall {
 
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 22)
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }
 
 /** A key, and whatever the workflow sets, is the name of a variable: a short secret cannot be told from other text. */

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer"
 import type { FastifyInstance, FastifyRequest } from "fastify"
-import { JsonWork } from "../base/json-work.ts"
+import { isDeeper, JsonWork } from "../base/bounded-json.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { ArrivingBodies } from "./arriving-bodies.ts"
+import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
-import { isDeeperThan } from "./json-depth.ts"
 import { shareOf } from "./caller-of.ts"
 import { mostJsonWork, requestJsonLevels } from "../base/limits.ts"
 
@@ -109,13 +109,13 @@ export const JsonBody = {
 
 type Settle = (error: Error | null, value?: unknown) => void
 
-/** A small body is read at once. */
+/** A small body is read at once: it cannot hold too many values. */
 function readJson(body: Buffer, bodyLimit: number, settle: Settle): void {
   if (body.length > smallBody / 4) {
     measure(body, mostValues(bodyLimit)).then((found) => parseInto(body, found, settle), settle)
     return
   }
-  parseInto(body, isDeeperThan(requestJsonLevels, body) ? "deep" : "fine", settle)
+  parseInto(body, "small", settle)
 }
 
 function parseInto(body: Buffer, found: Measured, settle: Settle): void {
@@ -129,12 +129,9 @@ function parseInto(body: Buffer, found: Measured, settle: Settle): void {
   settle(null, value)
 }
 
-type Measured = "deep" | "much" | "fine"
+type Measured = "deep" | "much" | "fine" | "small"
 
-/**
- * Whether a body is nested too deeply or holds too many values. A small one cannot hold too many. Counting takes as long as parsing: others
- * have their turns meanwhile.
- */
+/** Whether a body is nested too deeply or holds too many values. Counting takes as long as parsing: others have their turns meanwhile. */
 async function measure(body: Buffer, most: number): Promise<Measured> {
   const counter = new JsonWork()
   for (let at = 0; at < body.length; at += smallBody) {
@@ -147,7 +144,7 @@ async function measure(body: Buffer, most: number): Promise<Measured> {
 }
 
 function parseJson(body: Buffer, found: Measured): unknown {
-  if (found === "deep") throw refuse("invalid_request", `The body is nested deeper than ${requestJsonLevels} levels`)
+  if (found === "deep") throw tooDeep()
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
   if (!/\S/.test(text)) throw refuse("invalid_request", "The body is empty: a JSON object is expected")
@@ -162,11 +159,18 @@ function parseJson(body: Buffer, found: Measured): unknown {
     const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined
     throw refuse("invalid_request", `The body is not valid JSON${at === undefined ? "" : ` at position ${at}`}`)
   }
+  // Much of what handles a value (writing it as JSON, for one) goes down by recursion. The value of a small body is sooner walked
+  // through than its text.
+  if (found === "small" && isDeeper(value, requestJsonLevels)) throw tooDeep()
   // The word itself, or an escape that may hide one of its letters.
   if ((text.includes("__proto__") || text.includes("\\u")) && hasProto(value)) {
     throw refuse("invalid_request", "The body has a key `__proto__`, which is refused")
   }
   return value
+}
+
+function tooDeep(): HttpError {
+  return refuse("invalid_request", `The body is nested deeper than ${requestJsonLevels} levels`)
 }
 
 function hasProto(value: unknown): boolean {

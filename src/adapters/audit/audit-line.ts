@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
+import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 
 /** `prev` of the first line of a file. */
 export const firstPrev = "0".repeat(64)
@@ -15,12 +16,7 @@ export function hashOf(line: Uint8Array | string): string {
 
 /** A line of an audit file; undefined for what is none. */
 export function readLine(line: string): (JsonObject & { readonly prev: string }) | undefined {
-  let value: JsonValue
-  try {
-    value = JSON.parse(line) as JsonValue
-  } catch {
-    return undefined
-  }
+  const value = jsonOf(line)
   if (!isJsonObject(value) || typeof value["act"] !== "string" || typeof value["prev"] !== "string") return undefined
   return { ...value, prev: value["prev"] }
 }

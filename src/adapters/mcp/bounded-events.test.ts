@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { EgressFailure } from "../../ports/egress.ts"
+import type { EventLimits } from "./bounded-events.ts"
 import { boundedEvents } from "./bounded-events.ts"
 
-async function read(text: string, pieceLength: number, most: number): Promise<string> {
+async function read(text: string, pieceLength: number, limits: number | EventLimits): Promise<string> {
+  const most = typeof limits === "number" ? { event_bytes: limits, bytes: 5000, events: 100 } : limits
   const bytes = new TextEncoder().encode(text)
   const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
@@ -13,8 +15,7 @@ async function read(text: string, pieceLength: number, most: number): Promise<st
   })
   let read = ""
   const decoder = new TextDecoder()
-  for await (const chunk of boundedEvents(source, { event_bytes: most, bytes: 5000, events: 100 }))
-    read += decoder.decode(chunk, { stream: true })
+  for await (const chunk of boundedEvents(source, most)) read += decoder.decode(chunk, { stream: true })
   return read
 }
 
@@ -45,3 +46,13 @@ for (const piece of [1, 3, 1000]) {
     }
   })
 }
+
+test("each event may be as much work as a text, however the stream is cut, and no more", async () => {
+  const values = (count: number): string => `data: [${"{},".repeat(count)}1]\n\n`
+  const most = { event_bytes: 2_000_000, bytes: 10_000_000, events: 100 }
+  for (const piece of [10_007, 1_000_000]) {
+    const fine = values(200_000).repeat(3)
+    assert.equal((await read(fine, piece, most)).length, fine.length)
+    await assert.rejects(read(values(10) + values(300_000), piece, most), /too many values/)
+  }
+})

@@ -1,4 +1,4 @@
-import { JsonWork } from "../../base/json-work.ts"
+import { JsonWork } from "../../base/bounded-json.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 
 /** An answer that nobody parses, because it holds more values than one may. */
@@ -27,8 +27,9 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
   let lineBytes = 0
   const values = new JsonWork()
   const count = (chunk: Bytes): void => {
-    let from = 0
-    while (from < chunk.length) {
+    // Where the text begins that has not been counted as JSON yet.
+    let event = 0
+    for (let from = 0; from < chunk.length;) {
       const end = chunk.indexOf(lineFeed, from)
       const until = end < 0 ? chunk.length : end
       const text = until - from
@@ -44,11 +45,16 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
           if (++events > most.events) {
             throw new EgressFailure("too_large", `The server sent more than ${most.events} events`)
           }
+          // Each event is a text of its own.
+          if (!values.add(chunk.subarray(event, end))) throw tooManyValues()
+          values.begin()
+          event = end
         }
         lineBytes = 0
       }
       from = until + 1
     }
+    if (!values.add(chunk.subarray(event))) throw tooManyValues()
   }
   return stream.pipeThrough(
     new TransformStream<Bytes, Bytes>({
@@ -58,7 +64,6 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
           throw new EgressFailure("too_large", `The server sent more than ${most.bytes} bytes of events`)
         }
         count(chunk)
-        if (!values.addEvents(chunk)) throw tooManyValues()
         controller.enqueue(chunk)
       },
     }),

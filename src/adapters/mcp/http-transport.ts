@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto"
-import { JsonWork } from "../../base/json-work.ts"
+import { JsonWork } from "../../base/bounded-json.ts"
 import { timerMs } from "../../base/timer-ms.ts"
 import type {
   FetchLike,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
 import type { PriorDiscovery } from "@modelcontextprotocol/client"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 import type { ToolServer } from "../../ports/tools.ts"
-import { isDeeper } from "./is-deeper.ts"
+import { isDeeper } from "../../base/bounded-json.ts"
 import { mcpKnownBytes, mcpKnownListBytes, mcpKnownServers } from "../../base/limits.ts"
 
 /** Facts about a server, as one set of credentials sees it, that outlive a run. */
@@ -41,7 +41,7 @@ export class KnownServers {
 }
 
 export function rememberWay(known: KnownServer, kind: "streamable" | "sse", prior: PriorDiscovery): void {
-  if (isDeeper(prior as unknown as JsonValue, 100) || JSON.stringify(prior).length > mostDiscoveryBytes) return
+  if (isDeeper(prior, 100) || JSON.stringify(prior).length > mostDiscoveryBytes) return
   known.way = { kind, prior, until: Date.now() + wayMs }
 }
 

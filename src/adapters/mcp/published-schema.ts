@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cleanText } from "./clean-text.ts"
-import { isDeeper } from "./is-deeper.ts"
+import { isDeeper } from "../../base/bounded-json.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import { innerSchemas, rewriteSchema } from "../../base/walk-schema.ts"
 import { mcpPartDescription, mcpSchemaBytes, mcpSchemaLevels } from "../../base/limits.ts"

@@ -3,7 +3,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import type { PromptMessage, ToolPart } from "../../log/messages.ts"
 import type { ResourceAnswer, ToolAnswer } from "../../ports/tools.ts"
 import { cleanLine } from "./clean-text.ts"
-import { isDeeper } from "./is-deeper.ts"
+import { isDeeper } from "../../base/bounded-json.ts"
 import { mcpAnswerParts, mcpContentLevels } from "../../base/limits.ts"
 
 function few<T>(parts: readonly T[]): readonly T[] {

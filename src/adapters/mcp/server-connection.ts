@@ -15,7 +15,7 @@ import type { ConnectionOptions, ListedKind, LiveConnection } from "./connect-to
 import { connectTo, legacyStatuses, ownHeaders } from "./connect-to.ts"
 import { statusOf } from "./explain-failure.ts"
 import { publishedKey } from "./http-transport.ts"
-import { isDeeper } from "./is-deeper.ts"
+import { isDeeper } from "../../base/bounded-json.ts"
 import { listOf, rememberList } from "./known-servers.ts"
 import { unwrapSdkError } from "./unwrap-sdk-error.ts"
 import type { Timeouts } from "./timed.ts"

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto"
+import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 import type { AssistantPart, FilePart, ImagePart, Message, ProviderData, UserPart } from "../../log/messages.ts"
 
 // A conversation as every API sends it: calls have ids that the API takes, files are read, and the results of a turn are together.
@@ -110,12 +111,8 @@ export function ownText(part: { readonly own?: JsonObject }, api: string, field:
 
 /** Every API but OpenAI's takes arguments as an object only. */
 function argumentsOf(text: string): JsonObject {
-  try {
-    const value = JSON.parse(text === "" ? "{}" : text) as JsonValue
-    return isJsonObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value = jsonOf(text)
+  return isJsonObject(value) ? value : {}
 }
 
 /** Ids of calls as the API takes them: of its own form, and each used once. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { streamLimits } from "../model-turn/stream-limits.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import { isTooMuchJson } from "../../base/json-work.ts"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress, EgressResponse } from "../../ports/egress.ts"
 import { turnForAnswer } from "../model-turn/turn-for.ts"
 import type { Call } from "../model-turn/model-api.ts"
@@ -57,7 +57,7 @@ export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
   })
   const retryAfterMs = readRetryAfter(response.headers, now())
   if (response.status < 200 || response.status > 299) {
-    const error = parse(await readUpTo(response, largestError))
+    const error = jsonOf(await readUpTo(response, largestError))
     throw new UpstreamFailure(readUpstreamError(response.status, error, retryAfterMs, watch))
   }
   const type = (response.headers["content-type"] ?? "").toLowerCase()
@@ -98,7 +98,7 @@ function checked(
   { dialect, call }: ExchangeParts,
 ): JsonObject {
   if (isTooMuchJson(text, modelAnswerValues)) throw tooManyValues()
-  const parsed = parse(text)
+  const parsed = jsonOf(text)
   const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
   if (!isJsonObject(body)) {
     const short = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? "something of no known type"
@@ -140,12 +140,4 @@ async function readWhole(response: EgressResponse, max_bytes: number): Promise<s
   }
   const text = Buffer.concat(kept).toString("utf8")
   return text.startsWith("\uFEFF") ? text.slice(1) : text
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { answerTool } from "./answer-tool.ts"
@@ -83,9 +84,6 @@ function usageOf({ usage }: JsonObject): JsonObject {
 
 /** Text that is no JSON stays text. */
 function valueOf(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return text
-  }
+  const value = jsonOf(text)
+  return value === undefined ? text : value
 }

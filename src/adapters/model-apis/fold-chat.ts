@@ -1,3 +1,4 @@
+import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { objectsIn, textIn } from "./chat-body.ts"
@@ -80,16 +81,7 @@ export class ChatFold implements Fold {
 /** Whether a piece that names its call begins one that has the number of another. */
 function isAnother(known: ToolCall, id: string, text: string): boolean {
   if (known.name === "" || id === "" || known.id === "" || id === known.id) return false
-  return text.trimStart().startsWith("{") || (text.trim() === "" && isWhole(known.arguments))
-}
-
-function isWhole(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return text.trimStart().startsWith("{") || (text.trim() === "" && jsonOf(known.arguments) !== undefined)
 }
 
 function inOrder(calls: readonly ToolCall[]): readonly ToolCall[] {

@@ -1,7 +1,7 @@
-import { createParser } from "eventsource-parser"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import { isTooMuchJson } from "../../base/json-work.ts"
+import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
+import { EventReader } from "../../base/event-reader.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import { modelAnswerValues } from "../../base/limits.ts"
 import type { Call } from "../model-turn/model-api.ts"
@@ -55,22 +55,24 @@ export async function foldEvents(
     if (fold.length > limits.max_bytes) throw brokenAnswer("The streamed answer is too large", false)
     if (text !== "") shown(redacted.push(text))
   }
-  const parser = createParser({
-    onEvent: ({ data }) => {
-      if (failure !== null || isDone) return
-      isDone = data === "[DONE]"
-      try {
-        if (!isDone) read(data)
-        isDone ||= fold.ended
-      } catch (error) {
-        failure = error as Error
-      }
+  const events = new EventReader(
+    {
+      onEvent: ({ data }) => {
+        if (failure !== null || isDone) return
+        isDone = data === "[DONE]"
+        try {
+          if (!isDone) read(data)
+          isDone ||= fold.ended
+        } catch (error) {
+          failure = error as Error
+        }
+      },
+      onTooLong: () => {
+        failure ??= brokenAnswer("An event of the stream is too large", false)
+      },
     },
-    onError: ({ type }) => {
-      if (type === "max-buffer-size-exceeded") failure ??= brokenAnswer("An event of the stream is too large", false)
-    },
-    maxBufferSize: limits.max_bytes,
-  })
+    limits.max_bytes,
+  )
   const decoder = new TextDecoder()
   const isOver = (): boolean => isDone || failure !== null
   let sinceTurn = 0
@@ -83,11 +85,10 @@ export async function foldEvents(
         sinceTurn = 0
       }
       sinceTurn += Math.min(bytesPerTurn, value.length - at)
-      parser.feed(decoder.decode(value.subarray(at, at + bytesPerTurn), { stream: true }))
+      events.feed(decoder.decode(value.subarray(at, at + bytesPerTurn), { stream: true }))
     }
   }
-  // An event whose last line lacks its blank line is taken all the same.
-  if (!isOver()) parser.feed("\n\n")
+  if (!isOver()) events.end()
   if (failure !== null) throw failure as Error
   const whole = fold.whole()
   if (whole === null) throw brokenAnswer("The stream ended before its terminal event", true)
@@ -97,12 +98,7 @@ export async function foldEvents(
 
 function parseEvent(data: string): JsonObject {
   if (isTooMuchJson(data, modelAnswerValues)) throw tooManyValues()
-  let event: unknown
-  try {
-    event = JSON.parse(data)
-  } catch {
-    event = null
-  }
+  const event = jsonOf(data)
   if (!isJsonObject(event)) throw brokenAnswer("A piece of the stream could not be read", true)
   return event
 }

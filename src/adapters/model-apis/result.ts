@@ -1,3 +1,4 @@
+import { jsonOf } from "../../base/bounded-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantPart, ModelToolCall, ProviderData } from "../../log/messages.ts"
 import type { ModelWatch } from "../../ports/model.ts"
@@ -47,12 +48,8 @@ export function callPart(
 /** Arguments that are a text in JSON are the text: some models write them so. */
 function withinQuotes(input: string): string {
   if (!input.startsWith('"')) return input
-  try {
-    const value = JSON.parse(input) as JsonValue
-    return typeof value === "string" ? value : input
-  } catch {
-    return input
-  }
+  const value = jsonOf(input)
+  return typeof value === "string" ? value : input
 }
 
 export interface AnswerOf {

@@ -1,4 +1,4 @@
-import { isTooMuchJson } from "../../base/json-work.ts"
+import { boundedJson } from "../../base/bounded-json.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { readTolerantJson } from "./tolerant-json.ts"
 import { modelTextWork } from "../../base/limits.ts"
@@ -46,9 +46,9 @@ function withoutThoughts(text: string): string {
 
 function parseWhole(text: string): JsonValue | undefined {
   if (!/^[{["]/.test(text)) return undefined
-  const value = parse(text)
+  const value = boundedJson(text, modelTextWork)
   // JSON within a JSON string: written twice over.
-  if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value) ?? value
+  if (typeof value === "string" && value.trimStart().startsWith("{")) return boundedJson(value, modelTextWork) ?? value
   return value
 }
 
@@ -72,7 +72,8 @@ function parseFences(text: string): JsonValue[] {
       .replace(/^[\w.+-]*/, "")
       .trim()
     if (!/^[{[]/.test(content)) continue
-    const value = parse(content) ?? (text.length > longestTolerant ? undefined : readWhole(content))
+    const value =
+      boundedJson(content, modelTextWork) ?? (text.length > longestTolerant ? undefined : readWhole(content))
     if (value === undefined) continue
     found.push(value)
     at++
@@ -118,7 +119,7 @@ function parseBetween(text: string): ReturnType<typeof parseWithin> {
   const end = text.lastIndexOf("}") + 1
   if (start < 0) return { candidates: [], trouble: "no_json" }
   // The whole text was tried before.
-  const value = start === 0 && end === text.length ? undefined : parse(text.slice(start, end))
+  const value = start === 0 && end === text.length ? undefined : boundedJson(text.slice(start, end), modelTextWork)
   return { candidates: value === undefined ? [] : [value], trouble: "malformed" }
 }
 
@@ -141,13 +142,4 @@ const objectBegins = /\{\s*(?:"|$)/y
 function looksLikeObject(text: string, at: number): boolean {
   objectBegins.lastIndex = at
   return objectBegins.test(text)
-}
-
-function parse(text: string): JsonValue | undefined {
-  if (isTooMuchJson(text, modelTextWork)) return undefined
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import { cutText } from "../../base/cut-text.ts"
@@ -246,12 +247,8 @@ class Asking {
 }
 
 function parsed(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : null
-  } catch {
-    return null
-  }
+  const value = jsonOf(text)
+  return isJsonObject(value) ? value : null
 }
 
 /** As `application/x-www-form-urlencoded` has it (RFC 6749, 2.3.1). */

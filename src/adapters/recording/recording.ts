@@ -1,3 +1,4 @@
+import { jsonOf } from "../../base/bounded-json.ts"
 import { visibleJson } from "../../base/visible-text.ts"
 import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
@@ -115,12 +116,7 @@ export function writeRecording(exchanges: Exchanges): string {
 
 /** Null for a text that is no recording. One of another version is empty. */
 export function readRecording(text: string): Exchanges | null {
-  let value: JsonValue
-  try {
-    value = JSON.parse(text) as JsonValue
-  } catch {
-    return null
-  }
+  const value = jsonOf(text)
   if (!isJsonObject(value) || typeof value["version"] !== "number") return null
   if (value["version"] !== recordingVersion) return {}
   const { exchanges } = value

@@ -1,6 +1,6 @@
-import { isTooMuchJson } from "../../base/json-work.ts"
-import { createParser } from "eventsource-parser"
-import type { EventSourceMessage } from "eventsource-parser"
+import { boundedJson } from "../../base/bounded-json.ts"
+import type { SentEvent } from "../../base/event-reader.ts"
+import { EventReader } from "../../base/event-reader.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ModelWatch } from "../../ports/model.ts"
@@ -27,7 +27,7 @@ const used = new Set([
 export class StreamReader {
   readonly #watch: Pick<ModelWatch, "redact">
   readonly #onDelta: (text: string) => void
-  readonly #parser
+  readonly #events: EventReader
   readonly #decoder = new TextDecoder()
   /** Items that were announced as done, by their place in the output. */
   readonly #items = new Map<number, JsonObject>()
@@ -41,26 +41,19 @@ export class StreamReader {
     this.#watch = watch
     this.#onDelta = onDelta
     this.#most = max_bytes
-    this.#parser = createParser({
-      onEvent: (event) => this.#event(event),
-      onError: (error) => {
-        if (error.type === "max-buffer-size-exceeded")
-          this.#failure ??= brokenAnswer("An event of the stream is too large", false)
-      },
-      maxBufferSize: max_bytes,
-    })
+    const onTooLong = (): void => void (this.#failure ??= brokenAnswer("An event of the stream is too large", false))
+    this.#events = new EventReader({ onEvent: (event) => this.#event(event), onTooLong }, max_bytes)
   }
 
   /** True once the terminal event is there. */
   feed(chunk: Uint8Array): boolean {
-    this.#parser.feed(this.#decoder.decode(chunk, { stream: true }))
+    this.#events.feed(this.#decoder.decode(chunk, { stream: true }))
     return this.#final !== null || this.#failure !== null
   }
 
   /** The whole answer, after the terminal event or the end of the stream. Throws an `UpstreamFailure`. */
   finish(retryAfterMs: number | null): Answer {
-    // An event whose last line lacks its blank line is taken all the same.
-    if (this.#final === null && this.#failure === null) this.#parser.feed("\n\n")
+    if (this.#final === null && this.#failure === null) this.#events.end()
     if (this.#failure !== null) throw this.#failure
     if (this.#final === null) throw brokenAnswer("The stream ended before its terminal event", true)
     const given = this.#final["output"]
@@ -69,10 +62,10 @@ export class StreamReader {
     return readAnswer({ ...this.#final, output: this.#collected() }, retryAfterMs, this.#watch)
   }
 
-  #event({ event, data }: EventSourceMessage): void {
+  #event({ event, data }: SentEvent): void {
     if (this.#final !== null || this.#failure !== null || data === "[DONE]") return
     if (event !== undefined && event !== "message" && !used.has(event)) return
-    const body = parse(data)
+    const body = boundedJson(data)
     if (!isJsonObject(body)) {
       this.#damaged = true
       return
@@ -125,13 +118,4 @@ export class StreamReader {
 
 function isFailure(error: JsonValue | undefined): boolean {
   return isJsonObject(error) || (typeof error === "string" && error !== "")
-}
-
-function parse(data: string): JsonValue | undefined {
-  if (isTooMuchJson(data)) return undefined
-  try {
-    return JSON.parse(data) as JsonValue
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,5 @@
-import { isTooMuchJson } from "../../base/json-work.ts"
+import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressLimits, EgressResponse } from "../../ports/egress.ts"
 import type { ModelWatch } from "../../ports/model.ts"
 import type { Answer } from "./read-answer.ts"
@@ -39,7 +38,7 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
   })
   const retryAfterMs = readRetryAfter(response.headers, now())
   if (response.status < 200 || response.status > 299) {
-    const body = parse(await readUpTo(response, largestError))
+    const body = jsonOf(await readUpTo(response, largestError))
     throw new UpstreamFailure(readUpstreamError(response.status, body, retryAfterMs, watch))
   }
   const type = (response.headers["content-type"] ?? "").toLowerCase()
@@ -50,7 +49,7 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
   // A stream under another name.
   if (/^\s*(?:event|data|:)/.test(text)) return readEventText(text, call, watch, retryAfterMs)
   if (isTooMuchJson(text)) throw tooManyValues()
-  const body = parse(text)
+  const body = jsonOf(text)
   if (!isJsonObject(body))
     throw brokenAnswer(`The model backend answered ${shortType(type)} where JSON was expected`, false)
   return readAnswer(body, retryAfterMs, watch)
@@ -92,14 +91,6 @@ function startReader(call: Call, watch: ModelWatch): { reader: StreamReader; flu
   }
   const reader = new StreamReader(watch, call.limits.max_bytes, (text) => show(redacted.push(text)))
   return { reader, flush: () => show(redacted.end()) }
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }
 
 function shortType(type: string): string {

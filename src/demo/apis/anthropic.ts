@@ -1,3 +1,4 @@
+import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { isGiven } from "../read-question.ts"
@@ -195,11 +196,8 @@ function blocksOf({ text, calls }: Said): JsonObject[] {
 }
 
 function parse(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return {}
-  }
+  const value = jsonOf(text)
+  return value === undefined ? {} : value
 }
 
 function stopOf({ calls, cut }: Said): string {

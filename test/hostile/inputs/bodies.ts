@@ -31,19 +31,26 @@ export const bodies: readonly Hostile[] = [
       service.post("/execute", `{"workflow_source":"${"\\".repeat(7_900_000)}"`),
     ]),
   ),
-  sends("7 MB of keys, of empty objects and of numbers as an input", ["payload_too_large"], async (service) => {
-    const inputs = [
-      `{${times(500_000, (at) => `"k${at}":1`).join(",")}}`,
-      `[${"{},".repeat(2_300_000)}{}]`,
-      `[${"1,".repeat(3_500_000)}1]`,
-      `{${times(480, (at) => `"${"k".repeat(16_384)}${1000 + at}":1`).join(",")}}`,
-    ]
-    const answers = []
-    for (const x of inputs) {
-      answers.push(await service.post("/execute", `{"workflow_source":${JSON.stringify(trivial)},"input":{"x":${x}}}`))
-    }
-    return answers
-  }),
+  sends(
+    "7 MB of keys, of empty objects, of numbers and of short texts as an input",
+    ["payload_too_large"],
+    async (service) => {
+      const inputs = [
+        `{${times(500_000, (at) => `"k${at}":1`).join(",")}}`,
+        `[${"{},".repeat(2_300_000)}{}]`,
+        `[${"1,".repeat(3_500_000)}1]`,
+        `{${times(480, (at) => `"${"k".repeat(16_384)}${1000 + at}":1`).join(",")}}`,
+        `[${times(1_000_000, (at) => `"${at.toString(36).padStart(4, "0")}"`).join(",")}]`,
+      ]
+      const answers = []
+      for (const x of inputs) {
+        answers.push(
+          await service.post("/execute", `{"workflow_source":${JSON.stringify(trivial)},"input":{"x":${x}}}`),
+        )
+      }
+      return answers
+    },
+  ),
   sends("4 MB of records as an input, with an Idempotency-Key", [null, "input_error"], async (service) => {
     const list = times(200_000, (at) => ({ b: "x99", a: at % 10 }))
     const members = times(100, (at) => `{ b: "x${at}", a: integer }`)

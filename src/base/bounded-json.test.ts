@@ -1,13 +1,19 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { assertCpuBelow, assertLinear } from "../../test/support/cpu-time.ts"
-import { isTooMuchJson, JsonWork } from "./json-work.ts"
+import { fc } from "../../test/support/fast-check.ts"
+import { boundedJson, isDeeper, isTooMuchJson, JsonWork } from "./bounded-json.ts"
 
 function workOf(text: string, piece = text.length): number {
   const counter = new JsonWork()
   const bytes = new TextEncoder().encode(text)
   for (let at = 0; at < bytes.length; at += piece) counter.add(bytes.subarray(at, at + piece))
   return counter.work
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
 }
 
 test("counts values, not what is written in strings, however the text is cut", () => {
@@ -32,25 +38,6 @@ test("strings that are searched, not read, end where they end, however the text 
   assert.equal(counter.work, 3 + 7 + 4 * 6)
 })
 
-test("each event is a text of its own, however the stream is cut", () => {
-  const event = `data: [${"1,".repeat(10)}"${"x".repeat(50)}"]`
-  for (const line of ["\n", "\r\n"]) {
-    const stream = new TextEncoder().encode(`${event}${line}${line}`.repeat(5))
-    for (const [most, fits] of [
-      [13, true],
-      [12, false],
-    ] as const) {
-      for (let piece = 1; piece < stream.length; piece++) {
-        const counter = new JsonWork(most)
-        let all = true
-        for (let at = 0; at < stream.length && all; at += piece)
-          all = counter.addEvents(stream.subarray(at, at + piece))
-        assert.equal(all, fits, `pieces of ${piece}`)
-      }
-    }
-  }
-})
-
 test("a long string takes as long as a search for its end, and no text takes longer than its length", async () => {
   const long = `["${"x".repeat(64_000_000)}"]`
   await assertCpuBelow(400, () => isTooMuchJson(long))
@@ -59,10 +46,29 @@ test("a long string takes as long as a search for its end, and no text takes lon
   }
 })
 
-test("knows how deep arrays and objects stand in each other", () => {
+test("knows how deep arrays and objects stand in each other, in a text and in a value", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      const depth = depthOf(value)
+      for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
+        const counter = new JsonWork()
+        counter.addText(text)
+        assert.equal(counter.deepest, depth)
+      }
+      assert.equal(isDeeper(value, depth), false)
+      if (depth > 0) assert.equal(isDeeper(value, depth - 1), true)
+    }),
+  )
   const counter = new JsonWork()
-  counter.addText('{"a":[{},[["[[[["]]],"b":[]}')
+  counter.addText('{"a":[{},[["[[[["]]],"b\\"[[":"\\\\","c":[]}')
   assert.equal(counter.deepest, 4)
+  assert.equal(isDeeper(JSON.parse("[".repeat(5_000) + "]".repeat(5_000)), 512), true)
+})
+
+test("broken text, or too much of it, has no value", () => {
+  for (const text of ['"', '"\\', "[[[[", "]]]]", '{"a', ""]) assert.equal(boundedJson(text), undefined)
+  assert.equal(boundedJson(`[${"1,".repeat(1_100_000)}1]`), undefined)
+  assert.equal(boundedJson("null"), null)
 })
 
 test("many keys of one object count more than those of many objects", () => {

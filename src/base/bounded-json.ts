@@ -1,6 +1,7 @@
+import type { JsonValue } from "./json-value.ts"
 import { mostJsonWork } from "./limits.ts"
 
-// How much work it is to read the values in a JSON text. It is counted before the text is parsed: three bytes of text (`{},`)
+// The bounds of JSON that others wrote: how deep it is nested, and how much work its values are. How much work it is to read the values in a JSON text. It is counted before the text is parsed: three bytes of text (`{},`)
 // are an object that takes 50 times as long to make, check, copy and write as three characters.
 
 /** An array or object; any other value counts 1. */
@@ -83,7 +84,7 @@ class NextSpecial {
   }
 }
 
-/** Counts the work of a JSON text that comes in pieces of UTF-8. The lines of server-sent events may be around it. */
+/** Counts the work of a JSON text that comes in pieces. The lines of a server-sent event may be around it. */
 export class JsonWork {
   work = 0
   /** The most arrays and objects that stood in each other. */
@@ -101,9 +102,6 @@ export class JsonWork {
   /** Keys of the innermost object, then of those around it. */
   #keys = 0
   readonly #around: number[] = []
-  /** In a stream of events: no character has come since the last line break. */
-  #atLineStart = true
-
   readonly #most: number
 
   constructor(most: number = mostJsonWork) {
@@ -111,7 +109,7 @@ export class JsonWork {
   }
 
   /** Another text begins. */
-  #reset(): void {
+  begin(): void {
     this.work = 0
     this.#inString = false
     this.#forNew = 0
@@ -128,23 +126,6 @@ export class JsonWork {
 
   addText(text: string): void {
     this.#read(text)
-  }
-
-  /** Server-sent events, each of which is a text of its own. False where one is more work than it may be. */
-  addEvents(bytes: Uint8Array): boolean {
-    let from = 0
-    for (let line = 0; ;) {
-      const end = bytes.indexOf(lineFeed, line)
-      if (this.#atLineStart) this.#atLineStart = isBlank(bytes, line, end < 0 ? bytes.length : end)
-      if (end < 0) return this.add(bytes.subarray(from))
-      if (this.#atLineStart) {
-        if (!this.add(bytes.subarray(from, end))) return false
-        this.#reset()
-        from = end
-      }
-      this.#atLineStart = true
-      line = end + 1
-    }
   }
 
   #read(units: Units): void {
@@ -219,12 +200,6 @@ export class JsonWork {
   }
 }
 
-/** Whether a line of events has nothing in it; of its line break it may have the carriage return. */
-function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (bytes[at] !== carriageReturn) return false
-  return true
-}
-
 /** Whether a JSON text is more work than one may be. */
 export function isTooMuchJson(text: string, most: number = mostJsonWork): boolean {
   // No value takes fewer than two characters, nor counts for more than that many keys.
@@ -232,4 +207,37 @@ export function isTooMuchJson(text: string, most: number = mostJsonWork): boolea
   const counter = new JsonWork()
   counter.addText(text)
   return counter.work > most
+}
+
+/** The value of a JSON text, whatever work it is; undefined for a text that is not JSON. */
+export function jsonOf(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** The same; undefined also for a text that is more work than it may be. */
+export function boundedJson(text: string, most: number = mostJsonWork): JsonValue | undefined {
+  return isTooMuchJson(text, most) ? undefined : jsonOf(text)
+}
+
+/** Whether arrays and objects are nested more than so many levels deep. It goes no deeper itself. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false
+  if (levels === 0) return true
+  // Plain loops that do not enter scalars: a value may have millions of them.
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) {
+      if (typeof item === "object" && isDeeper(item, levels - 1)) return true
+    }
+    return false
+  }
+  const fields = value as Readonly<Record<string, unknown>>
+  for (const key in fields) {
+    const item = fields[key]
+    if (typeof item === "object" && isDeeper(item, levels - 1)) return true
+  }
+  return false
 }
