@@ -12,6 +12,7 @@ import { readAddress } from "../src/adapters/nats/address.ts"
 import { Broker } from "../src/adapters/nats/broker.ts"
 import { namesOf } from "../src/adapters/nats/names.ts"
 import { execute } from "../src/adapters/sqlite/execute.ts"
+import { SqliteLeaseRules } from "../src/adapters/sqlite/lease-rules.ts"
 import { PreparedStatements } from "../src/adapters/sqlite/prepared-statements.ts"
 import { listRuns } from "../src/store/run-list-reader.ts"
 import { migrations } from "../src/store/schema.ts"
@@ -33,7 +34,7 @@ const waits = quick ? 200 : 1_000
 const streams = { facts: "FACTS", rows: "ROWS" } as const
 const names = namesOf("today")
 const caller = "caller 3"
-/** What is applied in one transaction: a longer one would keep the event loop busy for more than a few milliseconds. */
+/** Applied in one transaction: more would keep the event loop busy for longer. */
 const batch = 250
 
 /** Ids of runs are random: pages of an index over them are, too. */
@@ -141,7 +142,7 @@ class Index {
   readonly path: string
   readonly #database: DatabaseSync
   readonly #statements: PreparedStatements
-  readonly #writes = new Writes({ holder: "", *lapsed() { return [] } }) // prettier-ignore
+  readonly #writes = new Writes(new SqliteLeaseRules("", "bench"))
   seq = 0
 
   constructor(path: string) {

@@ -165,6 +165,28 @@ describe("wire store backup", () => {
   })
 })
 
+describe("wire store move", () => {
+  it("says what to do where a store cannot be moved, and connects to nobody", async () => {
+    const folder = folderWith({})
+    for (const [from, to] of [
+      [`sqlite:${folder}`, "nats://user:pass@127.0.0.1:9"],
+      ["tls://127.0.0.1:9", `sqlite:${folder}`],
+    ] as const) {
+      const { code, err, out } = await runWire(["store", "move", "--from", from, "--to", to])
+      assert.deepEqual([code, out], [1, ""])
+      assert.match(
+        err,
+        /^A store on NATS cannot be moved, and no store can be moved to NATS\. Start a service on the new/,
+      )
+    }
+    const { code, err } = await runWire(["store", "move", "--from", "mongo://u:pass@h", "--to", `sqlite:${folder}`])
+    assert.equal(code, 1)
+    assert.match(err, /must be like sqlite:FOLDER or postgres:/)
+    assert.doesNotMatch(err, /pass@/)
+    assert.equal(existsSync(join(folder, "wireworks.db")), false)
+  })
+})
+
 describe("wire store change-key", () => {
   it("puts the store under the new key, which the service starts with", async () => {
     const folder = folderWith({})

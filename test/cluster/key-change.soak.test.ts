@@ -49,7 +49,10 @@ describe("change of the master key in a cluster", () => {
     const change = (from: Uint8Array, to: Uint8Array) => changeNatsKey(place, changeOfMasterKey(from, to))
 
     // Nothing is there yet.
-    await checkKey({ ...place, masterKey: createMasterKey(first) })
+    await assert.rejects(
+      checkKey({ ...place, masterKey: createMasterKey(first) }),
+      refused(/no runs of this service in the broker under the prefix "k.*WIRE_NATS_PREFIX.*there is nothing to check/),
+    )
     await assert.rejects(
       change(first, second),
       refused(/no runs of this service in the broker under the prefix "k.*WIRE_NATS_PREFIX/),

@@ -21,7 +21,7 @@ export async function readKeyRecord(
 export async function changeKey(broker: Broker, change: KeyChange): Promise<"changed" | "changed before"> {
   for (;;) {
     const found = await readKeyRecord(broker)
-    if (found === null) throw new StoreFailure(noRuns(broker.names.prefix))
+    if (found === null) throw new StoreFailure(noKeyToChange(broker.names.prefix))
     const next = change(found.record, null)
     if (next === null) throw new StoreFailure(otherKey)
     if (next === found.record) return "changed before"
@@ -111,7 +111,11 @@ export class WatchedVault implements Vault {
 }
 
 export function noRuns(prefix: string): string {
-  return `There are no runs of this service in the broker under the prefix "${prefix}": check WIRE_NATS_PREFIX. If there were none yet, start the service with the new key`
+  return `There are no runs of this service in the broker under the prefix "${prefix}": check WIRE_NATS_PREFIX`
+}
+
+export function noKeyToChange(prefix: string): string {
+  return `${noRuns(prefix)}. If there were none yet, start the service with the new key`
 }
 
 export const otherKey =

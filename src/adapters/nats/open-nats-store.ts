@@ -3,7 +3,7 @@ import { isUnder, type KeyChange, type MasterKey } from "../../ports/vault.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import { Broker, type BrokerHealth } from "./broker.ts"
-import { changeKey, noRuns, otherKey, readKeyRecord } from "./key-record.ts"
+import { changeKey, noKeyToChange, noRuns, otherKey, readKeyRecord } from "./key-record.ts"
 import { namesOf } from "./names.ts"
 import { NatsStore, type StoreParts } from "./nats-store.ts"
 import { ensureStreams, infoOf } from "./streams.ts"
@@ -53,14 +53,18 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
 export function checkKey(options: BrokerPlace & { readonly masterKey: MasterKey }): Promise<void> {
   return connected(options, async (broker, isNew) => {
     const found = isNew ? null : await readKeyRecord(broker)
-    if (found !== null && !isUnder(found.record, options.masterKey)) throw new StoreFailure(otherKey)
+    if (found === null)
+      throw new StoreFailure(
+        `${noRuns(options.prefix)}. If no service has started on it yet, there is nothing to check`,
+      )
+    if (!isUnder(found.record, options.masterKey)) throw new StoreFailure(otherKey)
   })
 }
 
 /** Puts the keys of the store under another master key, while replicas may run. Rejects with a `StoreFailure`. */
 export function changeNatsKey(place: BrokerPlace, change: KeyChange): Promise<"changed" | "changed before"> {
   return connected(place, async (broker, isNew) => {
-    if (isNew) throw new StoreFailure(noRuns(place.prefix))
+    if (isNew) throw new StoreFailure(noKeyToChange(place.prefix))
     return changeKey(broker, change)
   })
 }

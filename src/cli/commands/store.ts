@@ -14,7 +14,7 @@ export function storeCommand(store: Command): void {
     .summary("report whether the store is whole")
     .description(
       "Checks every page of the database and opens every run, question and notification in it. Changes nothing; the service may run meanwhile.\n" +
-        "Of a cluster, only whether the encryption key is the right one: a broker checks what it keeps by itself.",
+        "On NATS, only whether the encryption key is the right one: a broker checks what it keeps by itself.",
     )
     .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
     .option(
@@ -112,7 +112,8 @@ function addMove(store: Command): void {
     .summary("copy the store to another database")
     .description(
       "Copies all runs, ended, waiting and open ones, with their questions, notifications and cached answers. Stop the service first; the first database stays as it is.\n" +
-        "After a break, the same command goes on where it stopped. At the end all rows are compared; until then no service opens the new database.",
+        "After a break, the same command goes on where it stopped. At the end all rows are compared; until then no service opens the new database.\n" +
+        "Only between SQLite and PostgreSQL: a store on NATS cannot be moved.",
     )
     .requiredOption("--from <store>", "sqlite:FOLDER, or postgres://user:password@host/database")
     .requiredOption("--to <store>", "the same; it must be empty")

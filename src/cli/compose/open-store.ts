@@ -60,7 +60,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     const capacity = getHeapStatistics().heap_size_limit / 2
     return { store: memory, leaseMs, capacity, broker: null, remarks: [], warnings: [] }
   }
-  if (/^(nats|tls):/.test(store)) return openCluster(settings)
+  if (isNats(store)) return openCluster(settings)
   if (isPostgres(store)) return openPostgres(settings)
   if (store !== "sqlite") {
     throw new StartRefusal(
@@ -181,6 +181,7 @@ export async function moveStoreOf(
   settings: Settings,
   { from, to, tell }: Move,
 ): Promise<{ readonly rows: number; readonly resumed: boolean } | { readonly refused: string }> {
+  if (isNats(from) || isNats(to)) return { refused: notMovable }
   const ends: MoveEnd[] = []
   try {
     const { openSqliteSource, openSqliteTarget, tableShapes } = await import("../../adapters/sqlite/move-end.ts")
@@ -204,6 +205,14 @@ export async function moveStoreOf(
   } finally {
     for (const end of ends) await end.close()
   }
+}
+
+const notMovable =
+  "A store on NATS cannot be moved, and no store can be moved to NATS. Start a service on the new store and send new runs to it. Keep the service on the old store, without new runs, until " +
+  "its runs have ended, its questions are answered, and nobody reads its runs any more."
+
+function isNats(store: string): boolean {
+  return /^(nats|tls):/.test(store)
 }
 
 function isPostgres(store: string): boolean {
