@@ -157,7 +157,7 @@ before(async () => {
   const settings = { WIRE_DATA_DIR: folder, WIRE_LOG_LEVEL: "error" }
   const first = await startWire(["serve", "--port", "0"], settings)
   const ends = names.map(async (name) => {
-    const reader = new ReconnectingReader(first.address, 60_000)
+    const reader = new ReconnectingReader(first.address, 300_000)
     readers.set(name, reader)
     const { end } = await reader.start({ workflow_source: source(name), options: caseOf(name).options ?? {} })
     return end

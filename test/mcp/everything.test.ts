@@ -234,7 +234,8 @@ for (const transport of ["streamableHttp", "sse"] as const) {
       assert.equal(errorOf(silent).kind, "timeout")
       assert.match(errorOf(silent).message, /mcp\.s did not answer within 2000 ms/)
       await patient.close()
-      const strict = hosting({ limits: { silenceMs: 1500, callMs: 2000 } })
+      // Of the two only the maximum can be over: progress comes five times a second, unless the machine is busy.
+      const strict = hosting({ limits: { silenceMs: 60_000, callMs: 2000 } })
       const long = await strict.run(source(8, 40))
       assert.equal(errorOf(long).kind, "timeout")
       assert.match(errorOf(long).message, /did not answer within 2000 ms/)

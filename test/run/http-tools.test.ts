@@ -341,7 +341,7 @@ describe("retries of an HTTP tool", () => {
 
   test("an attempt that runs out of its own time is a timeout, and is not repeated", async () => {
     answers = { "/v2/slow": (_, response) => void response.writeHead(200).write("x") }
-    const error = await failed({ route: "GET /slow", api: "timeout_seconds: 0.3" })
+    const error = await failed({ route: "GET /slow", api: "timeout_seconds: 1" })
     assert.equal(error.kind, "timeout")
     assert.equal(attempts.get("/v2/slow"), 1)
   })

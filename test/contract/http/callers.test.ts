@@ -268,22 +268,18 @@ describe("limits", async () => {
   })
 
   it("answer 429 with Retry-After over the rate, by key", async () => {
-    const service = await startService({ RATE_LIMIT: "5", API_KEYS: "ann:ann-key,bob:bob-key" })
-    const statuses: number[] = []
-    for (let n = 0; n < 12; n++)
-      statuses.push((await service.get("/execute/x", { authorization: "Bearer ann-key" })).status)
-    assert.ok(statuses.includes(429), statuses.join())
-    const refused = await service.get("/execute/x", { authorization: "Bearer ann-key" })
-    if (refused.status === 429) {
-      assert.ok(Number(refused.headers.get("retry-after")) >= 1)
-      assert.equal((await errorOf(refused)).kind, "rate_limited")
-    }
+    const service = await startService({ RATE_LIMIT: "1", API_KEYS: "ann:ann-key,bob:bob-key" })
+    const asked = Array.from({ length: 50 }, () => service.get("/execute/x", { authorization: "Bearer ann-key" }))
+    const refused = (await Promise.all(asked)).find(({ status }) => status === 429)
+    assert.ok(refused !== undefined)
+    assert.ok(Number(refused.headers.get("retry-after")) >= 1)
+    assert.equal((await errorOf(refused)).kind, "rate_limited")
     assert.equal((await service.get("/execute/x", { authorization: "Bearer bob-key" })).status, 404)
     assert.equal((await service.get("/healthz")).status, 200)
   })
 
   it("hold for the playground's files and for keys that are guessed, by address", async () => {
-    const service = await startService({ RATE_LIMIT: "5", API_KEYS: "ann:ann-key" })
+    const service = await startService({ RATE_LIMIT: "1", API_KEYS: "ann:ann-key" })
     const statuses = async (path: string, key: string): Promise<Set<number>> => {
       const all = Array.from({ length: 30 }, () => service.get(path, { authorization: `Bearer ${key}` }))
       return new Set((await Promise.all(all)).map(({ status }) => status))

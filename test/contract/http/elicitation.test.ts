@@ -172,15 +172,16 @@ describe("elicitation over HTTP", async () => {
   })
 
   it("is sent to the group of `to`, and an expiry is `cancel`", async () => {
-    const waiting = await started("both", service, 'elicitation { to: "sales"  expires_seconds: 1 }')
+    const workflow_source = flow(server.url, "both", 'elicitation { to: "sales"  expires_seconds: 1 }')
+    const stream = await service.post("/execute", { workflow_source, input: {} }, { accept: "text/event-stream" })
+    const events = await allEvents(stream)
+    const asked = events.filter(({ type }) => type === "question_asked")
     assert.deepEqual(
-      waiting.questions.map(({ to }) => to),
+      asked.map(({ data }) => data["to"]),
       ["sales", "sales"],
     )
-    const stream = await service.get(`/execute/${waiting.run_id}/events`)
-    const last = (await allEvents(stream)).at(-1)
-    assert.equal(last?.type, "workflow_completed")
-    const { output } = await record(waiting.run_id)
+    assert.equal(events.at(-1)?.type, "workflow_completed")
+    const { output } = await record(stream.headers.get("x-service-run-id") ?? "")
     assert.deepEqual(output, { done: { who: { action: "cancel" }, sure: { action: "cancel" } } })
   })
 

@@ -210,16 +210,19 @@ describe("connections to a service with a disk", async () => {
   })
 
   it("that are gone before their run is stored leave no run that goes on", async (t) => {
-    const { backend } = await fakeBackend(t, () => () => {})
+    const called = Promise.withResolvers<void>()
+    const { backend } = await fakeBackend(t, () => () => called.resolve())
     const request = post("/execute", { workflow_source: oneAgent(backend.endpoint), input: ada })
-    // On a slow machine it takes more tries until a run has begun.
-    for (let n = 0; n < 60 || ((await total(service, "cancelled")) === 0 && n < 600); n++) {
+    const ask = async (until: Promise<unknown>): Promise<void> => {
       const socket = await open(service.port)
       socket.write(request)
-      // From before the request is read to after its run has begun.
-      await new Promise((resolve) => setTimeout(resolve, n / 10))
+      await until
       socket.resetAndDestroy()
     }
+    // From before the request is read to after its run has begun.
+    for (let n = 0; n < 60; n++) await ask(new Promise((resolve) => setTimeout(resolve, n / 10)))
+    // On a slow machine none of them has begun by then.
+    await ask(within(30_000, "the call of a run", called.promise))
     await untilMetric(service, "wire_runs_active", 0)
     assert.ok((await total(service, "cancelled")) > 0)
   })
