@@ -78,15 +78,10 @@ async function attack(input: Hostile): Promise<number> {
     const watched = service.watch()
     const [answers] = await Promise.all([within(120_000, "the end of the attack", before()), service.otherRun()])
     const first = await watched()
-    const judged = withoutRefused(answers)
-    for (const { status, kind, text } of judged) {
+    for (const { status, kind, text } of withoutRefused(answers)) {
       assert.ok(input.kinds.includes(kind), `${status} ${kind}: ${text.slice(0, 300)}`)
       assert.ok(kind === null || documented.has(kind), `${kind} is not documented`)
     }
-    assert.ok(
-      judged.length > 0 || input.kinds.includes("rate_limited"),
-      "all requests were refused, as if the others took the caller's share",
-    )
     assert.ok(service.isRunning, service.output)
     assert.ok(service.mostMemory() < mostMemory_mb, `${Math.round(service.mostMemory())} MiB`)
     assertAnswered(first)
@@ -111,7 +106,8 @@ async function attack(input: Hostile): Promise<number> {
 
 /** Of many requests at once some may be refused because the caller has its share already: it depends on how fast the others end. */
 function withoutRefused(answers: readonly Answer[]): readonly Answer[] {
-  return answers.length === 1 ? answers : answers.filter(({ kind }) => kind !== "rate_limited")
+  const others = answers.filter(({ kind }) => kind !== "rate_limited")
+  return others.length === 0 ? answers : others
 }
 
 function assertAnswered({ answers, failures }: Health): void {
