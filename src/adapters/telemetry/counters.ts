@@ -1,7 +1,7 @@
 import type { Metric, Registry } from "prom-client"
 
-// Counters and histograms that runs count with. Those of prom-client look up the labels and check them with each count,
-// which takes half as long again: 1.4 µs instead of 0.9 for a count and an observation. A registry of prom-client writes them out.
+// Counters and histograms that runs count with. Those of prom-client check and hash the labels with each count, which takes three to ten
+// times as long (docs/decisions/2026-11-17-counters.md). A registry of prom-client writes them out.
 
 type Labels = Readonly<Record<string, string>>
 

@@ -9,6 +9,7 @@ import { numberVariable } from "./link.ts"
 import type { Listening, ToChild, ToParent } from "./messages.ts"
 import { PlaceDesk, type PlaceAccount } from "./place-desk.ts"
 import { countersOf, sumMetrics } from "./sum-metrics.ts"
+import { wholeLines } from "./whole-lines.ts"
 
 /** A process that dies is started again after this pause, which doubles with each death up to the longest one. */
 const shortestPauseMs = 100
@@ -32,7 +33,8 @@ interface Slot {
   restart: NodeJS.Timeout | null
   /** What it said of its metrics last. */
   metrics: string
-  readonly told: Set<() => void>
+  /** Called when it has said its metrics, or is gone. */
+  readonly awaitMetrics: Set<() => void>
 }
 
 type Start = { readonly listening: Listening } | { readonly code: number }
@@ -72,7 +74,7 @@ export class Supervisor {
       isUp: false,
       restart: null,
       metrics: "",
-      told: new Set(),
+      awaitMetrics: new Set(),
     }))
   }
 
@@ -145,18 +147,11 @@ export class Supervisor {
   /** Its lines go to our standard error one after the other: in a pipe, long writes of several processes would run into each other. */
   async #copyLog({ process: { stderr } }: Worker): Promise<void> {
     if (stderr === null) return
-    let rest = ""
     stderr.setEncoding("utf8")
-    for await (const chunk of stderr) {
-      const text = rest + String(chunk)
-      const end = text.lastIndexOf("\n") + 1
-      rest = text.slice(end)
-      if (end === 0) continue
-      this.#lines.write(text.slice(0, end))
+    for await (const lines of wholeLines(stderr)) {
+      this.#lines.write(lines)
       this.#lines.flush()
     }
-    if (rest !== "") this.#lines.write(`${rest}\n`)
-    this.#lines.flush()
   }
 
   #isUp(slot: Slot, { listens }: Listening): void {
@@ -176,7 +171,7 @@ export class Supervisor {
     slot.account = null
     this.#left = sumMetrics([this.#left, countersOf(slot.metrics)])
     slot.metrics = ""
-    for (const told of slot.told) told()
+    for (const goOn of slot.awaitMetrics) goOn()
     if (this.#listensOn > 0 && this.#slots.every(({ worker }) => worker === null)) this.#port = this.#listensOn
     this.#tellAll({ up: this.#up.length, died: true })
   }
@@ -199,7 +194,7 @@ export class Supervisor {
     else if ("audit" in message) this.#audit(message.audit)
     else if ("metrics" in message) {
       slot.metrics = message.metrics
-      for (const told of slot.told) told()
+      for (const goOn of slot.awaitMetrics) goOn()
     } else void this.#answer(slot, message.ask)
   }
 
@@ -217,13 +212,13 @@ export class Supervisor {
 
   #askMetrics(slot: Slot): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const told = (): void => {
+    const goOn = (): void => {
       clearTimeout(timer)
-      slot.told.delete(told)
+      slot.awaitMetrics.delete(goOn)
       resolve()
     }
-    const timer = setTimeout(told, metricsMs)
-    slot.told.add(told)
+    const timer = setTimeout(goOn, metricsMs)
+    slot.awaitMetrics.add(goOn)
     if (slot.worker !== null) tell(slot.worker, { metrics: true })
     return promise
   }
