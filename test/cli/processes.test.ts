@@ -17,7 +17,6 @@ import {
   start,
   startRun,
   statusOf,
-  stop,
   until,
   type Answer,
 } from "../support/several-processes.ts"
@@ -32,11 +31,13 @@ output { name: ask.name.name }
 
 const processesOf = (body: string): unknown => (JSON.parse(body) as JsonObject)["processes"]
 
-describe("wire serve --processes", () => {
+describe("wire serve --processes", async () => {
+  // It takes long to start: what can be tried on one service is.
+  const auditFile = join(folderWith({}), "audit.jsonl")
+  const service = await start({ WIRE_AUDIT_FILE: auditFile })
+  const { address } = service
+
   test("all processes answer on one port, with one log, one /metrics and one audit trail", async () => {
-    const folder = folderWith({})
-    const service = await start({ WIRE_AUDIT_FILE: join(folder, "audit.jsonl") })
-    const { address } = service
     assert.match(service.output(), /processes +2 \(WIRE_PROCESSES\)/)
     const hello = { workflow_source: 'output { m: "hello" }' }
     const ended = (): JsonObject[] => linesOf(service).filter(({ msg }) => msg === "run ended")
@@ -57,68 +58,13 @@ describe("wire serve --processes", () => {
       assert.match(body, /^wire_processes 2$/m)
     }
     assert.deepEqual(processesOf((await call(`${address}/healthz`)).body), { up: 2, of: 2 })
-    await stop(service)
-    const verified = await runWire(["audit", "verify", join(folder, "audit.jsonl")])
+    await until("a line of each", () => readFileSync(auditFile, "utf8").trim().split("\n").length === runs)
+    const verified = await runWire(["audit", "verify", auditFile])
     assert.equal(verified.code, 0, verified.err)
-    assert.equal(readFileSync(join(folder, "audit.jsonl"), "utf8").trim().split("\n").length, runs)
-  })
-
-  test("the limits of runs are those of all processes together", async () => {
-    model.hold()
-    const service = await start({ WIRE_MAX_RUNS: "3", WIRE_MAX_QUEUED: "4" })
-    const { address } = service
-    const body = { workflow_source: source() }
-    const admitted = await Promise.all(Array.from({ length: 12 }, () => call(`${address}/execute`, body, inBackground)))
-    const started = admitted.filter(({ status }) => status === 202)
-    const refused = admitted.filter(({ status }) => status === 503)
-    assert.deepEqual([started.length, refused.length], [7, 5])
-    for (const one of refused) assert.match(one.body, /The service is at capacity/)
-    await until("three run", () => model.open === 3)
-    model.answer()
-    const ids = started.map((one) => (JSON.parse(one.body) as { run_id: string }).run_id)
-    for (const run_id of ids) await until("its end", async () => (await statusOf(address, run_id)) === "completed")
-    assert.equal(model.most, 3)
-    assert.equal(model.asked, 14)
-    // All places are free again.
-    for (let n = 0; n < 8; n++) assert.equal((await call(`${address}/execute`, body)).status, 200)
-    await stop(service)
-  })
-
-  test("the share of a caller is one, too", async () => {
-    model.hold()
-    const service = await start({
-      WIRE_API_KEYS: "ann:a-key-of-ann-0123456,bob:a-key-of-bob-0123456",
-      WIRE_MAX_RUNS: "4",
-      WIRE_MAX_QUEUED: "2",
-    })
-    const execute = (key: string): Promise<Answer> =>
-      call(
-        `${service.address}/execute`,
-        { workflow_source: source() },
-        { ...inBackground, authorization: `Bearer a-key-of-${key}-0123456` },
-      )
-    // Half of the four places, and half of those to wait in.
-    const ann = await Promise.all(Array.from({ length: 6 }, () => execute("ann")))
-    assert.deepEqual(
-      ann.map(({ status }) => status).toSorted((a, b) => a - b),
-      [202, 202, 202, 429, 429, 429],
-    )
-    const bob = await Promise.all(Array.from({ length: 3 }, () => execute("bob")))
-    assert.deepEqual(
-      bob.map(({ status }) => status),
-      [202, 202, 202],
-    )
-    await until("two of each run", () => model.open === 4)
-    model.answer()
-    await until("all calls", () => model.asked === 12)
-    assert.equal(model.most, 4)
-    await stop(service)
   })
 
   test("cancel requests, streams and answers of people reach a run in another process", async () => {
     model.hold()
-    const service = await start()
-    const { address } = service
     let elsewhere = 0
     for (let n = 0; n < 300 && elsewhere === 0; n++) {
       const run_id = await startRun(address, source())
@@ -148,16 +94,10 @@ describe("wire serve --processes", () => {
       await until("its end", async () => (await statusOf(address, run_id)) === "completed")
     }
     model.answer()
-    await stop(service)
   })
 
-  test("kill -9 of a process during 20 runs: the other takes them up, and another process takes its place", () =>
-    checkKilledProcess({}))
-
-  test("SIGTERM waits for the runs of all processes, and kill -9 of the parent ends them", async () => {
+  test("SIGTERM waits for the runs of all processes", async () => {
     model.hold()
-    const service = await start()
-    const { address } = service
     const runs = Array.from({ length: 4 }, () => call(`${address}/execute`, { workflow_source: source() }))
     await until("all have called", () => model.asked === 4)
     service.child.kill("SIGTERM")
@@ -165,12 +105,48 @@ describe("wire serve --processes", () => {
     model.answer()
     for (const { status } of await Promise.all(runs)) assert.equal(status, 200)
     assert.deepEqual(await service.ended, { code: 0, signal: null })
+    const verified = await runWire(["audit", "verify", auditFile])
+    assert.equal(verified.code, 0, verified.err)
+  })
 
-    const again = await start()
-    const pids = serving(again) as number[]
-    again.child.kill("SIGKILL")
+  test("the limits of runs and the share of a caller are those of all processes together; kill -9 of the parent ends them", async () => {
+    model.hold()
+    const limited = await start({
+      WIRE_API_KEYS: "ann:a-key-of-ann-0123456,bob:a-key-of-bob-0123456,eve:a-key-of-eve-0123456",
+      WIRE_MAX_RUNS: "4",
+      WIRE_MAX_QUEUED: "2",
+    })
+    const asked = (key: string): { readonly authorization: string } => ({
+      authorization: `Bearer a-key-of-${key}-0123456`,
+    })
+    const execute = (key: string, more: Readonly<Record<string, string>> = inBackground): Promise<Answer> =>
+      call(`${limited.address}/execute`, { workflow_source: source() }, { ...more, ...asked(key) })
+    const statusesOf = (answers: readonly Answer[]): number[] =>
+      answers.map(({ status }) => status).toSorted((a, b) => a - b)
+    // Half of the four places, and half of those to wait in.
+    const ann = await Promise.all(Array.from({ length: 6 }, () => execute("ann")))
+    assert.deepEqual(statusesOf(ann), [202, 202, 202, 429, 429, 429])
+    const bob = await Promise.all(Array.from({ length: 3 }, () => execute("bob")))
+    assert.deepEqual(statusesOf(bob), [202, 202, 202])
+    // All places are taken.
+    const eve = await Promise.all(Array.from({ length: 4 }, () => execute("eve")))
+    assert.deepEqual(statusesOf(eve), [503, 503, 503, 503])
+    for (const { body } of eve) assert.match(body, /The service is at capacity/)
+    await until("two of each run", () => model.open === 4)
+    model.answer()
+    await until("all calls", () => model.asked === 12)
+    assert.equal(model.most, 4)
+    const active = async (): Promise<string> => (await call(`${limited.address}/metrics`, undefined, asked("eve"))).body
+    await until("all have ended", async () => /^wire_runs_total\{status="completed"\} 6$/m.test(await active()))
+    // All places are free again.
+    for (let n = 0; n < 8; n++) assert.equal((await execute("eve", {})).status, 200)
+    const pids = serving(limited) as number[]
+    limited.child.kill("SIGKILL")
     await until("they end", () => !pids.some(isAlive))
   })
+
+  test("kill -9 of a process during 20 runs: the other takes them up, and another process takes its place", () =>
+    checkKilledProcess({}))
 
   test("what it cannot do is one sentence", async () => {
     const memory = await runWire(["serve", "--processes", "2", "--store", "memory", "--port", "0"])
