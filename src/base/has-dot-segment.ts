@@ -3,8 +3,8 @@
  * whoever makes a URL of it would land at another path.
  */
 export function hasDotSegment(text: string): boolean {
-  const [path = ""] = text.split(/[?#]/, 1)
-  return dotSegment.test(path)
+  return dotSegment.test(text)
 }
 
-const dotSegment = /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i
+/** Before the query and the fragment. */
+const dotSegment = /^(?:[^?#]*[/\\])?(?:\.|%2e){1,2}(?:[/\\?#]|$)/i

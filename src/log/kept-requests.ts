@@ -1,4 +1,4 @@
-import type { JsonValue } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 
 // The requests of a run's model calls and tool calls, as they went over the wire, beside the events that tell of the calls. Turns of a conversation repeat
 // what was said before: a large part is stored once for a run, and named by its hash wherever else it stands.
@@ -41,29 +41,73 @@ export interface Shared {
 const small = 200
 
 export function shareParts(body: JsonValue, hashOf: (text: string) => string): Shared {
-  const parts = new Map<string, JsonValue>()
-  const name = (value: JsonValue): { readonly value: JsonValue; readonly size: number } => {
-    const hash = hashOf(JSON.stringify(value))
-    parts.set(hash, value)
-    return { value: { [reference]: hash }, size: hash.length + reference.length + 7 }
+  const sharing = new Sharing(hashOf)
+  return { body: sharing.visit(body, true), parts: sharing.parts }
+}
+
+const noParts: ReadonlyMap<string, JsonValue> = new Map()
+
+/** Copies only what changes: a body without large parts stays as it is. */
+class Sharing {
+  readonly #hashOf: (text: string) => string
+  #parts: Map<string, JsonValue> | null = null
+  /** About the characters of the value that was visited last. */
+  #size = 0
+
+  constructor(hashOf: (text: string) => string) {
+    this.#hashOf = hashOf
   }
-  const walk = (value: JsonValue, isRoot: boolean): { readonly value: JsonValue; readonly size: number } => {
-    if (typeof value === "string") return value.length < small ? { value, size: value.length + 2 } : name(value)
-    if (typeof value !== "object" || value === null) return { value, size: 5 }
-    let size = 2
-    const one = (key: string, part: JsonValue): JsonValue => {
-      const shared = walk(part, false)
-      size += key.length + shared.size + 4
-      return shared.value
+
+  get parts(): ReadonlyMap<string, JsonValue> {
+    return this.#parts ?? noParts
+  }
+
+  visit(value: JsonValue, isRoot: boolean): JsonValue {
+    if (typeof value === "string") {
+      this.#size = value.length + 2
+      return value.length < small ? value : this.#name(value)
     }
-    const whole: JsonValue = Array.isArray(value)
-      ? value.map((part) => one("", part))
-      : Object.fromEntries(Object.entries(value).map(([key, part]) => [key, one(key, part)]))
+    this.#size = 5
+    if (typeof value !== "object" || value === null) return value
+    const whole = Array.isArray(value) ? this.#items(value) : this.#fields(value)
     // An object that looks like a reference is stored as a part, so that it is not taken for one.
-    if (Object.hasOwn(value, reference)) return name(whole)
-    return isRoot || size < small ? { value: whole, size } : name(whole)
+    if (Object.hasOwn(value, reference)) return this.#name(whole)
+    return isRoot || this.#size < small ? whole : this.#name(whole)
   }
-  return { body: walk(body, true).value, parts }
+
+  #items(items: readonly JsonValue[]): JsonValue {
+    let size = 2
+    let copy: JsonValue[] | null = null
+    for (let index = 0; index < items.length; index++) {
+      const part = items[index] ?? null
+      const shared = this.visit(part, false)
+      size += this.#size + 4
+      if (shared !== part) (copy ??= [...items])[index] = shared
+    }
+    this.#size = size
+    return copy ?? (items as JsonValue)
+  }
+
+  #fields(fields: JsonObject): JsonValue {
+    let size = 2
+    let copy: Record<string, JsonValue> | null = null
+    for (const key in fields) {
+      const part = fields[key] ?? null
+      const shared = this.visit(part, false)
+      size += key.length + this.#size + 4
+      if (shared !== part) (copy ??= { ...fields })[key] = shared
+    }
+    this.#size = size
+    return copy ?? fields
+  }
+
+  #name(value: JsonValue): JsonValue {
+    const hash = this.#hashOf(JSON.stringify(value))
+    this.#parts ??= new Map()
+    this.#parts.set(hash, value)
+    this.#size = hash.length + reference.length + 7
+    return { [reference]: hash }
+  }
 }
 
 /** The body as it was. `undefined` where a part is missing. */

@@ -11,10 +11,14 @@ export interface Prepared {
   readonly waitsFor: readonly number[]
   /** Providers that a model has. */
   readonly providers: readonly string[]
+  /** Those of them that a secret is sent to, or decides about. */
+  readonly secretProviders: ReadonlySet<string>
   /** Agents whose message history another one continues. */
   readonly continued: ReadonlySet<string>
   /** Every `call` of a tool, `read` and `render`. */
   readonly effects: readonly Effect[]
+  /** No expression calls, reads or renders anything. */
+  readonly isPure: boolean
   /** An expression refers to `run`. */
   readonly showsRun: boolean
   /** How each of an agent's models is called, in the order of the models. */
@@ -26,6 +30,8 @@ export type Effect = Extract<Expression, { op: "call" | "read" | "render" }>
 /** How a model is called by an agent. */
 export interface CallSettings {
   readonly model: string
+  /** The model's own, for agents that have none. */
+  readonly system: Expression | null
   readonly inference: Inference
   readonly response_format: ResponseFormat
 }
@@ -65,6 +71,11 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
   const dependents: number[][] = nodes.map(() => [])
   const waitsFor: number[] = []
   const effects: Effect[] = []
+  const outside = [
+    ...Object.values(plan.models).map(({ system }) => system),
+    ...Object.values(plan.prompts).flatMap(({ bindings }) => values(bindings)),
+  ]
+  let isPure = outside.every((expression) => expression === null || traits(expression).pure)
   let showsRun = false
   const planned: PlannedNode[] = []
   let looked = 0
@@ -81,18 +92,23 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     // One output may have as many expressions as a workflow has nodes.
     for (const expression of expressionsOf(node)) {
       addEffects(expression, effects)
-      showsRun = traits(expression).run || showsRun
+      const { pure, run } = traits(expression)
+      isPure &&= pure
+      showsRun ||= run
       if (++looked % perStep === 0) yield
     }
   }
   const agents = nodes.filter((node) => node.kind === "agent")
+  const providers = [...new Set(Object.values(plan.models).map(({ provider }) => provider))]
   return {
     planned,
     dependents,
     waitsFor,
-    providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
+    providers,
+    secretProviders: new Set(providers.filter((name) => usesSecrets(plan, name))),
     continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
     effects,
+    isPure,
     showsRun,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }
@@ -106,9 +122,19 @@ function plannedNode(node: PlanNode): PlannedNode {
     : planned
 }
 
+function usesSecrets({ providers }: Plan, name: string): boolean {
+  const provider = providers[name]
+  if (provider === undefined) return false
+  const { endpoint, api_key, headers } = provider
+  return [endpoint, api_key, ...headers.map((header) => header.value)].some(
+    (expression) => expression !== null && traits(expression).secrets,
+  )
+}
+
 function callSettings(plan: Plan, agent: AgentNode): CallSettings[] {
   return agent.models.map(({ name, inference }) => ({
     model: name,
+    system: plan.models[name]?.system ?? null,
     inference: mergedInference(plan, name, inference),
     response_format: agent.response_format ?? plan.models[name]?.response_format ?? "auto",
   }))

@@ -8,7 +8,7 @@ import type { BackendFacts } from "./agent/cache-key.ts"
 import type { Scope } from "./scope.ts"
 import { evaluate } from "./evaluate.ts"
 import { toBoundedText } from "./value-builders.ts"
-import { children, traits } from "../plan/expression-traits.ts"
+import { children } from "../plan/expression-traits.ts"
 import { failure } from "../ports/run-failure.ts"
 import type { Backend, Login } from "../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
@@ -26,13 +26,22 @@ export function backendOf(running: RunContext, model: string): Backend {
 export function modelId(running: RunContext, model: string, scope: Scope): string {
   const plan = running.plan.models[model]
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
-  const here = { ...scope, path: `model.${model}.id` }
-  const id = toBoundedText(evaluate(plan.id, here), here)
+  const path = `model.${model}.id`
+  const id = writtenText(plan.id) ?? evaluateText(plan.id, { ...scope, path })
   if (id.length > modelModelIdLength) {
     const message = `The id of a model has at most ${modelModelIdLength} characters (found ${id.length})`
-    throw failure("evaluation_error", here.path, message)
+    throw failure("evaluation_error", path, message)
   }
-  return withoutDotSegments(id, here.path)
+  return withoutDotSegments(id, path)
+}
+
+/** A text that stands in the source as it is: most addresses and ids. Null for any other expression. */
+function writtenText(expression: Expression): string | null {
+  return expression.op === "literal" && typeof expression.value === "string" ? expression.value : null
+}
+
+function evaluateText(expression: Expression, scope: Scope): string {
+  return toBoundedText(evaluate(expression, scope), scope)
 }
 
 /** An id is a part of the address in some APIs, and an endpoint is in all: a value in it must not lead to another path. */
@@ -95,7 +104,7 @@ export function backendFacts(running: RunContext, model: string): CanonicalText 
   let facts = running.backendFacts.get(model)
   if (facts === undefined) {
     const { provider = "", api = null } = running.plan.models[model] ?? {}
-    const named: BackendFacts = usesSecrets(running, provider)
+    const named: BackendFacts = running.prepared.secretProviders.has(provider)
       ? withApi(resolve(running, provider, running.named()), api)
       : backendOf(running, model)
     facts = new CanonicalText(named)
@@ -122,23 +131,14 @@ function resolve(running: RunContext, name: string, secrets: JsonObject): Backen
   }
 }
 
-function usesSecrets(running: RunContext, name: string): boolean {
-  const provider = running.plan.providers[name]
-  if (provider === undefined) return false
-  const { endpoint, api_key, headers } = provider
-  return [endpoint, api_key, ...headers.map((header) => header.value)].some(
-    (expression) => expression !== null && traits(expression).secrets,
-  )
-}
-
 export function resolveEndpoint(
   running: RunContext,
   expression: Expression,
   path: string,
   secrets: JsonObject,
 ): string {
-  const scope = { ...outerScope(running, path), secrets }
-  return withoutDotSegments(toBoundedText(evaluate(expression, scope), scope), path)
+  const text = writtenText(expression) ?? evaluateText(expression, outerScope(running, path, secrets))
+  return withoutDotSegments(text, path)
 }
 
 export function resolveHeaders(
@@ -157,7 +157,7 @@ export function resolveHeaders(
 
 /** Null sends none. A header must not be able to end its line: what came after would be another header. */
 function resolveHeader(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string | null {
-  const scope = { ...outerScope(running, path), secrets }
+  const scope = outerScope(running, path, secrets)
   const value = evaluate(expression, scope)
   if (value === null) return null
   const text = toBoundedText(value, scope)

@@ -55,7 +55,8 @@ export function evaluateEffects(
   )
 }
 
-const noEffects: Effects = {
+/** For expressions that call, read and render nothing. */
+export const noEffects: Effects = {
   call: (_, { path }) => Promise.reject(new Error(`A call at ${path} was taken for a pure expression`)),
   callWorkflow: (_, { path }) => Promise.reject(new Error(`A call at ${path} was taken for a pure expression`)),
   read: (_, { path }) => Promise.reject(new Error(`A read at ${path} was taken for a pure expression`)),

@@ -37,7 +37,8 @@ export class Permits {
 
   /** Runs the call when there is room for it: at once in a `held` place that is still free. */
   async use<T>(call: () => Promise<T>, held?: Place): Promise<T> {
-    const place = held?.claim() === true ? held : await this.take()
+    const taken = held?.claim() === true ? held : this.take()
+    const place = taken instanceof Place ? taken : await taken
     try {
       this.#signal.throwIfAborted()
       return await call()
@@ -46,19 +47,22 @@ export class Permits {
     }
   }
 
-  /** Takes a place when one is free. The caller must release it, or pass it to `use`. */
-  async take(): Promise<Place> {
+  /** Takes a place when one is free, which usually is at once. The caller must release it, or pass it to `use`. */
+  take(): Place | Promise<Place> {
     this.#signal.throwIfAborted()
-    if (this.#pool.open < this.#most) {
-      this.#pool.open++
-      this.#open++
-    } else await this.#turn()
+    if (this.#pool.open >= this.#most) return this.#turn().then(() => this.#place())
+    this.#pool.open++
+    this.#open++
+    return this.#place()
+  }
+
+  #place(): Place {
     return new Place(() => this.#release())
   }
 
-  /** Resolves when no call is open here; those of called workflows are not counted. */
-  idle(): Promise<void> {
-    if (this.#open === 0) return Promise.resolve()
+  /** Resolves when no call is open here; those of called workflows are not counted. Null when none is. */
+  idle(): Promise<void> | null {
+    if (this.#open === 0) return null
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 

@@ -1,6 +1,7 @@
 import { jsonOf } from "../base/bounded-json.ts"
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { LateMap } from "../base/late-map.ts"
 import { runKeptRequestBytes } from "../base/limits.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import type { KeptRequest, KeptRequests } from "../log/kept-requests.ts"
@@ -8,6 +9,7 @@ import { shareParts } from "../log/kept-requests.ts"
 import type { SentRequest } from "../ports/sent-request.ts"
 import type { CallRequests, ShownRequest } from "../ports/tools.ts"
 import type { Redactor } from "./secrets/redact.ts"
+import { setOwn } from "./value-builders.ts"
 
 /** Headers that tell nothing about anybody. */
 const plainHeaders: ReadonlySet<string> = new Set([
@@ -29,7 +31,7 @@ export class RequestKeeper {
   readonly #redactor: Redactor
   readonly #stored = new Set<string>()
   /** Tool calls under way, and the last request of each. */
-  readonly #calls = new Map<string, OpenCall>()
+  readonly #calls = new LateMap<string, OpenCall>()
   /** Bytes that the run may still keep. */
   #left: number
   /** Takes the requests of tool calls that have begun. */
@@ -78,23 +80,24 @@ export class RequestKeeper {
       call_id,
       method,
       url: this.#redactor.redact(withoutLogin(seen.url)),
-      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shownHeader(name, value)])),
+      headers: shownHeaders(headers),
       bytes: Buffer.byteLength(text),
     }
     const shown = this.#shown(seen.body)
     const shared = shareParts(shown.body, hashOf)
-    const fresh = [...shared.parts].filter(([hash]) => !this.#stored.has(hash) && !(hash in parts))
-    const size = memoryOf(shared.body) + fresh.reduce((sum, [, part]) => sum + memoryOf(part), 0)
+    let size = memoryOf(shared.body)
+    for (const [name, part] of shared.parts) if (!this.#stored.has(name)) size += memoryOf(part)
     if (size > runKeptRequestBytes || size > this.#left) return { ...about, body: null, sha256: null }
     this.#left -= size
-    for (const [hash, part] of fresh) {
-      parts[hash] = part
-      this.#stored.add(hash)
+    for (const [name, part] of shared.parts) {
+      if (this.#stored.has(name)) continue
+      parts[name] = part
+      this.#stored.add(name)
     }
     return {
       ...about,
       body: shared.body,
-      sha256: createHash("sha256").update(shown.text).digest("hex"),
+      sha256: hash("sha256", shown.text, "hex"),
       ...(shown.isText && { isText: true }),
       ...(shown.text !== text && { redacted: true }),
     }
@@ -126,7 +129,13 @@ interface OpenCall {
 }
 
 function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url").slice(0, 22)
+  return hash("sha256", text, "base64url").slice(0, 22)
+}
+
+function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const shown: Record<string, string> = {}
+  for (const name in headers) setOwn(shown, name, shownHeader(name, headers[name] ?? ""))
+  return shown
 }
 
 /** A key, and whatever the workflow sets, is the name of a variable: a short secret cannot be told from other text. */
@@ -138,6 +147,7 @@ function shownHeader(name: string, value: string): string {
 }
 
 function withoutLogin(url: string): string {
+  if (!url.includes("@")) return url
   const parsed = URL.parse(url)
   if (parsed === null || (parsed.username === "" && parsed.password === "")) return url
   parsed.username = ""

@@ -10,11 +10,11 @@ import type { EvaluationWork } from "./evaluation-work.ts"
 import type { Scope } from "./scope.ts"
 import { describe, problem } from "./scope.ts"
 
-const nothing: CapturedValues = []
+export const noCaptures: CapturedValues = []
 
 /** What requirements refer to besides `result`, evaluated. It is plain JSON: a question is stored with it. */
 export async function capture(requires: readonly RequirementPlan[], scope: Scope): Promise<CapturedValues> {
-  if (requires.length === 0) return nothing
+  if (requires.length === 0) return noCaptures
   const captured: CapturedValue[][] = []
   for (const [index, { captures }] of requires.entries()) {
     const at = { ...scope, path: `${scope.path}.require[${index}]` }

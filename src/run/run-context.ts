@@ -1,5 +1,7 @@
 import type { CanonicalText } from "../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { LateMap } from "../base/late-map.ts"
+import type { LateSet } from "../base/late-set.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { Budget } from "./budget/budget.ts"
 import type { TimeLimits } from "./budget/time-limits.ts"
@@ -130,16 +132,16 @@ export interface RunContext {
   readonly redactor: Redactor
   readonly questions: Questions
   /** By `placeKey`: agents in which an approval was asked for. */
-  readonly approvedAgents: Set<string>
+  readonly approvedAgents: LateSet<string>
   /** Agents whose tools an event has described. */
-  readonly describedTools: Set<string>
+  readonly describedTools: LateSet<string>
   readonly agents: Map<string, JsonValue>
-  readonly answers: Map<string, JsonValue>
-  readonly dynamics: Map<string, JsonValue>
+  readonly answers: LateMap<string, JsonValue>
+  readonly dynamics: LateMap<string, JsonValue>
   /** Message histories of agents that others continue. */
-  readonly histories: Map<string, readonly Message[]>
+  readonly histories: LateMap<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
-  readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
+  readonly summaries: LateMap<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
   /** By model. */
   readonly backends: Map<string, Backend>
   /** The same without the values of secrets. */
@@ -147,8 +149,8 @@ export interface RunContext {
   host: HostSession | null
   /** What `run` is in its expressions: known once the run has begun. */
   run: JsonObject
-  readonly toolCalls: Map<string, number>
-  readonly siteCalls: Map<string, number>
+  readonly toolCalls: LateMap<string, number>
+  readonly siteCalls: LateMap<string, number>
   /** What calls may still use, in a run with limits. */
   readonly budget: Budget
   readonly time: TimeLimits
@@ -163,9 +165,9 @@ export interface RunContext {
   /** What the expressions cost. */
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */
-  readonly backgroundWork: Set<Promise<void>>
+  readonly backgroundWork: LateSet<Promise<void>>
   /** Work outside of the permits that does not wait for people. */
-  readonly busyWork: Set<Promise<void>>
+  readonly busyWork: LateSet<Promise<void>>
   /** Stops the run with the first failure that is reported to it. */
   fail(error: unknown): void
   /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
@@ -183,6 +185,13 @@ export function keepValue(running: RunContext, bytes: number, path: string): voi
   running.keptBytes += bytes
 }
 
+/** The calls of an interrupted run, to go on counting from. */
+export function counted(before: ReadonlyMap<string, number>): LateMap<string, number> {
+  const counts = new LateMap<string, number>()
+  for (const [name, count] of before) counts.set(name, count)
+  return counts
+}
+
 /** How an event or a question says in which called workflow it is. */
 export function inScope({ scope }: RunContext): { readonly scope?: string } {
   return scope === null ? {} : { scope }
@@ -190,11 +199,11 @@ export function inScope({ scope }: RunContext): { readonly scope?: string } {
 
 const none: ReadonlyMap<string, JsonValue> = new Map()
 
-/** What an expression outside of any agent can refer to. */
-export function outerScope(running: RunContext, path: string): Scope {
+/** What an expression outside of any agent can refer to. `secrets`: other values in place of the run's. */
+export function outerScope(running: RunContext, path: string, secrets = running.secrets): Scope {
   return {
     input: running.input,
-    secrets: running.secrets,
+    secrets,
     run: running.run,
     agents: running.agents,
     answers: running.answers,

@@ -28,18 +28,23 @@ export async function resolveDynamic(running: RunContext, node: DynamicNode): Pr
 
 export async function runAgentNode(running: RunContext, node: AgentNode): Promise<void> {
   try {
-    await (node.loop === null ? runOnce(running, node) : runLoop(running, node, node.loop))
+    const work = node.loop === null ? runAgent(running, node, null, noVariables) : runLoop(running, node, node.loop)
+    running.agents.set(node.name, await work)
   } finally {
     running.time.agentEnded(node.name)
   }
 }
 
-async function runOnce(running: RunContext, node: AgentNode): Promise<void> {
-  running.agents.set(node.name, await runAgent(running, node, null, () => new Map()))
-}
+const none: ReadonlyMap<string, JsonValue> = new Map()
+const noVariables = (): ReadonlyMap<string, JsonValue> => none
 
-async function runLoop(running: RunContext, node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
-  const { ports, log, past, agents, maxConcurrency, signal } = running
+/** The outputs of an agent for each item of a list. */
+async function runLoop(
+  running: RunContext,
+  node: AgentNode,
+  loop: NonNullable<AgentNode["loop"]>,
+): Promise<JsonValue[]> {
+  const { ports, log, past, maxConcurrency, signal } = running
   const effects = workflowEffects(running, node.id, { agent: node.name })
   const items = await loopItems(running, node, loop, effects)
   const iterations = items.length
@@ -63,7 +68,7 @@ async function runLoop(running: RunContext, node: AgentNode, loop: NonNullable<A
     const duration_ms = ports.clock.now() - startedAt
     log.add("agent_loop_completed", { agent: node.name, iterations, duration_ms })
   }
-  agents.set(node.name, outputs)
+  return outputs
 }
 
 export async function runAskNode(running: RunContext, node: AskNode): Promise<void> {
@@ -77,15 +82,16 @@ export async function runAskNode(running: RunContext, node: AskNode): Promise<vo
   running.answers.set(node.name, await askPeople(running, node, items))
 }
 
-export async function makeOutput(running: RunContext, node: OutputNode): Promise<JsonObject> {
+/** Puts the fields of the run's output into `result`. */
+export async function makeOutput(running: RunContext, node: OutputNode, result: JsonObject): Promise<void> {
   const { limits } = running
   const scope = outerScope(running, "output")
   const effects = workflowEffects(running, "output", { dynamic: "output" })
-  const result: JsonObject = {}
   let bytes = 1
   for (const { key, value } of node.fields) {
     const here = { ...scope, path: `output.${key}` }
-    const made = await evaluateEffects(value, here, effects)
+    const evaluated = evaluateEffects(value, here, effects)
+    const made = evaluated instanceof Promise ? await evaluated : evaluated
     bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, limits.output_bytes - bytes, here.path).bytes
     if (bytes > limits.output_bytes) {
       const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`
@@ -94,5 +100,4 @@ export async function makeOutput(running: RunContext, node: OutputNode): Promise
     setOwn(result, key, made)
     running.work.written(made, 0, here.path)
   }
-  return result
 }

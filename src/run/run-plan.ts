@@ -11,7 +11,7 @@ import { openServers } from "./tools/tool-servers.ts"
 /** Does all that a plan says, and gives its result. A failure is reported to `running.fail`, and the result then is of no use. */
 export async function runPlan(running: RunContext): Promise<JsonObject> {
   const { plan, prepared, signal } = running
-  let result: JsonObject = {}
+  const result: JsonObject = {}
   const failed = fatalFailure(running)
   if (failed !== null) running.fail(new RunFailure(failed))
   if (signal.aborted) return result
@@ -36,9 +36,7 @@ export async function runPlan(running: RunContext): Promise<JsonObject> {
         case "ask":
           return runAskNode(running, node)
         case "output":
-          return makeOutput(running, node).then((made) => {
-            result = made
-          })
+          return makeOutput(running, node, result)
         case undefined:
           return Promise.reject(new Error(`The plan has no node ${position}`))
       }

@@ -1,4 +1,6 @@
 import type { JsonObject } from "../base/json-value.ts"
+import { LateMap } from "../base/late-map.ts"
+import { LateSet } from "../base/late-set.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
@@ -29,6 +31,7 @@ import { readEarlier, readPast } from "./log/read-past.ts"
 import type { EarlierRun } from "../log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
+import { counted } from "./run-context.ts"
 import { runValues } from "./run-values.ts"
 import { runPlan } from "./run-plan.ts"
 import { sizeOf } from "./value-size.ts"
@@ -95,7 +98,7 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   const { rerun } = request
   const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun)
   const given = secrets === request.secrets ? job : { ...job, request: { ...request, secrets } }
-  return new Run(given, ports, limits, past, earlier).toEnd()
+  return await new Run(given, ports, limits, past, earlier).toEnd()
 }
 
 /** Why a run stops in this process. */
@@ -167,19 +170,19 @@ class Run {
         quiet: () => this.#quiet(),
         park: (questions) => this.#park(questions),
       }),
-      approvedAgents: new Set(),
-      describedTools: new Set(),
+      approvedAgents: new LateSet(),
+      describedTools: new LateSet(),
       agents: new Map(),
-      answers: new Map(),
-      dynamics: new Map(),
-      histories: new Map(),
-      summaries: new Map(),
+      answers: new LateMap(),
+      dynamics: new LateMap(),
+      histories: new LateMap(),
+      summaries: new LateMap(),
       backends: new Map(),
       backendFacts: new Map(),
       host: null,
       run: {},
-      toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls),
-      siteCalls: past.siteCalls.size === 0 ? new Map() : new Map(past.siteCalls),
+      toolCalls: counted(past.toolCalls),
+      siteCalls: counted(past.siteCalls),
       budget: new Budget(bounds, past.used, signal),
       time: new TimeLimits({
         limits: bounds,
@@ -200,8 +203,8 @@ class Run {
         () => sizeOf(this.#running.input).bytes,
         job.memory ?? null,
       ),
-      backgroundWork: new Set(),
-      busyWork: new Set(),
+      backgroundWork: new LateSet(),
+      busyWork: new LateSet(),
       fail: (error) => this.#fail(error),
       runPlan,
     }
@@ -236,7 +239,8 @@ class Run {
       else if (resumed !== null) await this.#resume(resumed)
       this.#result = await runPlan(this.#running)
       // Before the end is logged, all calls of the run must be closed, for whatever reason it stops.
-      await permits.idle()
+      const open = permits.idle()
+      if (open !== null) await open
       while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
       return await this.#close()
     } finally {
@@ -372,7 +376,7 @@ class Run {
     return this.#job.request.options.partials === true ? { partials: true } : {}
   }
 
-  async #close(): Promise<LogEvent | null> {
+  #close(): LogEvent | Promise<LogEvent | null> {
     const { ports } = this.#running
     const log = this.#log
     const spentNow = { usage: showSpent(this.#spent()), ...this.#limits() }
@@ -402,8 +406,10 @@ class Run {
         return stop.event
       case "left":
         // Store what has happened, if this process still holds the lease.
-        await log.stored().catch(() => undefined)
-        return null
+        return log.stored().then(
+          () => null,
+          () => null,
+        )
       case "store":
         throw stop.error
     }

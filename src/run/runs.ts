@@ -24,6 +24,7 @@ import { mostOfShare, OwnPlaces, type Full, type PlaceLimits, type Places } from
 import { announceTaken } from "./taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
+import { LateSet } from "../base/late-set.ts"
 
 export interface RunsSettings {
   /** Names this process among those that share a store. */
@@ -57,10 +58,8 @@ interface Job extends HeldRun {
   readonly takenAt: number
   readonly memory: RunMemory
   readonly stored: StoredRun
-  readonly ended: (end: JobEnd) => void
-  readonly end: Promise<JobEnd>
-  /** Callers who wait for its end, to be told when the store keeps it from ending. */
-  readonly waiters: Set<(error: StoreFailure) => void>
+  /** Callers who wait for its end: each is told once, also when the store keeps it from ending for long. */
+  readonly waiters: LateSet<(end: JobEnd) => void>
 }
 
 /** The event that the run ended or began to wait with; null where it goes on elsewhere; a failure where the store would not take its events. */
@@ -89,7 +88,7 @@ export class Runs {
   readonly #mostOfShare: number
   readonly #memory: MemoryShare
   readonly #stored: StoredShare
-  readonly #active = new Set<Promise<void>>()
+  readonly #active = new Map<Job, Promise<void>>()
   readonly #stop = new AbortController()
   #draining = false
   /** The grace time is over: no run begins here any more. */
@@ -319,7 +318,7 @@ export class Runs {
   async ending(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
     const job = this.#jobs.get(run_id)
     if (job !== undefined) {
-      const end = await orAbort(endOrStall(job), signal)
+      const end = await endOf(job, signal)
       // Nobody knows when the store works again: to wait for it may be to wait for ever.
       if (end instanceof StoreFailure) throw end
       if (end !== null || signal.aborted || this.#draining) return end
@@ -363,12 +362,12 @@ export class Runs {
     await Promise.all([...this.#waiting.keys()].map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
-      Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
+      Promise.all(this.#active.values()).then(() => done.abort(new Error("All runs have ended"))),
       clock.sleep(graceMs, done.signal).catch(() => undefined),
     ])
     this.#left = true
     this.#keeper.leaveAll()
-    await Promise.all(this.#active)
+    await Promise.all(this.#active.values())
     this.#deadlines.close()
     await this.#keeper.close()
   }
@@ -381,7 +380,6 @@ export class Runs {
 
   /** The run has entered. */
   #take(run: HeldRun): void {
-    const { promise, resolve } = Promise.withResolvers<JobEnd>()
     const memory = this.#memory.open(run.share)
     // A run that is taken up again may be too much: it ends with the first value that it keeps.
     const bytes = requestBytes(run.request)
@@ -390,7 +388,7 @@ export class Runs {
     // That of a run that is taken up again was counted before.
     if (run.resumed === null) stored.add(bytes, () => undefined)
     const takenAt = this.#ports.clock.monotonic()
-    const job: Job = { ...run, takenAt, memory, stored, ended: resolve, end: promise, waiters: new Set() }
+    const job: Job = { ...run, takenAt, memory, stored, waiters: new LateSet() }
     this.#jobs.set(job.held.lease.run_id, job)
     if (this.#places.begin(job.share)) this.#start(job, () => this.#runJob(job))
     else this.#enqueue(job)
@@ -420,12 +418,7 @@ export class Runs {
 
   /** The run has begun. */
   #start(job: Job, work: () => Promise<LogEvent | null>): void {
-    const active = this.#finish(job, work).finally(() => {
-      this.#active.delete(active)
-      this.#places.end(job.share)
-      this.#startNext()
-    })
-    this.#active.add(active)
+    this.#active.set(job, this.#finish(job, work))
   }
 
   #startNext(): void {
@@ -456,6 +449,9 @@ export class Runs {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)
     }
     this.#over(job, end, failure)
+    if (!this.#active.delete(job)) return
+    this.#places.end(job.share)
+    this.#startNext()
   }
 
   #note(job: Job, sentence: string): void {
@@ -469,7 +465,7 @@ export class Runs {
     this.#places.leave(job.share)
     job.memory.close()
     job.stored.close()
-    job.ended(end ?? failure)
+    for (const waiter of job.waiters) waiter(end ?? failure)
     this.#claims.left(run_id, end?.type === "run_waiting")
   }
 
@@ -495,7 +491,7 @@ export class Runs {
       for (const waiter of waiters) waiter(error)
     }
     const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory, stored, stalled }
-    return run(job, this.#ports, this.#settings.limits)
+    return await run(job, this.#ports, this.#settings.limits)
   }
 
   #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
@@ -518,24 +514,17 @@ function refusal(kind: "overloaded" | "rate_limited", message: string): WireErro
   return wireError(kind, [{ path: "", message }])
 }
 
-/** The end of a job; a failure also while its events wait for a store that has failed for long. */
-async function endOrStall({ end, waiters }: Job): Promise<JobEnd> {
-  const { promise, resolve } = Promise.withResolvers<StoreFailure>()
-  waiters.add(resolve)
-  try {
-    return await Promise.race([end, promise])
-  } finally {
-    waiters.delete(resolve)
-  }
-}
-
-function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
+/** The end of a job, or what keeps it from ending; null when the signal aborts before. */
+function endOf({ waiters }: Job, signal: AbortSignal): Promise<JobEnd> {
   if (signal.aborted) return Promise.resolve(null)
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve(null)
-    signal.addEventListener("abort", stop, { once: true })
-    const settled = (): void => signal.removeEventListener("abort", stop)
-    promise.then(resolve, reject)
-    promise.then(settled, settled)
+  return new Promise((resolve) => {
+    const settle = (end: JobEnd): void => {
+      waiters.delete(settle)
+      signal.removeEventListener("abort", stop)
+      resolve(end)
+    }
+    const stop = (): void => settle(null)
+    waiters.add(settle)
+    signal.addEventListener("abort", stop)
   })
 }

@@ -174,7 +174,7 @@ test("permits: an abort empties the queue at once, and idle waits for the open o
     /stop/,
   )
   let idle = false
-  const isIdle = permits.idle().then(() => (idle = true))
+  const isIdle = permits.idle()?.then(() => (idle = true))
   await tick()
   assert.equal(idle, false)
   finish()

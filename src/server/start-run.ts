@@ -47,9 +47,9 @@ export async function startRun(
       await streamRun(parts, reply, run_id, 0, headers)
       return reply
     case "async":
-      return answerStarted(parts, reply.headers(headers), run_id)
+      return await answerStarted(parts, reply.headers(headers), run_id)
     case "json":
-      return answerEnding(parts, reply.headers(headers), run_id, key === undefined)
+      return await answerEnding(parts, reply.headers(headers), run_id, key === undefined)
   }
 }
 
@@ -146,9 +146,12 @@ async function answerEnding(
   cancelWhenGone: boolean,
 ): Promise<FastifyReply> {
   const { signal, stop } = clientGone(reply)
-  const end = await parts.runs.ending(run_id, signal).catch((error: unknown) => {
+  let end: LogEvent | null
+  try {
+    end = await parts.runs.ending(run_id, signal)
+  } catch (error) {
     throw isStoreTrouble(error) ? storeFailed(run_id) : error
-  })
+  }
   stop()
   if (signal.aborted) {
     if (cancelWhenGone && (await parts.runs.cancel(run_id))) {

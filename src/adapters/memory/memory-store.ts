@@ -270,11 +270,11 @@ export class MemoryStore implements RunStore {
   async sweep(ended_before: number): Promise<number> {
     const now = this.#clock.now()
     let swept = 0
-    for (const [run_id, run] of this.#runs) {
-      if (run.finished_at === null || run.finished_at >= ended_before) continue
+    this.#runs.forEach((run, run_id) => {
+      if (run.finished_at === null || run.finished_at >= ended_before) return
       this.#erase(run_id, run)
       swept++
-    }
+    })
     for (const [run_id, { until }] of this.#tombstones) {
       if (until > now && this.#tombstones.size <= maxTombstones) break
       this.#tombstones.delete(run_id)

@@ -52,7 +52,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
       const target = targetOf(request, api)
       const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })
-      return turn.run()
+      return await turn.run()
     },
   }
 }

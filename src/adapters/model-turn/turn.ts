@@ -7,7 +7,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { Rejection } from "../../log/events.ts"
 import type { Message, ModelToolCall } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
-import type { ModelRequest, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
+import type { JudgedRequirements, ModelRequest, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import { rejectionReason } from "../../ports/model.ts"
 import { turnForAnswer } from "./turn-for.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
@@ -58,6 +58,9 @@ interface PendingContract {
   /** The rung that the backend, not the schema, made us take. */
   fallen_to: Rung | null
 }
+
+/** The turn's result; null when another call has to be made. */
+type Judged = ModelTurn | null
 
 /** One turn with a model, from the request to an answer that holds. */
 export class Turn {
@@ -117,13 +120,13 @@ export class Turn {
       )
       for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
       if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
-      const turn = await this.#judge(answer)
+      const judged = this.#judge(answer)
+      const turn = judged instanceof Promise ? await judged : judged
       if (turn !== null) return turn
     }
   }
 
-  /** The turn's result; null when another call has to be made. */
-  async #judge(answer: Answer): Promise<ModelTurn | null> {
+  #judge(answer: Answer): Judged | Promise<Judged> {
     const offered = this.#offersTools()
     if (offered && answer.tool_calls.length > 0) return this.#toolCalls(answer)
     if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)
@@ -133,7 +136,11 @@ export class Turn {
       return this.#repair(answer, misfit(this.#request.path, "expected an answer, found nothing"))
     }
     const wait = turnForAnswer(answer.text, this.#watch)
-    if (wait !== null) await wait
+    return wait === null ? this.#fitted(answer, pending) : wait.then(() => this.#fitted(answer, pending))
+  }
+
+  /** Whether the answer fits the contract. */
+  #fitted(answer: Answer, pending: PendingContract): Judged | Promise<Judged> {
     const inWords = this.#formatName() === "instruction_only"
     const fit = fitOutput(answer.text, pending.contract, pending.form, this.#request.path, inWords)
     if (fit.fits) return this.#fulfilled(answer, fit.output, pending)
@@ -151,20 +158,29 @@ export class Turn {
   }
 
   /** An output of the right type: whether it fulfils the requirements. */
-  async #fulfilled(answer: Answer, found: JsonObject, pending: PendingContract): Promise<ModelTurn | null> {
+  #fulfilled(answer: Answer, found: JsonObject, pending: PendingContract): Judged | Promise<Judged> {
     // The text was searched for secrets as it came; escapes in it may have hidden one.
     const output = this.#watch.redact(found)
-    const rejections = await this.#rejections(pending.contract, output)
-    if (rejections.length === 0) return this.#output(answer, output, pending)
-    return this.#repair(answer, rejectedFit(this.#request.path, rejections))
+    const { requirements } = pending.contract
+    return requirements === undefined
+      ? this.#output(answer, output, pending)
+      : this.#required(requirements, answer, output, pending)
   }
 
-  async #rejections({ requirements }: OutputContract, output: JsonObject): Promise<readonly Rejection[]> {
+  async #required(
+    requirements: JudgedRequirements,
+    answer: Answer,
+    output: JsonObject,
+    pending: PendingContract,
+  ): Promise<Judged> {
+    let rejections: readonly Rejection[]
     try {
-      return (await requirements?.rejections(output)) ?? []
+      rejections = await requirements.rejections(output)
     } catch (error) {
       throw this.#caller.withCalls(error)
     }
+    if (rejections.length === 0) return this.#output(answer, output, pending)
+    return this.#repair(answer, rejectedFit(this.#request.path, rejections))
   }
 
   #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {

@@ -7,7 +7,8 @@ const longest = 100
 
 /** The first combinations of names have a label each; later ones are counted together as `other`. */
 export class BoundedLabels {
-  readonly #known = new Set<string>()
+  /** By their names: those that are counted are the same few again and again. */
+  readonly #known = new Map<string, Readonly<Record<string, string>>>()
   readonly #most: number
 
   constructor(limit = most) {
@@ -15,15 +16,28 @@ export class BoundedLabels {
   }
 
   of<Names extends Readonly<Record<string, string>>>(names: Names): Names {
-    const cut = mapValues(names, (name) => cutText(name, longest))
-    const key = JSON.stringify(Object.values(cut))
-    if (this.#known.has(key)) return cut
-    if (this.#known.size < this.#most) {
-      this.#known.add(key)
-      return cut
-    }
-    return mapValues(names, () => "other")
+    const key = keyOf(names)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known as Names
+    if (this.#known.size >= this.#most) return mapValues(names, () => "other")
+    const cut = mapValues(names, cutName)
+    this.#known.set(key, cut)
+    return cut
   }
+}
+
+/** One text for several names, which may hold anything. */
+function keyOf(names: Readonly<Record<string, string>>): string {
+  let key = ""
+  for (const label in names) {
+    const name = cutName(names[label] ?? "")
+    key += `${name.length} ${name}`
+  }
+  return key
+}
+
+function cutName(name: string): string {
+  return cutText(name, longest)
 }
 
 function mapValues<Names extends Readonly<Record<string, string>>>(names: Names, of: (value: string) => string): Names {

@@ -13,14 +13,16 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
       await store.condemn(lease, end)
       for (const observer of observers) observer.appended(lease.run_id, [end])
     },
-    async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-      try {
-        await store.append(lease, events)
-      } catch (error) {
-        if (error instanceof LeaseLost) left(lease.run_id)
-        throw error
-      }
-      for (const observer of observers) observer.appended(lease.run_id, events)
+    append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+      return store.append(lease, events).then(
+        () => {
+          for (const observer of observers) observer.appended(lease.run_id, events)
+        },
+        (error: unknown) => {
+          if (error instanceof LeaseLost) left(lease.run_id)
+          throw error
+        },
+      )
     },
     release(lease: Lease): Promise<void> {
       left(lease.run_id)

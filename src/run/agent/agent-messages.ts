@@ -43,7 +43,8 @@ export async function renderInstruction(
     parts.push(assetPart(value))
   }
   for (const piece of pieces) {
-    const value = typeof piece === "string" ? piece : await evaluateEffects(piece, scope, effects)
+    const evaluated = typeof piece === "string" ? piece : evaluateEffects(piece, scope, effects)
+    const value = evaluated instanceof Promise ? await evaluated : evaluated
     bytes += scope.work.part(value, bytes, scope.path)
     if (isAsset(value)) addAsset(value, piece)
     else if (isAssetList(value)) for (const item of value) addAsset(item, piece)

@@ -1,3 +1,4 @@
+import { LateSet } from "../../base/late-set.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
@@ -72,7 +73,7 @@ export class AgentTools {
   readonly #caller: Caller
   readonly #offers: ReadonlyMap<string, Offer>
   /** Scopes of the calls of workflows that were made here. */
-  readonly #scopes = new Set<string>()
+  readonly #scopes = new LateSet<string>()
   /** The model's profile says that it takes images. */
   readonly #seesImages: boolean
 

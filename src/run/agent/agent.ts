@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { LateMap } from "../../base/late-map.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Message } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
@@ -35,22 +36,23 @@ import { keepRequests, scopeAt } from "./step-context.ts"
  * Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract; it is
  * null where the agent is skipped.
  */
-export async function runAgent(
+export function runAgent(
   running: RunContext,
   node: AgentNode,
   iteration: number | null,
   variables: () => ReadonlyMap<string, JsonValue>,
 ): Promise<JsonValue> {
-  if (running.past.skipped.has(placeKey(node.id, iteration))) return null
+  if (running.past.skipped.has(placeKey(node.id, iteration))) return Promise.resolve(null)
   const past = running.past.agents.get(placeKey(node.name, iteration)) ?? null
   if (past !== null && past.completed !== null) {
     keepHistory(running, node, past.completed.history ?? [])
     running.work.called()
     keepOutput(running, past.completed.output, `agent.${node.name}`)
-    return past.completed.output
+    return Promise.resolve(past.completed.output)
   }
   const step = new AgentStep(running, node, iteration, past)
-  return past !== null && past.failed !== null ? step.skip(past.failed) : step.run(variables)
+  if (past !== null && past.failed !== null) return Promise.resolve(step.skip(past.failed))
+  return step.run(variables)
 }
 
 function keepOutput(running: RunContext, output: JsonValue, path: string): void {
@@ -70,7 +72,7 @@ class AgentStep {
   readonly #node: AgentNode
   readonly #past: AgentPast | null
   readonly #caller: Caller
-  readonly #locals = new Map<string, JsonValue>()
+  readonly #locals = new LateMap<string, JsonValue>()
   readonly #progress: StepProgress = { turn: 1, calls: [], ended: [], sent: [], keptBytes: 0, fellBack: false }
   readonly #watch: ModelWatch
   #step: StepContext
@@ -111,7 +113,8 @@ class AgentStep {
     this.#startedAt = this.#past?.startedAt ?? this.#running.ports.clock.now()
     try {
       this.#step = { ...this.#step, scope: { ...this.#step.scope, variables: variables() } }
-      return (await this.#isWanted()) ? await this.#work() : this.skip(null)
+      const wanted = this.#isWanted()
+      return wanted === true || (await wanted) ? await this.#work() : this.skip(null)
     } catch (error) {
       if (this.#hasFailed || !this.#maySkip(error)) throw error
       return this.skip(this.#failed(error).error)

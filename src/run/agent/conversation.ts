@@ -8,7 +8,7 @@ import type { KeptModelCall } from "../../log/kept.ts"
 import type { AnsweredTurn, BegunTurn, FallbackPast } from "../../log/past.ts"
 import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import type { Place } from "../permits.ts"
+import { Place } from "../permits.ts"
 import type { Requirements } from "../requirements.ts"
 import { rejectionsOf, requirementFacts } from "../requirements.ts"
 import { finishBeforeEnd } from "../run-context.ts"
@@ -107,7 +107,8 @@ export class Conversation {
   ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
     const { permits, signal } = this.#step.running
     this.#step.progress.turn = turn
-    const place = await permits.take()
+    const taken = permits.take()
+    const place = taken instanceof Place ? taken : await taken
     try {
       signal.throwIfAborted()
       const answer = await models.ask(turn, this.#step.past?.begun.get(turn), (model, begun) =>

@@ -1,5 +1,6 @@
 import type { AgentNode, AssetKind } from "../../plan/plan-shape.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
+import type { CapturedValues } from "../../log/kept.ts"
 import type { FilePart, Message } from "../../log/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { backendFacts, modelId } from "../backends.ts"
@@ -8,7 +9,7 @@ import { memoryOf } from "../../base/memory-of.ts"
 import type { RunContext } from "../run-context.ts"
 import { whileBusy } from "../run-context.ts"
 import type { Requirements } from "../requirements.ts"
-import { capture, requirementFacts } from "../requirements.ts"
+import { capture, noCaptures, requirementFacts } from "../requirements.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { renderPrompt } from "../tools/workflow-effects.ts"
 import { compactFacts, continuedHistory } from "./agent-context.ts"
@@ -52,8 +53,9 @@ export async function renderStep(step: StepContext): Promise<Rendered> {
   const compact = node.context?.compact ?? null
   // Most steps have no files and no tools: a promise for each of them would cost more than all the rest.
   const files = node.files.length === 0 ? [] : await renderFiles(node.files, scopeAt(step, "file"), step.effects)
+  const calls = running.prepared.calls.get(node) ?? []
   return {
-    models: await renderModels(step),
+    models: hasSystem(node, calls) ? await withSystems(step, calls) : calls.map((call) => rendered(step, call, null)),
     instruction: await renderInstruction(node.instruction, scopeAt(step, "instruction"), step.effects, (kind) =>
       refusedAsset(step, kind),
     ),
@@ -62,7 +64,7 @@ export async function renderStep(step: StepContext): Promise<Rendered> {
       ? AgentTools.none(running, node, step.caller)
       : await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
     compact: compact === null ? null : await compactFacts(running, compact, scopeAt(step, "context"), step.effects),
-    requirements: await requirementsOf(step),
+    requirements: requirementsOf(step, node.requires.length === 0 ? noCaptures : await captured(step)),
   }
 }
 
@@ -75,15 +77,18 @@ export async function renderGiven(step: StepContext): Promise<Rendered> {
   const { instruction: asked } = step.node
   const instruction = await renderInstruction(asked, scopeAt(step, "instruction"), step.effects, () => null)
   const tools = AgentTools.none(step.running, step.node, step.caller)
-  const requirements = await requirementsOf(step)
-  return { models: await renderModels(step), instruction, files: [], tools, compact: null, requirements }
+  const requirements = requirementsOf(step, await captured(step))
+  const models = await withSystems(step, step.running.prepared.calls.get(step.node) ?? [])
+  return { models, instruction, files: [], tools, compact: null, requirements }
 }
 
-async function requirementsOf({ running, node, caller, scope }: StepContext): Promise<Requirements> {
-  const { requires } = node
+function captured({ node, caller, scope }: StepContext): Promise<CapturedValues> {
+  return capture(node.requires, { ...scope, path: caller.path })
+}
+
+function requirementsOf({ running, node, caller }: StepContext, values: CapturedValues): Requirements {
   const { path, about } = caller
-  const captured = await capture(requires, { ...scope, path })
-  return { requires, captured, path, iteration: about.iteration ?? null, work: running.work }
+  return { requires: node.requires, captured: values, path, iteration: about.iteration ?? null, work: running.work }
 }
 
 /** Why one of the agent's models cannot take a kind of asset. Kinds that the source tells are the checker's. */
@@ -93,23 +98,30 @@ function refusedAsset({ running, node }: StepContext, kind: AssetKind): string |
   return other === undefined ? null : `it is of type ${kind}, which \`assets\` of model.${other.name} does not list`
 }
 
-async function renderModels(step: StepContext): Promise<RenderedModel[]> {
-  const { running } = step
+function hasSystem({ system }: AgentNode, calls: readonly CallSettings[]): boolean {
+  return system !== null || calls.some((call) => call.system !== null)
+}
+
+/** The models with their system texts: the agent's own, or else that of each model. */
+async function withSystems(step: StepContext, calls: readonly CallSettings[]): Promise<RenderedModel[]> {
   const { system } = step.node
   const own = system === null ? null : await evaluateText(system, scopeAt(step, "system"), step.effects)
   const models: RenderedModel[] = []
-  for (const settings of running.prepared.calls.get(step.node) ?? []) {
-    const name = settings.model
-    const id = modelId(running, name, step.scope)
-    models.push({ name, id, system: own ?? (await modelSystem(step, name)), settings })
+  for (const call of calls) {
+    const model = rendered(step, call, own)
+    models.push(own === null ? { ...model, system: await modelSystem(step, call) } : model)
   }
   return models
 }
 
+function rendered(step: StepContext, settings: CallSettings, system: string | null): RenderedModel {
+  const name = settings.model
+  return { name, id: modelId(step.running, name, step.scope), system, settings }
+}
+
 /** The system text of a model, for agents that have none of their own. */
-async function modelSystem(step: StepContext, model: string): Promise<string | null> {
-  const usual = step.running.plan.models[model]?.system ?? null
-  return usual === null ? null : evaluateText(usual, { ...step.scope, path: `model.${model}.system` }, step.effects)
+async function modelSystem(step: StepContext, { model, system }: CallSettings): Promise<string | null> {
+  return system === null ? null : evaluateText(system, { ...step.scope, path: `model.${model}.system` }, step.effects)
 }
 
 export async function askedOf(step: StepContext, rendered: Rendered): Promise<Asked> {

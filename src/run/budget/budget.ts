@@ -1,3 +1,4 @@
+import { LateMap } from "../../base/late-map.ts"
 import type { Price } from "../../plan/plan-shape.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { LimitKey, ShownRunLimits, TokenUsage } from "../../log/events.ts"
@@ -75,7 +76,7 @@ export class Budget {
   readonly #around: BudgetAround | null
   readonly #ledger: Ledger
   readonly #run: Account
-  readonly #agents = new Map<string, Account>()
+  readonly #agents = new LateMap<string, Account>()
   readonly #signal: AbortSignal
   /** Its workflow, or an agent of it, has limits. */
   readonly hasOwnLimits: boolean

@@ -1,3 +1,4 @@
+import { LateMap } from "../../base/late-map.ts"
 import type { AgentTime } from "../../log/past.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
@@ -25,12 +26,12 @@ export interface TimeParts {
 /** Ends a run, or the call of a workflow, when it or one of its agents has used up its `time_seconds`. */
 export class TimeLimits {
   readonly #parts: TimeParts
-  readonly #agents: Map<string, AgentTime>
-  readonly #watched = new Map<string, () => void>()
+  readonly #agents = new LateMap<string, AgentTime>()
+  readonly #watched = new LateMap<string, () => void>()
 
   constructor(parts: TimeParts) {
     this.#parts = parts
-    this.#agents = new Map([...parts.agents].map(([name, time]) => [name, { ...time }]))
+    for (const [name, time] of parts.agents) this.#agents.set(name, { ...time })
   }
 
   /** Those of a workflow that is called. */

@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
+import { LateMap } from "../../base/late-map.ts"
+import { LateSet } from "../../base/late-set.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { noPast } from "../../log/past.ts"
 import type { Spent } from "../../log/usage.ts"
@@ -7,7 +9,7 @@ import type { CalledWorkflow } from "../../plan/plan-shape.ts"
 import { prepare } from "../../plan/prepare.ts"
 import { Budget } from "../budget/budget.ts"
 import { limitsOfRun } from "../budget/limit-scopes.ts"
-import { keepValue, type RunContext, type RunPorts } from "../run-context.ts"
+import { counted, keepValue, type RunContext, type RunPorts } from "../run-context.ts"
 import { namedSecrets } from "../secrets/redact.ts"
 
 /** A called workflow under way. */
@@ -56,23 +58,23 @@ export function calledContext(
     signal,
     past,
     earlier: around.earlier?.within(scope, called.file) ?? null,
-    approvedAgents: new Set(),
-    describedTools: new Set(),
+    approvedAgents: new LateSet(),
+    describedTools: new LateSet(),
     agents: new Map(),
-    answers: new Map(),
-    dynamics: new Map(),
-    histories: new Map(),
-    summaries: new Map(),
+    answers: new LateMap(),
+    dynamics: new LateMap(),
+    histories: new LateMap(),
+    summaries: new LateMap(),
     backends: new Map(),
     backendFacts: new Map(),
     host: null,
-    toolCalls: new Map(past.toolCalls),
-    siteCalls: new Map(past.siteCalls),
+    toolCalls: counted(past.toolCalls),
+    siteCalls: counted(past.siteCalls),
     budget: new Budget(limits, past.used, signal, { budget: around.budget, agent: callingAgent(scope) }),
     time: around.time.within(limits, startedAt, past.agentTimes, fail),
     spent: past.spent,
     keptBytes: 0,
-    backgroundWork: new Set(),
+    backgroundWork: new LateSet(),
     fail,
   }
 
@@ -90,7 +92,8 @@ export function calledContext(
       }
       const result = await around.runPlan(running)
       // Before the end of the call is logged, all that it began must be over, for whatever reason it stops.
-      await running.permits.idle()
+      const open = running.permits.idle()
+      if (open !== null) await open
       while (running.backgroundWork.size > 0) await Promise.all(running.backgroundWork)
       around.signal.throwIfAborted()
       if (failed !== null) throw failed.error

@@ -1,5 +1,6 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { JsonValue } from "../../base/json-value.ts"
+import { LateMap } from "../../base/late-map.ts"
 import type { EventData, EventType, LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
@@ -98,7 +99,7 @@ export class RunLog {
   #pending: LogEvent[] = []
   /** About how many bytes they are. */
   #pendingBytes = 0
-  #deltas = new Map<string, { event: Mutable<LogEvent>; attempt: number }>()
+  readonly #deltas = new LateMap<string, { event: Mutable<LogEvent>; attempt: number }>()
   #writing = false
   #failed: { readonly error: unknown } | null = null
   #waiting: { readonly id: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
@@ -237,7 +238,12 @@ export class RunLog {
         const { batch, bytes } = this.#take()
         const turn = loopTurns.forLarge(bytes)
         if (turn !== null) await turn
-        await this.#append(batch)
+        const began = this.#clock.monotonic()
+        try {
+          await this.#store.append(this.#lease, batch)
+        } catch (error) {
+          await this.#appendAgain(batch, error, began)
+        }
         this.#storedId += batch.length
         this.#wake()
       }
@@ -278,21 +284,23 @@ export class RunLog {
     this.#giveUp?.abort()
   }
 
-  async #append(batch: readonly LogEvent[]): Promise<void> {
-    const began = this.#clock.monotonic()
+  /** Stores what a store has failed to store, `began` being the time of the first attempt. */
+  async #appendAgain(batch: readonly LogEvent[], failed: unknown, began: number): Promise<void> {
     const deadline = began + this.#patienceMs
+    let error = failed
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      if (!isStoreTrouble(error) || error instanceof StoreBroken) throw error
+      if (this.#gaveUp || this.#clock.monotonic() + pause > deadline) throw error
+      if (this.#clock.monotonic() + pause > began + stalledMs) this.#stalled?.(error)
+      this.#giveUp ??= new AbortController()
+      await this.#clock.sleep(pause, this.#giveUp.signal).catch(() => undefined)
+      if (await this.#isStored(batch)) return
       try {
         await this.#store.append(this.#lease, batch)
         return
-      } catch (error) {
-        const isFinal = !isStoreTrouble(error) || error instanceof StoreBroken
-        if (isFinal || this.#gaveUp || this.#clock.monotonic() + pause > deadline) throw error
-        if (this.#clock.monotonic() + pause > began + stalledMs) this.#stalled?.(error)
-        this.#giveUp ??= new AbortController()
-        await this.#clock.sleep(pause, this.#giveUp.signal).catch(() => undefined)
+      } catch (again) {
+        error = again
       }
-      if (await this.#isStored(batch)) return
     }
   }
 

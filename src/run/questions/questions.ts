@@ -1,4 +1,5 @@
 import { isoTime } from "../../base/iso-time.ts"
+import { LateMap } from "../../base/late-map.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -53,9 +54,9 @@ interface Waiting {
 export class Questions {
   readonly #parts: QuestionParts
   /** By id: open questions that a step waits for. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new LateMap<string, Waiting>()
   /** Those that are listened to. */
-  readonly #signals = new WeakSet<AbortSignal>()
+  #signals: WeakSet<AbortSignal> | null = null
   #stopListening: (() => void) | null = null
   #watching = false
   #parking = false
@@ -123,6 +124,7 @@ export class Questions {
   }
 
   #listen(signal: AbortSignal): void {
+    this.#signals ??= new WeakSet()
     if (!this.#signals.has(signal)) {
       this.#signals.add(signal)
       signal.addEventListener("abort", () => this.#drop(signal), { once: true })

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { LateMap } from "../../base/late-map.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { GramFilter } from "./gram-filter.ts"
 import type { SecretForm } from "./secret-forms.ts"
@@ -30,7 +31,7 @@ const openStream: RedactStream = { push: (piece) => piece, end: () => "" }
 export function redactor(secrets: JsonObject): Redactor {
   const found = secretTexts(secrets)
   const whole = new Map<string, string>()
-  const numbers = new Map<number, string>()
+  const numbers = new LateMap<number, string>()
   for (const { name, text, numeric } of found) {
     if (!whole.has(text)) whole.set(text, label(name))
     if (numeric && text.length >= shortestSearched) numbers.set(Number(text), label(name))

@@ -33,8 +33,13 @@ export function secretForms(secrets: readonly { readonly text: string }[]): Secr
   return forms
 }
 
+/** Most keys: no writer of JSON escapes any of it. */
+const needsNoEscape = /^[\w.~:+ -]*$/
+const noForms: ReadonlySet<string> = new Set()
+
 /** How writers of JSON write a text that they have to escape: as little as they can, `/` too, or all that is not ASCII or means something in HTML. */
-function jsonForms(text: string): Set<string> {
+function jsonForms(text: string): ReadonlySet<string> {
+  if (needsNoEscape.test(text)) return noForms
   const plain = JSON.stringify(text).slice(1, -1)
   const escapes = (upper: boolean) => (letter: string) => {
     const digits = letter.charCodeAt(0).toString(16).padStart(4, "0")

@@ -335,7 +335,7 @@ function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, runn
 }
 
 /** Takes one of the calls that a run may make of a tool; false when there is none left. */
-export function countCall(counts: Map<string, number>, name: string, most: number | null): boolean {
+export function countCall(counts: RunContext["toolCalls"], name: string, most: number | null): boolean {
   const made = counts.get(name) ?? 0
   if (most !== null && made >= most) return false
   counts.set(name, made + 1)

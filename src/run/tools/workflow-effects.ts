@@ -19,7 +19,7 @@ import { decide } from "../condition.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEffects, writeText, evaluateEntries } from "../evaluate-effects.ts"
+import { evaluateEffects, evaluateEntries, noEffects, writeText } from "../evaluate-effects.ts"
 import type { Scope } from "../scope.ts"
 import { failureAt, maySkip } from "../failure.ts"
 import type { PromptMessage } from "../../log/messages.ts"
@@ -41,6 +41,7 @@ import { sizeOf } from "../value-size.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
 export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
+  if (running.prepared.isPure) return noEffects
   const iteration = about.iteration ?? null
   const placeOf = ({ site }: { readonly site: string }, { positions }: Scope): EffectPlace => {
     return { site, iteration, items: positions }
