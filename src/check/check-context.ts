@@ -7,8 +7,7 @@ import type { Diagnostic, Severity } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { noFiles } from "./no-files.ts"
-import { isForeign } from "./file-space.ts"
+import { isForeign, FileSpace } from "./file-space.ts"
 import { SkippedText } from "./skipped-text.ts"
 import type {
   AgentSymbol,
@@ -267,4 +266,9 @@ function hasParts({ kind }: Type): boolean {
     default:
       return false
   }
+}
+
+/** For a source that stands alone. */
+function noFiles(file = "main.wire"): FileLookup {
+  return { file, space: new FileSpace(), find: () => ({ kind: "unknown", near: undefined }), version: () => "" }
 }

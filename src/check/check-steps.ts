@@ -6,12 +6,14 @@ import type { Type } from "../types/types.ts"
 import { wordIn } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
-import { checkWhen, hasCondition } from "./check-when.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol, LoopVariable, StepSymbolOf } from "./program.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
+import { checkGuarded } from "./guarded.ts"
+import { inferCondition } from "./infer-operators.ts"
+import { narrowed, pathsPresent } from "./narrowing.ts"
 
 // What agents and questions have in common: an output, a loop and a condition.
 
@@ -107,4 +109,32 @@ function refuseConcurrency(checking: CheckContext, declaration: Syntax.StepDecla
   const message = "Unknown property: concurrency, which only a step with a loop has"
   const hint = `Remove it, or write a loop: \`${declaration.kind} ${declaration.name.text} for item in input.list { … }\`.`
   checking.report("unknown-property", `${path}.concurrency`, property.name, message, hint)
+}
+
+/** Checks the condition of a step, and then the step itself where the condition holds. */
+function checkWhen(
+  checking: CheckContext,
+  declaration: Syntax.StepDeclaration,
+  scope: Scope,
+  checkStep: (scope: Scope) => void,
+): void {
+  const { when, start, body } = declaration
+  const isBroken = checking.skipped.hasError({ start, end: body.start })
+  const condition = (): Scope => narrowed(scope, when === undefined ? [] : checkCondition(checking, when, scope))
+  checkGuarded(checking, condition, checkStep, isBroken)
+}
+
+/** A condition that is not read right says nothing about what is skipped. */
+function hasCondition(checking: CheckContext, { when, start, body }: Syntax.StepDeclaration): boolean {
+  return when !== undefined && !checking.skipped.hasError({ start, end: body.start })
+}
+
+/** The paths that are not null where a condition holds. */
+function checkCondition(checking: CheckContext, when: Syntax.When, scope: Scope): readonly string[] {
+  if (scope.agent === undefined) return []
+  // It is decided before the agent's own values are computed.
+  const agent: AgentScope = { ...scope.agent, localFields: new Map(), later: scope.agent.localFields }
+  const inner: Scope = { ...scope, agent, path: `${scope.path}.when`, place: "a condition" }
+  inferCondition(checking, when.condition, inner, infer)
+  return pathsPresent(when.condition, true)
 }

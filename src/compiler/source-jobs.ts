@@ -14,9 +14,9 @@ import type { Plan, PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/p
 import { mayWait } from "../plan/may-wait.ts"
 import { planTriggers, secretsOfRuns, type TriggerPlan } from "../plan/plan-triggers.ts"
 import { prepare } from "../plan/prepare.ts"
-import type { WireError } from "../log/events.ts"
+import type { WireError, ErrorIssue } from "../log/events.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
-import type { Issue } from "../source/diagnostic.ts"
+import type { Issue, Diagnostic } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
 import type { SourceText } from "../source/source-files.ts"
@@ -24,7 +24,6 @@ import { formatText } from "../syntax/format.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { validateValue } from "../types/validate-value.ts"
 import { boundedIssues } from "./bounded-issues.ts"
-import { sourceError } from "./source-error.ts"
 import { versionOf } from "./version-of.ts"
 import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
 
@@ -201,4 +200,24 @@ function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
     secrets: toJsonSchema(plan.secrets, plan.types),
     output: toJsonSchema(plan.output, plan.types),
   }
+}
+
+/** A source's errors as the body of a refusal. Warnings stay out of it. */
+function sourceError(text: string, diagnostics: readonly Diagnostic[]): WireError {
+  const errors = diagnostics.filter(isError)
+  const issues = boundedIssues(text, errors).map((issue): ErrorIssue => {
+    const { path, message, code, hint, range } = issue
+    return {
+      path,
+      message,
+      code,
+      ...(hint !== undefined && { hint }),
+      range: { start: { ...range.start }, end: { ...range.end } },
+    }
+  })
+  const [first] = issues
+  if (first === undefined) throw new Error("There is no error to report")
+  const more = errors.length - 1
+  const message = more > 0 ? `${first.message} (and ${more} more)` : first.message
+  return { kind: "validation_error", message, issues }
 }

@@ -1,4 +1,10 @@
-import type { CallToolResult, ClientCapabilities, Server, ServerContext } from "@modelcontextprotocol/server"
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  Server,
+  ServerContext,
+  StandardSchemaV1,
+} from "@modelcontextprotocol/server"
 import {
   CLIENT_CAPABILITIES_META_KEY,
   MissingRequiredClientCapabilityError,
@@ -9,8 +15,10 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question } from "../log/events.ts"
 import type { NodeState, RunState } from "../log/run-state.ts"
-import { anyObject } from "./any-object.ts"
-import { taskForm } from "./task-form.ts"
+import { formIn } from "../log/elicitation-answer.ts"
+import { fromJsonSchema } from "../types/from-json-schema.ts"
+import { nullable, resolve, withoutNull } from "../types/relations.ts"
+import type { Field, TypeTable } from "../types/types.ts"
 
 // The Tasks extension of MCP (SEP-2663): a run that takes longer is a task, whose id is the run's.
 
@@ -148,4 +156,49 @@ function answerIn(question: Question, response: JsonValue | undefined): JsonValu
   if (!isJsonObject(response) || taskForm(question) === null) return undefined
   if (question.kind === "elicitation") return response
   return response["action"] === "accept" ? (response["content"] ?? {}) : undefined
+}
+
+/** For methods whose handlers judge their parameters themselves. */
+const anyObject: StandardSchemaV1<unknown, JsonObject> = {
+  "~standard": {
+    version: 1,
+    vendor: "wireworks",
+    validate: (value) => (isJsonObject(value) ? { value } : { issues: [{ message: "expected an object" }] }),
+  },
+}
+
+/** The form that a question is to an MCP client: one level of strings, numbers, booleans and enums. Null for other questions. */
+function taskForm({ kind, schema }: Question): JsonObject | null {
+  // An approval is never a form: whoever approves must see the call.
+  if (kind === "approval") return null
+  if (kind === "elicitation") return formIn(schema)
+  const { type, types } = fromJsonSchema(schema)
+  const record = resolve(type, types)
+  if (record.kind !== "record") return null
+  const fields: [string, JsonObject][] = []
+  for (const field of record.fields) {
+    const plain = plainSchema(field, types)
+    if (plain === null) return null
+    fields.push([field.name, plain])
+  }
+  const required = record.fields.filter((field) => !nullable(field.type, types)).map(({ name }) => name)
+  return { type: "object", properties: Object.fromEntries(fields), required }
+}
+
+function plainSchema({ type, doc }: Field, types: TypeTable): JsonObject | null {
+  const plain = resolve(withoutNull(type, types), types)
+  const description = doc === undefined ? {} : { description: doc }
+  switch (plain.kind) {
+    case "string":
+    case "number":
+    case "integer":
+    case "boolean":
+      return { type: plain.kind, ...description }
+    case "enum":
+      return { type: "string", enum: [...plain.values], ...description }
+    case "literal":
+      return { type: "string", enum: [plain.value], ...description }
+    default:
+      return null
+  }
 }

@@ -6,7 +6,6 @@ import { NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "..
 import type { DataKey, Vault } from "../ports/vault.ts"
 import type { Notice, TakenNotice } from "../ports/notices.ts"
 import { openNotice, openTaken } from "./outbox-reader.ts"
-import { OpenedRows } from "./opened-rows.ts"
 import { openRunKey, openSecretsKey } from "./run-key.ts"
 import { aboutCache, openEvents, openWithKept, requestOf } from "./sealed-events.ts"
 import { all, allOfRun, get, getOfRun, type Row, type Steps } from "./sql.ts"
@@ -289,4 +288,32 @@ export class LogReader {
 /** Numbers of runs are never given again; those of rows are. */
 function nameOf({ num }: RunHead, last: number): string {
   return `${num}/${last}`
+}
+
+/** Bytes as stored. Opened, they take a few times as much. */
+const keptBytes = 4 * 1024 * 1024
+
+/**
+ * Rows of logs that were opened last. Many who follow one run read the same rows at about the same time: one of them
+ * decrypts and parses, all have the same events in hand. The newest is kept whatever its size: else a large row would be opened
+ * again for each of hundreds of readers.
+ */
+class OpenedRows {
+  readonly #rows = new Map<string, { readonly events: readonly LogEvent[]; readonly bytes: number }>()
+  #bytes = 0
+
+  get(key: string): readonly LogEvent[] | undefined {
+    return this.#rows.get(key)?.events
+  }
+
+  keep(key: string, events: readonly LogEvent[], bytes: number): void {
+    if (this.#rows.has(key)) return
+    this.#rows.set(key, { events, bytes })
+    this.#bytes += bytes
+    for (const [oldest, row] of this.#rows) {
+      if (this.#bytes <= keptBytes || oldest === key) break
+      this.#rows.delete(oldest)
+      this.#bytes -= row.bytes
+    }
+  }
 }

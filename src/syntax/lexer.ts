@@ -1,7 +1,6 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { endOfBad } from "./bad-token.ts"
 import { endOfNumber } from "./number-text.ts"
-import { operatorAt } from "./operator-sign.ts"
 import { endOf, isTripleQuote, noComments, StringLexer } from "./string-lexer.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
 
@@ -281,4 +280,27 @@ function isDigit(unit: number): boolean {
 
 function classAt(unit: number): number {
   return unit < 128 ? (classes[unit] ?? OTHER) : OTHER
+}
+
+/** The operator at a place; undefined for what only other languages have: `=`, `===`, `!==`, `<>`, `<!--`, `&`. */
+function operatorAt(text: string, at: number, unit: number): TokenKind | undefined {
+  const next = text.charCodeAt(at + 1)
+  const third = text.charCodeAt(at + 2)
+  switch (unit) {
+    case EQUALS:
+      return next === EQUALS && third !== EQUALS ? "==" : undefined
+    case BANG:
+      if (next !== EQUALS) return "!"
+      return third === EQUALS ? undefined : "!="
+    case LESS:
+      if (next === EQUALS) return third === GREATER ? undefined : "<="
+      return next === LESS || next === GREATER || (next === BANG && third === MINUS) ? undefined : "<"
+    case GREATER:
+      if (next === EQUALS) return ">="
+      return next === GREATER ? undefined : ">"
+    case AMPERSAND:
+      return next === AMPERSAND ? "&&" : undefined
+    default:
+      return next === BAR ? "||" : "|"
+  }
 }

@@ -5,7 +5,6 @@ import { headlessBlockString, headlessText } from "./headless-string.ts"
 import { escapeLength } from "./string-value.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
 import { beforeForeignBrackets, endOverLines, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
-import { wrongEscape } from "./wrong-escape.ts"
 
 /** A string whose interpolation the lexer is inside of. */
 interface OpenString {
@@ -364,3 +363,26 @@ export function endOf(stretch: RegExp, text: string, at: number): number {
 export function isTripleQuote(text: string, at: number): boolean {
   return at + 2 < text.length && text.charCodeAt(at + 1) === QUOTE && text.charCodeAt(at + 2) === QUOTE
 }
+
+/** A wrong escape, and the offset where the text goes on after it. */
+interface WrongEscape {
+  readonly end: number
+  readonly message: string
+  readonly hint: string
+}
+
+/** Explains an escape that does not exist; undefined for a backslash at the end of a line. */
+function wrongEscape(text: string, at: number): WrongEscape | undefined {
+  escape.lastIndex = at
+  const written = escape.exec(text)?.[0]
+  if (written === undefined) return undefined
+  const end = at + written.length
+  if (written.startsWith("\\u")) {
+    const hint = "Write `\\u{…}` with the code point in hex, such as `\\u{1F600}`."
+    return { end, message: "Invalid Unicode escape", hint }
+  }
+  const hint = 'Known escapes: `\\\\` `\\"` `\\n` `\\r` `\\t` `\\{` `\\}` `\\u{…}`.'
+  return { end, message: `Unknown escape \`${written}\``, hint }
+}
+
+const escape = /\\(?:u\{\w*\}?|[^\r\n])/uy

@@ -1,6 +1,4 @@
 import type { Span } from "../source/span.ts"
-import type { Balance } from "./bracket-balance.ts"
-import { balanceOf } from "./bracket-balance.ts"
 import type { Lexed } from "./lexer.ts"
 import { indentation, lineStart } from "./line-start.ts"
 import { MistakeReporter } from "./mistake-reporter.ts"
@@ -379,4 +377,18 @@ export const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = {
   "[": "]",
   "(": ")",
   head: "tail",
+}
+
+/** How many more brackets of each kind open than close. */
+type Balance = Record<"{" | "[" | "(", number>
+
+function balanceOf(tokens: readonly Token[]): Balance {
+  const balance = { "{": 0, "[": 0, "(": 0 }
+  for (const { kind } of tokens) {
+    if (kind === "{" || kind === "[" || kind === "(") balance[kind]++
+    else if (kind === "}") balance["{"]--
+    else if (kind === "]") balance["["]--
+    else if (kind === ")") balance["("]--
+  }
+  return balance
 }

@@ -15,9 +15,9 @@ import type { ConnectionOptions, ListedKind, LiveConnection } from "./connect-to
 import { connectTo, legacyStatuses, ownHeaders } from "./connect-to.ts"
 import { statusOf } from "./explain-failure.ts"
 import { publishedKey } from "./http-transport.ts"
+import type { HttpTransport } from "./http-transport.ts"
 import { isDeeper } from "../../base/bounded-json.ts"
 import { listOf, rememberList } from "./known-servers.ts"
-import { unwrapSdkError } from "./unwrap-sdk-error.ts"
 import type { Timeouts } from "./timed.ts"
 import { timed } from "./timed.ts"
 import { mcpItemLevels, mcpListItems, mcpListPages } from "../../base/limits.ts"
@@ -280,4 +280,25 @@ const anyObject: StandardSchemaV1<unknown, { readonly [key: string]: JsonValue |
     vendor: "wireworks",
     validate: (value) => (isJsonObject(value) ? { value } : { issues: [{ message: "expected an object" }] }),
   },
+}
+
+/** The failure behind the SDK's error. */
+function unwrapSdkError(error: unknown, client: Client, transport: HttpTransport): unknown {
+  if (error instanceof ProtocolError) return transport.failureBehind(error.code, error.data) ?? error
+  // In the newest era errors of the protocol come with a status of their own; the SDK reads those of one only.
+  if (client.getProtocolEra() !== "modern" || !(error instanceof SdkHttpError)) return error
+  const { status, data } = error
+  if (status === undefined || status < 400 || status >= 500 || status === 401 || status === 403) return error
+  return protocolErrorIn(data["text"]) ?? error
+}
+
+function protocolErrorIn(body: unknown): ProtocolError | undefined {
+  if (typeof body !== "string") return undefined
+  try {
+    const { error } = JSON.parse(body) as { error?: { code?: unknown; message?: unknown; data?: unknown } }
+    if (typeof error?.code !== "number" || typeof error.message !== "string") return undefined
+    return ProtocolError.fromError(error.code, error.message, error.data)
+  } catch {
+    return undefined
+  }
 }

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Command } from "commander"
 import { complain } from "../terminal/complain.ts"
-import { agentFiles, skillFiles } from "./agent-files.ts"
 import { whyUnwritable } from "./file-errors.ts"
 import { projectFiles, type Triggering } from "./project-files.ts"
 import { visibleText } from "../../base/visible-text.ts"
@@ -53,4 +52,34 @@ function init(folder: string, files: Readonly<Record<string, string>>): number {
   const enter = folder === "." ? "" : `  cd ${visibleText(folder)}\n`
   process.stdout.write(`Wrote\n${names.join("")}\nTry it:\n${enter}  npm install\n  npm test\n  npm start\n`)
   return 0
+}
+
+// What `wire init` writes for coding agents.
+
+const howTo = `- Before you write a \`.wire\` file, read the language on one page: \`GET /llms.txt\` of a running service, or \`docs/llms.txt\` of the package.
+- \`wire check workflows\` reports what is wrong: each message has a code and a hint that, followed, works. Run it after every change.
+- \`wire fmt workflows\` writes the canonical form.
+- \`wire test workflows\` runs the tests (\`NAME.test.wire\` beside \`NAME.wire\`). They call nobody.
+- \`wire run workflows/triage.wire\` runs a workflow. The demo model (\`endpoint: "demo"\`) needs no key.
+- \`wire mcp docs\` is an MCP server with the tools check, format, explain, search_docs, examples and reach.
+- Keys are secrets: declare them in \`secrets { }\`, never write them into a file.
+`
+
+const agentFiles: Readonly<Record<string, string>> = {
+  "AGENTS.md": `# For coding agents
+
+Every \`.wire\` file in \`workflows/\` is an AI workflow that Wireworks checks, tests and serves.
+
+${howTo}`,
+}
+
+const skillFiles: Readonly<Record<string, string>> = {
+  ".agents/skills/wire/SKILL.md": `---
+name: wire
+description: Write, check, test and run Wireworks workflows (.wire files). Use when a task touches a .wire file or asks for an AI workflow.
+---
+
+# Workflows in .wire files
+
+${howTo}`,
 }
