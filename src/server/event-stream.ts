@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http"
 import { drained } from "../base/drained.ts"
 import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
-import { Damaged, NoSuchRun } from "../ports/store.ts"
-import type { LogEvent } from "../log/events.ts"
+import { StoreFailure } from "../ports/store.ts"
+import { isTerminal, type LogEvent } from "../log/events.ts"
 import { asHttpError } from "./answer-error.ts"
 import type { StreamPartials } from "./stream-partials.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
@@ -36,9 +36,16 @@ function errorFrame(error: ErrorAnswer["error"] | undefined): string {
   return `event: ${streamError}\ndata: ${JSON.stringify({ error })}\n\n`
 }
 
+interface OpenStream {
+  readonly response: ServerResponse
+  readonly end: AbortController
+}
+
 /** All open streams, which share one heartbeat. */
 export class EventStreams {
-  readonly #open = new Set<{ readonly response: ServerResponse; readonly end: AbortController }>()
+  readonly #open = new Set<OpenStream>()
+  /** Those of them that a client can take up again where they broke off. */
+  readonly #ofRuns = new Set<OpenStream>()
   #timer: NodeJS.Timeout | undefined
 
   get size(): number {
@@ -58,6 +65,7 @@ export class EventStreams {
     const end = new AbortController()
     const stream = { response, end }
     this.#open.add(stream)
+    this.#ofRuns.add(stream)
     this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
     const gone = (): void => end.abort(new Error("The client is gone"))
     response.once("close", gone)
@@ -68,8 +76,10 @@ export class EventStreams {
       response.socket?.setNoDelay(true)
       response.write("retry: 1000\n\n")
       await loopTurns.spend(0)
+      let over = false
       for await (const event of follow(end.signal)) {
         if (end.signal.aborted) break
+        over = isTerminal(event.type)
         const found = partials.before(event)
         const before = typeof found === "string" ? found : await found
         const frame = frameOf(event)
@@ -80,10 +90,12 @@ export class EventStreams {
         await loopTurns.spend(frame.length)
         if (!response.write(frame)) await drained(response, end.signal)
       }
+      const why: unknown = end.signal.reason
+      if (why instanceof StoreFailure && !over) response.write(errorFrame(asHttpError(why)?.error))
       response.end()
     } catch (error) {
-      if (error instanceof NoSuchRun || error instanceof Damaged) {
-        // Coming back would not help, and the client must see that this is not the run's end.
+      if (error instanceof StoreFailure) {
+        // The client must see that this is not the run's end, and whether coming back helps.
         response.end(errorFrame(asHttpError(error)?.error))
         return
       }
@@ -93,6 +105,7 @@ export class EventStreams {
     } finally {
       response.off("close", gone)
       this.#open.delete(stream)
+      this.#ofRuns.delete(stream)
     }
   }
 
@@ -130,6 +143,11 @@ export class EventStreams {
       response.off("close", gone)
       this.#open.delete(stream)
     }
+  }
+
+  /** The store cannot be read here, but maybe by another replica: clients are told to come back. Streams that cannot be taken up again stay. */
+  giveUp(failure: StoreFailure): void {
+    for (const { end } of this.#ofRuns) end.abort(failure)
   }
 
   /** Cuts every stream: their clients come back, to this service or to the one that follows it. */

@@ -41,7 +41,7 @@ import { mcpRoute } from "./mcp-route.ts"
 import { countDescriptors } from "../../adapters/system/descriptors.ts"
 import { tooFewDescriptors, watchDescriptors } from "../../adapters/system/watch-descriptors.ts"
 import type { OpenedStore } from "./open-store.ts"
-import { openStore, StartRefusal } from "./open-store.ts"
+import { isShared, openStore, StartRefusal } from "./open-store.ts"
 import { runsPerCaller } from "./runs-per-caller.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
@@ -144,7 +144,9 @@ export async function compose(
   ]
   const health = new Health(systemClock, log)
   const timed = timeStore(shareParts(opened.store), metrics.service.store, () => systemClock.monotonic())
-  const watched = watchStore(timed, health, systemClock)
+  const watched = watchStore(timed, health, systemClock, (failure) => {
+    if (isShared(settings.store)) streams.giveUp(failure)
+  })
   const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
   const demo = settings.demo ? await startDemoServer() : null

@@ -211,6 +211,11 @@ const notMovable =
   "A store on NATS cannot be moved, and no store can be moved to NATS. Start a service on the new store and send new runs to it. Keep the service on the old store, without new runs, until " +
   "its runs have ended, its questions are answered, and nobody reads its runs any more."
 
+/** Whether replicas on other machines can have the same store. */
+export function isShared(store: string): boolean {
+  return isNats(store) || isPostgres(store)
+}
+
 function isNats(store: string): boolean {
   return /^(nats|tls):/.test(store)
 }
