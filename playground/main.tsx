@@ -9,6 +9,7 @@ import { openHelp } from "./shell/help-dialog.tsx"
 import { openPalette } from "./shell/palette.tsx"
 import { takeDroppedFiles } from "./shell/file-tabs.tsx"
 import { editor } from "./state/editor-port.ts"
+import { startLanguage } from "./state/language.ts"
 import { loadRest } from "./state/later.ts"
 import { keepLayout, resultTab, resultTabs } from "./state/layout.ts"
 import { readAddress } from "./state/link.ts"
@@ -84,6 +85,7 @@ void loadHistory()
 keepDraft()
 takeDroppedFiles()
 loadRest()
+startLanguage()
 
 effect(() => {
   const { text } = compilation.value

@@ -4,3 +4,14 @@ declare module "*.wire" {
 }
 
 declare module "*.css"
+
+/** Trusted types, which not every browser has. */
+interface TrustedTypePolicy {
+  createScriptURL(address: string): object
+}
+
+interface Window {
+  readonly trustedTypes?: {
+    createPolicy(name: string, rules: { createScriptURL(address: string): string }): TrustedTypePolicy
+  }
+}

@@ -1,5 +1,5 @@
-// Bundles playground/ to a script, those that it needs at first and those that are loaded later, a style sheet, the page that names
-// them and that of the diagnostics, each also compressed.
+// Bundles playground/ to a script, those that it needs at first and those that are loaded later, the script of its worker, a style
+// sheet, the page that names them and that of the diagnostics, each also compressed.
 
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -16,7 +16,7 @@ import { root } from "./setup.mjs"
 export async function bundlePlayground(bundle, outdir) {
   const { outputFiles, metafile } = await bundle({
     absWorkingDir: root,
-    entryPoints: { app: "playground/main.tsx" },
+    entryPoints: { app: "playground/main.tsx", language: "playground/language/worker.ts" },
     outdir,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
@@ -37,14 +37,15 @@ export async function bundlePlayground(bundle, outdir) {
     logLevel: "warning",
   })
   const files = outputFiles.map(({ path, contents }) => ({ path, contents }))
-  const named = (/** @type {string} */ extension) => {
-    const file = files.find(({ path }) => basename(path).startsWith("app-") && path.endsWith(extension))
-    if (file === undefined) throw new Error(`The playground's bundle has no ${extension} file`)
+  const named = (/** @type {string} */ extension, entry = "app") => {
+    const file = files.find(({ path }) => basename(path).startsWith(`${entry}-`) && path.endsWith(extension))
+    if (file === undefined) throw new Error(`The playground's bundle has no ${extension} file of ${entry}`)
     return basename(file.path)
   }
   const page = readFileSync(join(root, "playground", "index.html"), "utf8")
     .replace("app.css", named(".css"))
     .replace("app.js", named(".js"))
+    .replace("language.js", named(".js", "language"))
     .replace("  </head>", `${preloads(metafile, named(".js"))}  </head>`)
   files.push({ path: join(outdir, "index.html"), contents: Buffer.from(page) })
   files.push({ path: join(outdir, "diagnostics.html"), contents: Buffer.from(diagnosticsPage(named(".css"))) })

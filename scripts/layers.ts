@@ -59,6 +59,7 @@ const playgroundLayers: Readonly<Record<string, number>> = {
   examples: 1.5,
   style: 0,
   ui: 0,
+  language: 0,
   state: 1,
   run: 2,
   trace: 2,

@@ -1,6 +1,5 @@
 import { showType } from "../../src/types/show-type.ts"
 import type { NodeState } from "../../src/log/run-state.ts"
-import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
@@ -90,7 +89,7 @@ function Chosen({ run, chosen }: ChosenProps) {
 }
 
 function JumpToSource({ node }: { readonly node: string }) {
-  const place = nodeSpan(compilation.value.program, node)
+  const place = compilation.value.steps.get(node)?.span
   if (place === undefined) return null
   const { line } = compilation.value.lines.position(place.start)
   return (
@@ -121,18 +120,7 @@ function RunFromHere({ node }: { readonly node: string }) {
 
 /** Details of a step that has not run: its declaration. */
 function Declared({ node }: { readonly node: string }) {
-  const { program } = compilation.value
-  const name = node.slice(node.indexOf(".") + 1)
-  const step = node.startsWith("agent.")
-    ? program.agents.get(name)
-    : node.startsWith("ask.")
-      ? program.asks.get(name)
-      : undefined
-  const type =
-    step !== undefined ? step.type : node === "output" ? program.output?.type : program.dynamics.get(name)?.type
-  const doc = step?.declaration.doc
-  const when = step?.declaration.when?.condition
-  const condition = when && program.tree.text.slice(when.start, when.end)
+  const { type, doc, condition } = compilation.value.steps.get(node) ?? {}
   return (
     <>
       {doc === undefined ? null : <p>{doc}</p>}

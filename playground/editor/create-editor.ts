@@ -26,7 +26,7 @@ import { editorTheme } from "./editor-theme.ts"
 import { hangingIndent } from "./hanging-indent.ts"
 import { lexicalHighlighting } from "./highlight.ts"
 import { indentation } from "./indentation.ts"
-import { programKnowledge, setProgram } from "./program-field.ts"
+import { programKnowledge, setKnowledge } from "./program-field.ts"
 
 export interface EditorEvents {
   /** The text is another now; `read` gives it. */
@@ -195,11 +195,11 @@ export function createEditor(
     focus: () => view.focus(),
     setReadOnly,
     format: () => void format(),
-    show({ text: compiled, diagnostics, program }) {
+    show(compilation) {
       const { doc } = view.state
-      if (compiled.length !== doc.length || compiled !== doc.toString()) return
-      const marks = setDiagnostics(view.state, toMarks(program, diagnostics))
-      view.dispatch(marks, { effects: setProgram.of(program) })
+      const marks = toMarks(compilation)
+      if (compilation.text.length !== doc.length || compilation.text !== doc.toString()) return
+      view.dispatch(setDiagnostics(view.state, marks), { effects: setKnowledge.of(compilation) })
     },
     markSelected(span, scrolls) {
       const { length } = view.state.doc

@@ -1,20 +1,17 @@
 import type { Action, Diagnostic as Mark } from "@codemirror/lint"
 import type { EditorView } from "@codemirror/view"
-import type { Program } from "../../src/check/program.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
-import { languageAnswers } from "../state/language-answers.ts"
+import { fixesOf } from "../state/quick-fixes.ts"
 import { codeAddress } from "../state/service.ts"
+import type { Compilation } from "../state/source.ts"
 import { appendSentence } from "../ui/append-sentence.ts"
 import { withoutBackticks } from "../ui/code-parts.ts"
 
-/** Above this number of problems, quick fixes are not computed. */
-const mostWithActions = 40
-
 /** Diagnostics as the editor draws them: underlined in place, with message and quick fixes on hover. */
-export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): Mark[] {
-  const { length } = program.tree.text
-  return diagnostics.map((found, at) => {
+export function toMarks({ text, diagnostics }: Compilation): Mark[] {
+  const { length } = text
+  return diagnostics.map((found) => {
     const from = Math.min(found.span.start, length)
     const to = Math.min(Math.max(found.span.end, from), length)
     return {
@@ -23,17 +20,16 @@ export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): M
       severity: found.severity,
       message: found.message,
       renderMessage: () => tell(found),
-      actions: at < mostWithActions ? actionsFor(program, found) : [],
+      actions: actionsFor(found, text),
     }
   })
 }
 
-function actionsFor(program: Program, found: Diagnostic): Action[] {
-  const actions = languageAnswers.part.value?.codeActions(program, [found], found.span) ?? []
-  return actions.map(({ title, edits }) => ({
+function actionsFor(found: Diagnostic, text: string): Action[] {
+  return fixesOf(found).map(({ title, edits }) => ({
     // The editor shows it as it is.
     name: withoutBackticks(title),
-    apply: (view) => applyEdits(view, edits, program.tree.text),
+    apply: (view) => applyEdits(view, edits, text),
   }))
 }
 

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import { nodeAt, nodeSpan } from "../state/node-span.ts"
+import { nodeAt } from "../language/places.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../state/editor-port.ts"
 import { activeFile } from "../state/files.ts"
@@ -10,7 +10,7 @@ import { renaming } from "../state/renaming.ts"
 import { selectAtCursor, selection } from "../state/selection.ts"
 import { served } from "../state/served.ts"
 import { showPart } from "../state/parts.ts"
-import { compilation, compileNow, shownPart, sourceChanged } from "../state/source.ts"
+import { compilation, shownPart, shownSourceNow, sourceChanged, whenChecked } from "../state/source.ts"
 import { createEditor } from "./create-editor.ts"
 import { FixMenu } from "./fix-menu.tsx"
 import { PartEditor } from "./part-editor.tsx"
@@ -28,12 +28,12 @@ export function EditorPane() {
       {
         changed: sourceChanged,
         run: requestRun,
-        cursor: (at) => selectAtCursor(nodeAt(compileNow().program, at)),
-        formatted: () => void compileNow(),
+        cursor: (at) => whenChecked(({ steps }) => selectAtCursor(nodeAt(steps, at))),
+        formatted: () => whenChecked(() => undefined),
         refused: (sentence) => notify(sentence, "wrong"),
       },
       languageFeatures({
-        program: () => compileNow().program,
+        source: shownSourceNow,
         say: (sentence) => notify(sentence, "wrong"),
         offerFixes,
         showProblems,
@@ -54,7 +54,7 @@ export function EditorPane() {
     const stopServed = effect(() => editor.setReadOnly(served.value !== null))
     const stopSelection = effect(() => {
       const chosen = selection.value
-      const span = chosen === null ? undefined : nodeSpan(compilation.peek().program, chosen.node)
+      const span = chosen === null ? undefined : compilation.peek().steps.get(chosen.node)?.span
       // The cursor is in view already, and stays where the author put it.
       editor.markSelected(span, chosen?.by !== "cursor")
     })

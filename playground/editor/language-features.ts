@@ -7,46 +7,43 @@ import {
   snippet,
 } from "@codemirror/autocomplete"
 import type { EditorState, Extension } from "@codemirror/state"
-import { Prec, StateField } from "@codemirror/state"
-import type { Command, Tooltip } from "@codemirror/view"
-import { EditorView, hoverTooltip, keymap, showTooltip } from "@codemirror/view"
-import type { Program } from "../../src/check/program.ts"
-import type { Completion } from "../../src/editor/completion.ts"
+import { Prec, StateEffect, StateField } from "@codemirror/state"
+import type { Command, PluginValue, Tooltip, ViewUpdate } from "@codemirror/view"
+import { EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin } from "@codemirror/view"
+import type { Completion, Completions } from "../../src/editor/completion.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Hover } from "../../src/editor/hover.ts"
 import type { SignatureHelp } from "../../src/editor/signature-help.ts"
 import type { Span } from "../../src/source/span.ts"
-import { notLoaded } from "../state/later.ts"
-import { languageAnswers } from "../state/language-answers.ts"
-import type * as LanguageFunctions from "../state/language-functions.ts"
-import { setProgram } from "./program-field.ts"
+import type { Source } from "../language/analysis.ts"
+import { ask } from "../state/language.ts"
+import { setKnowledge } from "./program-field.ts"
 import { appendSentence } from "../ui/append-sentence.ts"
 
 export interface LanguageHost {
-  /** The program of the text as it is at this moment. */
-  program(): Program
+  /** The text as it is at this moment, with its files. */
+  source(): Source
   /** A sentence for the author. */
   say(sentence: string): void
   /** Offers the fixes of the problems on the line from `start` to `end`, near this place of the page. */
   offerFixes(line: Span, place: { readonly x: number; readonly y: number }): void
   showProblems(): void
-  askName(name: string, rename: (to: string) => string | undefined): void
+  askName(name: string, rename: (to: string) => Promise<string | undefined>): void
 }
 
-const answers = (): Promise<typeof LanguageFunctions> => languageAnswers.load()
-
-/** Completion, hover, signatures, definition and rename, from the functions of `src/editor`. */
+/** Completion, hover, signatures, definition and rename, from the functions of `src/editor`, which the worker has. */
 export function languageFeatures(host: LanguageHost): Extension {
   return [
     Prec.highest(keymap.of([{ key: "Enter", run: closeNeedlessList }])),
     autocompletion({ override: [(context) => completions(host, context)], icons: false, activateOnTyping: true }),
     hoverTooltip(async (view, position) => {
       const { doc } = view.state
-      const found = (await answers()).hover(host.program(), position)
-      if (found === undefined || view.state.doc !== doc) return null
+      const found = await ask("hover", host.source(), position).catch(() => null)
+      if (!found || view.state.doc !== doc) return null
       return { pos: found.span.start, end: found.span.end, above: true, create: () => ({ dom: hoverBox(found) }) }
     }),
-    signatures,
+    signature,
+    signatures(host),
     keymap.of([
       { key: "F12", run: goToDefinition(host), preventDefault: true },
       { key: "F2", run: startRename(host), preventDefault: true },
@@ -54,11 +51,10 @@ export function languageFeatures(host: LanguageHost): Extension {
       { key: "Mod-Shift-m", run: () => (host.showProblems(), true), preventDefault: true },
     ]),
     EditorView.domEventHandlers({
-      mousedown(event, view) {
-        if (!(event.ctrlKey || event.metaKey) || event.button !== 0) return false
+      click(event, view) {
+        if (!(event.ctrlKey || event.metaKey) || event.button !== 0) return
         const position = view.posAtCoords({ x: event.clientX, y: event.clientY })
-        const loaded = languageAnswers.part.peek()
-        return position !== null && loaded !== null && follow(loaded, host, view, position)
+        if (position !== null) void follow(host, view, position)
       },
     }),
   ]
@@ -75,30 +71,23 @@ function offerFixes(host: LanguageHost): Command {
 
 // ------------------------------------------------------------------------------------------------------ completion
 
-type Answers = typeof LanguageFunctions
-
-/** At once, unless the answers are still to be loaded. */
-function completions(
-  host: LanguageHost,
-  context: CompletionContext,
-): CompletionResult | null | Promise<CompletionResult | null> {
+async function completions(host: LanguageHost, context: CompletionContext): Promise<CompletionResult | null> {
   const typed = context.matchBefore(/[A-Za-z_][A-Za-z0-9_]*/)
   const after = context.state.sliceDoc(Math.max(0, context.pos - 3), context.pos)
   // After a letter, a dot or a hash; elsewhere only when asked for.
   if (!context.explicit && typed === null && !/[.#]$|\{\{ ?$|: $/.test(after)) return null
-  const loaded = languageAnswers.part.peek()
-  const list = ({ complete }: Answers): CompletionResult | null =>
-    completionList(complete(host.program(), context.pos), context)
-  return loaded === null ? answers().then((now) => (context.aborted ? null : list(now))) : list(loaded)
+  const text = context.state.doc.toString()
+  const found = await ask("complete", { ...host.source(), text }, context.pos).catch(() => null)
+  return found && !context.aborted ? completionList(found, context) : null
 }
 
-function completionList(found: ReturnType<Answers["complete"]>, context: CompletionContext): CompletionResult | null {
-  if (found === undefined || found.items.length === 0) return null
-  const most = found.items.length
+function completionList({ span, items }: Completions, context: CompletionContext): CompletionResult | null {
+  const most = items.length
+  if (most === 0) return null
   return {
-    from: found.span.start,
-    to: Math.max(found.span.end, context.pos),
-    options: found.items.map((item, at) => toItem(item, most - at)),
+    from: span.start,
+    to: Math.max(span.end, context.pos),
+    options: items.map((item, at) => toItem(item, most - at)),
     validFor: /^[A-Za-z0-9_]*$/,
   }
 }
@@ -175,27 +164,42 @@ function hoverBox({ code, doc, text }: Hover): HTMLElement {
   return box
 }
 
-/** What the function takes whose arguments are being written; it follows the newest compilation. */
-const signatures = StateField.define<{ readonly program: Program | null; readonly tooltip: Tooltip | null }>({
-  create: () => ({ program: null, tooltip: null }),
-  update(before, { effects, docChanged, selection, state, changes }) {
-    const program = effects.find((effect) => effect.is(setProgram))?.value
-    if (program !== undefined) return { program, tooltip: signatureAt(program, state) }
-    if (docChanged) {
-      const { tooltip } = before
-      return { program: null, tooltip: tooltip && { ...tooltip, pos: changes.mapPos(tooltip.pos) } }
-    }
-    if (selection === undefined || before.program === null) return before
-    return { ...before, tooltip: signatureAt(before.program, state) }
+const setSignature = StateEffect.define<SignatureHelp | null>()
+
+/** What the function takes whose arguments are being written. */
+const signature = StateField.define<Tooltip | null>({
+  create: () => null,
+  update(tooltip, { effects, docChanged, changes }) {
+    const found = effects.find((effect) => effect.is(setSignature))
+    if (found !== undefined) return found.value && tooltipOf(found.value)
+    return docChanged ? tooltip && { ...tooltip, pos: changes.mapPos(tooltip.pos) } : tooltip
   },
-  provide: (field) => showTooltip.from(field, ({ tooltip }) => tooltip),
+  provide: (field) => showTooltip.from(field),
 })
 
-function signatureAt(program: Program, state: EditorState): Tooltip | null {
-  const { main } = state.selection
-  const found = main.empty ? languageAnswers.part.peek()?.signatureHelp(program.tree, main.head) : undefined
-  if (found === undefined) return null
+function tooltipOf(found: SignatureHelp): Tooltip {
   return { pos: found.span.start, above: true, create: () => ({ dom: signatureBox(found) }) }
+}
+
+/** Asks anew when the text has been checked, and when the cursor moves in a text that has been. */
+function signatures(host: LanguageHost): Extension {
+  class Signatures implements PluginValue {
+    #isChecked = false
+
+    update({ transactions, docChanged, selectionSet, state, view }: ViewUpdate): void {
+      const isNewer = transactions.some(({ effects }) => effects.some((effect) => effect.is(setKnowledge)))
+      this.#isChecked = isNewer || (this.#isChecked && !docChanged)
+      if (this.#isChecked && (isNewer || selectionSet)) void show(view, state)
+    }
+  }
+  const show = async (view: EditorView, { doc, selection: { main } }: EditorState): Promise<void> => {
+    const found = main.empty ? await ask("signatureHelp", host.source(), main.head).catch(() => null) : undefined
+    const { state } = view
+    if (found === null || state.doc !== doc || !state.selection.main.eq(main)) return
+    const [shown, next] = [state.field(signature), found ?? null]
+    if (shown !== null || next !== null) view.dispatch({ effects: setSignature.of(next) })
+  }
+  return ViewPlugin.fromClass(Signatures)
 }
 
 function signatureBox({ forms, active, text }: SignatureHelp): HTMLElement {
@@ -221,50 +225,49 @@ function withText(tag: "code" | "p", text: string): HTMLElement {
 
 // ------------------------------------------------------------------------------------------- definition and rename
 
-function follow({ definition }: Answers, host: LanguageHost, view: EditorView, position: number): boolean {
-  const [target] = definition(host.program(), position)?.targets.filter(({ file }) => file === undefined) ?? []
+/** Goes to where the word is declared; false where there is nothing to go to. */
+async function follow(host: LanguageHost, view: EditorView, position: number): Promise<boolean> {
+  const { doc } = view.state
+  const target = await ask("definition", host.source(), position).catch(() => undefined)
   if (target === undefined) return false
-  const { start, end } = target.name
+  if (target === null || view.state.doc !== doc) return true
   view.dispatch({
-    selection: { anchor: start, head: end },
-    effects: EditorView.scrollIntoView(start, { y: "center" }),
+    selection: { anchor: target.start, head: target.end },
+    effects: EditorView.scrollIntoView(target.start, { y: "center" }),
   })
   return true
 }
 
-/** Does what needs the answers, as soon as they are there. */
-function withAnswers(host: LanguageHost, work: (loaded: Answers, view: EditorView) => void): Command {
+function goToDefinition(host: LanguageHost): Command {
   return (view) => {
-    const loaded = languageAnswers.part.peek()
-    if (loaded !== null) work(loaded, view)
-    else
-      answers().then(
-        (now) => work(now, view),
-        () => host.say(notLoaded),
-      )
+    void follow(host, view, view.state.selection.main.head).then((found) => {
+      if (!found) host.say("There is nothing to go to here.")
+    })
     return true
   }
 }
 
-function goToDefinition(host: LanguageHost): Command {
-  return withAnswers(host, (loaded, view) => {
-    if (!follow(loaded, host, view, view.state.selection.main.head)) host.say("There is nothing to go to here.")
-  })
+function startRename(host: LanguageHost): Command {
+  return (view) => {
+    void askForName(host, view, view.state.selection.main.head)
+    return true
+  }
 }
 
-function startRename(host: LanguageHost): Command {
-  return withAnswers(host, ({ prepareRename, rename }, view) => {
-    const position = view.state.selection.main.head
-    const found = prepareRename(host.program(), position)
-    if ("problem" in found) {
-      host.say(found.problem)
-      return
-    }
-    host.askName(found.name, (to) => {
-      const outcome = rename(host.program(), position, to)
-      if ("problem" in outcome) return outcome.problem
-      view.dispatch({ changes: toChanges(outcome.edits), userEvent: "input.rename" })
-      return undefined
-    })
+async function askForName(host: LanguageHost, view: EditorView, position: number): Promise<void> {
+  const { doc } = view.state
+  const found = await ask("prepareRename", host.source(), position).catch(() => null)
+  if (found === null || view.state.doc !== doc) return
+  if ("problem" in found) {
+    host.say(found.problem)
+    return
+  }
+  host.askName(found.name, async (to) => {
+    const outcome = await ask("rename", host.source(), position, to)
+    if (outcome === null) return "Another name is being tried: wait a moment."
+    if ("problem" in outcome) return outcome.problem
+    if (view.state.doc !== doc) return "The text has changed since. Begin anew."
+    view.dispatch({ changes: toChanges(outcome.edits), userEvent: "input.rename" })
+    return undefined
   })
 }

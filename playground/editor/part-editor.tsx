@@ -8,7 +8,7 @@ import { partCompilation } from "../state/parts.ts"
 import { showProblems } from "../state/quick-fixes.ts"
 import { renaming } from "../state/renaming.ts"
 import { served } from "../state/served.ts"
-import { compileNow, filesAround, partChanged, shownPart } from "../state/source.ts"
+import { compileNow, filesAround, partChanged, shownPart, shownSourceNow, whenChecked } from "../state/source.ts"
 import type { Editor } from "./create-editor.ts"
 import { createEditor } from "./create-editor.ts"
 import { languageFeatures } from "./language-features.ts"
@@ -57,14 +57,11 @@ function makeEditor(host: HTMLElement, file: string, text: string): Editor {
       },
       run: requestRun,
       cursor: () => undefined,
-      formatted: () => void compileNow(),
+      formatted: () => whenChecked(() => undefined),
       refused: (sentence) => notify(sentence, "wrong"),
     },
     languageFeatures({
-      program: () => {
-        const { program } = compileNow()
-        return partCompilation.value?.program ?? program
-      },
+      source: shownSourceNow,
       say: (sentence) => notify(sentence, "wrong"),
       offerFixes: showProblems,
       showProblems,

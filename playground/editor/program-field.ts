@@ -1,15 +1,13 @@
 import { codeFolding, foldGutter, foldService } from "@codemirror/language"
-import type { EditorState, Extension } from "@codemirror/state"
+import type { EditorState, Extension, Range } from "@codemirror/state"
 import { RangeSet, RangeValue, StateEffect, StateField } from "@codemirror/state"
 import type { DecorationSet } from "@codemirror/view"
 import { Decoration, EditorView } from "@codemirror/view"
-import type { Program } from "../../src/check/program.ts"
-import { folding } from "../../src/editor/folding.ts"
-import type { SemanticToken } from "../../src/editor/semantic-tokens.ts"
-import { semanticTokens } from "../../src/editor/semantic-tokens.ts"
+import type { Analysis } from "../language/analysis.ts"
+import { nameColours } from "../language/analysis.ts"
 
-/** A compilation of the text that is in the editor now. */
-export const setProgram = StateEffect.define<Program>()
+/** Names and folds of the text that is in the editor now. */
+export const setKnowledge = StateEffect.define<Pick<Analysis, "names" | "folds">>()
 
 /** What the newest compilation says about the text; it moves along with the text until there is a newer one. */
 interface Knowledge {
@@ -28,54 +26,25 @@ const fold = new FoldRange()
 const knowledge = StateField.define<Knowledge>({
   create: () => ({ names: Decoration.none, folds: RangeSet.empty }),
   update(known, { changes, effects, docChanged }) {
-    const found = effects.find((effect) => effect.is(setProgram))
+    const found = effects.find((effect) => effect.is(setKnowledge))
     if (found !== undefined) return knowledgeOf(found.value)
     return docChanged ? { names: known.names.map(changes), folds: known.folds.map(changes) } : known
   },
   provide: (field) => EditorView.decorations.from(field, ({ names }) => names),
 })
 
-function knowledgeOf(program: Program): Knowledge {
-  const names = semanticTokens(program).flatMap((token) => {
-    const mark = marks[classOf(token)]
-    return mark === undefined ? [] : [mark.range(token.start, token.end)]
-  })
-  const folds = folding(program).map(({ start, end }) => fold.range(start, end))
-  return { names: Decoration.set(names), folds: RangeSet.of(folds, true) }
-}
-
-const marks: Readonly<Record<string, Decoration>> = Object.fromEntries(
-  ["keyword", "type", "root", "property", "declared", "variable", "member"].map((name) => [
-    name,
-    Decoration.mark({ class: `wire-${name}` }),
-  ]),
-)
-
-/** The colour of a name; strings, numbers and comments have theirs from the lexer. */
-function classOf({ type, modifiers }: SemanticToken): string {
-  switch (type) {
-    case "keyword":
-      return "keyword"
-    case "type":
-      return "type"
-    case "namespace":
-      return "root"
-    case "property":
-      return modifiers.includes("defaultLibrary") ? "property" : ""
-    case "function":
-      if (modifiers.includes("defaultLibrary")) return "property"
-      return modifiers.includes("declaration") ? "declared" : ""
-    case "class":
-    case "variable":
-      return modifiers.includes("declaration") ? "declared" : ""
-    case "parameter":
-      return "variable"
-    case "enumMember":
-      return "member"
-    default:
-      return ""
+function knowledgeOf({ names, folds }: Pick<Analysis, "names" | "folds">): Knowledge {
+  const coloured: Range<Decoration>[] = []
+  for (let at = 0; at + 2 < names.length; at += 3) {
+    const mark = marks[names[at + 2] ?? 0]
+    if (mark !== undefined) coloured.push(mark.range(names[at] ?? 0, names[at + 1] ?? 0))
   }
+  const ranges: Range<FoldRange>[] = []
+  for (let at = 0; at + 1 < folds.length; at += 2) ranges.push(fold.range(folds[at] ?? 0, folds[at + 1] ?? 0))
+  return { names: Decoration.set(coloured), folds: RangeSet.of(ranges, true) }
 }
+
+const marks = nameColours.map((name) => Decoration.mark({ class: `wire-${name}` }))
 
 /** What begins on the line and ends on a later one. */
 function foldable(state: EditorState, from: number, to: number): { from: number; to: number } | null {
@@ -98,7 +67,7 @@ export function programKnowledge(): Extension {
       openText: "⌄",
       closedText: "›",
       foldingChanged: ({ transactions }) =>
-        transactions.some(({ effects }) => effects.some((effect) => effect.is(setProgram))),
+        transactions.some(({ effects }) => effects.some((effect) => effect.is(setKnowledge))),
     }),
   ]
 }

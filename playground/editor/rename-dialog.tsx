@@ -17,15 +17,15 @@ function RenameForm({ name, rename, note, title, onClose }: Renaming) {
     renaming.value = null
     onClose?.()
   }
-  const send = (event: Event): void => {
+  const send = async (event: Event): Promise<void> => {
     event.preventDefault()
-    const problem = rename(text.trim())
+    const problem = await rename(text.trim())
     setWrong(problem)
     if (problem === undefined) close()
   }
   return (
     <Dialog title={title ?? `Rename ${name}`} onClose={close}>
-      <form onSubmit={send}>
+      <form onSubmit={(event) => void send(event)}>
         <div class="dialog-body">
           <label for="new-name">{title === undefined ? "New name" : "Path"}</label>
           <input

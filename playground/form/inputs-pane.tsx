@@ -81,7 +81,7 @@ function ModeSwitch() {
 function InputForm() {
   if (inputMode.value === "json") return <InputJson />
   const { fields } = inputType.value
-  const { types } = compilation.value.program
+  const { types } = compilation.value
   if (fields.length === 0) {
     return (
       <p class="empty">
@@ -178,7 +178,7 @@ function SecretsForm() {
           <SecretField
             key={name}
             name={name}
-            note={isText(type, compilation.value.program.types) ? showType(type, 40) : `${showType(type, 40)}, as JSON`}
+            note={isText(type, compilation.value.types) ? showType(type, 40) : `${showType(type, 40)}, as JSON`}
             doc={doc}
             hosts={secretHosts.value.get(name) ?? []}
             wrong={wrong}

@@ -11,7 +11,7 @@ import { select, selectInCall } from "../state/selection.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { groupStatus, nodeStatus } from "../state/node-status.ts"
 import { graphOf, runClock, shownRun, watchShown } from "../state/runs.ts"
-import { compilation, lastGood } from "../state/source.ts"
+import { compilation, lastGood, lastPlan } from "../state/source.ts"
 import type { Placed, PlacedNode, Room } from "./graph-layout.ts"
 import { placeGraph } from "./graph-layout.ts"
 import type { GraphNode, Group } from "./graph-node.ts"
@@ -30,7 +30,7 @@ const graphNodes = computed((): readonly GraphNode[] => {
   const inner = levels.value.at(-1)
   if (inner !== undefined) return planNodes(inner.plan)
   if (isRuns.value && runNodes.value.length > 0) return runNodes.value
-  return planNodes(lastGood.value.plan)
+  return planNodes(lastPlan.value)
 })
 
 /** A called workflow on the way to the one that is drawn. */
@@ -46,7 +46,7 @@ interface Level {
 export const levels = computed((): readonly Level[] => {
   if (openedCalls.value.length === 0) return []
   const run = watchShown()
-  let plan: Plan | null = isRuns.value && run !== null ? planOf(run) : lastGood.value.plan
+  let plan: Plan | null = isRuns.value && run !== null ? planOf(run) : lastPlan.value
   const found: Level[] = []
   for (const call of openedCalls.value) {
     const node = plan?.nodes.find(({ id }) => id === call.node)
@@ -94,7 +94,7 @@ const mostSteps = 5_000
 export const everyStep = computed((): readonly FoundStep[] => {
   const run = watchShown()
   const found: FoundStep[] = []
-  const open: [Plan, readonly OpenedCall[]][] = [[(isRuns.value && run && planOf(run)) || lastGood.value.plan, []]]
+  const open: [Plan, readonly OpenedCall[]][] = [[(isRuns.value && run && planOf(run)) || lastPlan.value, []]]
   for (const [plan, way] of open) {
     const before = way.map(({ workflow }) => `${workflow}/`).join("")
     for (const node of plan.nodes) {
@@ -118,7 +118,7 @@ export function goToStep({ node, way }: FoundStep): void {
 
 const runNodes = computed((): readonly GraphNode[] => {
   const run = watchShown()
-  const calls = new Map(planNodes((run && planOf(run)) ?? lastGood.value.plan).map((node) => [node.id, node.calls]))
+  const calls = new Map(planNodes((run && planOf(run)) ?? lastPlan.value).map((node) => [node.id, node.calls]))
   return (run?.state.nodes ?? []).map(({ id, kind, name, depends_on, model, when }) => ({
     id,
     kind,

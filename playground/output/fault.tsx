@@ -90,8 +90,8 @@ function FailedStep({ run }: { readonly run: RunView }) {
 }
 
 function Jump({ error }: { readonly error: ApiError }) {
-  const { program, lines, plan } = compilation.value
-  const span = faultSpan(program, plan, error)
+  const { places, lines, plan } = compilation.value
+  const span = faultSpan(places, plan, error)
   if (span === undefined) return null
   const { line } = lines.position(span.start)
   return (

@@ -3,7 +3,6 @@ import type { StreamEvent, StreamOptions } from "../../src/client/client.ts"
 import { WireworksError } from "../../src/client/client.ts"
 import { addToHistory } from "../state/history.ts"
 import { keep } from "../state/keep.ts"
-import { nodeSpan } from "../state/node-span.ts"
 import { announce } from "../state/notices.ts"
 import { liveRun, shownRun, startClock, touchRuns } from "../state/runs.ts"
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
@@ -121,8 +120,8 @@ function show(run: RunView): void {
   const before = shownRun.peek()?.state
   shownRun.value = run
   liveRun.value = run
-  const { program } = compilation.peek()
-  keepSelection((node) => nodeSpan(program, node) !== undefined, before)
+  const { steps } = compilation.peek()
+  keepSelection((node) => steps.has(node), before)
   touchRuns()
   startClock()
 }

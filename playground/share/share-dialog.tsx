@@ -105,7 +105,7 @@ function RunPart() {
 }
 
 function SnippetPart() {
-  const { types } = compilation.value.program
+  const { types } = compilation.value
   // A snippet waits for the whole result: text as it is written is for this page.
   const { deltas: _, ...options } = optionCheck.value.value
   const text = snippet(language.value, {

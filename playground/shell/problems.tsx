@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { shownEditor } from "../state/editor-port.ts"
 import { problemsOpen } from "../state/layout.ts"
-import { fixesOf, mostWithFixes } from "../state/quick-fixes.ts"
+import { fixesOf } from "../state/quick-fixes.ts"
 import { codeAddress } from "../state/service.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { shownCompilation } from "../state/parts.ts"
@@ -28,12 +28,8 @@ export function Problems() {
     >
       {isOpen ? (
         <ul class="problem-list">
-          {diagnostics.map((found, at) => (
-            <Problem
-              key={`${found.span.start} ${found.code} ${found.message}`}
-              found={found}
-              hasFixes={at < mostWithFixes}
-            />
+          {diagnostics.map((found) => (
+            <Problem key={`${found.span.start} ${found.code} ${found.message}`} found={found} />
           ))}
         </ul>
       ) : null}
@@ -81,7 +77,7 @@ export function Problems() {
   )
 }
 
-function Problem({ found, hasFixes }: { readonly found: Diagnostic; readonly hasFixes: boolean }) {
+function Problem({ found }: { readonly found: Diagnostic }) {
   const { span, severity, message, hint, code } = found
   const { line, column } = shownCompilation.value.lines.position(span.start)
   return (
@@ -105,7 +101,7 @@ function Problem({ found, hasFixes }: { readonly found: Diagnostic; readonly has
         </span>
       </button>
       <span class="problem-help">
-        {(hasFixes ? fixesOf(found) : []).map(({ title, apply }) => (
+        {fixesOf(found).map(({ title, apply }) => (
           <button key={title} type="button" class="button outlined" onClick={apply}>
             <Sentence text={title} />
           </button>

@@ -1,28 +1,37 @@
-import { computed } from "@preact/signals"
+import { computed, effect, signal } from "@preact/signals"
 import type { Compiled } from "../../src/compile.ts"
 import { compile } from "../../src/compile.ts"
 import type { NodeChange } from "../../src/plan/compare-plans.ts"
-import { comparePlans } from "../../src/plan/compare-plans.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
+import type { Source } from "../language/analysis.ts"
 import { toJson } from "./draft.ts"
 import { inputCheck } from "./input.ts"
+import { ask } from "./language.ts"
 import type { RunRequest, RunView } from "./run-view.ts"
 import { unknownRequest } from "./run-view.ts"
 import { graphOf, liveRun, watchWhole } from "./runs.ts"
-import { lastGood } from "./source.ts"
+import { compilationOf, lastGood } from "./source.ts"
 
 const compiled = new WeakMap<RunRequest, Compiled>()
 
-/** The text of a run, compiled. */
+/** The text of a run, compiled, with its program. */
 export function compiledOf({ request }: RunView): Compiled {
   let found = compiled.get(request)
   if (found === undefined) compiled.set(request, (found = compile(request.source, request.around)))
   return found
 }
 
+const plans = new WeakMap<RunRequest, Plan | null>()
+
 /** The plan of a run; null where its source is not known, or has errors. */
-export function planOf(run: RunView): Plan | null {
-  return compiledOf(run).plan ?? null
+export function planOf({ request }: RunView): Plan | null {
+  let found = plans.get(request)
+  if (found === undefined) plans.set(request, (found = compilationOf(sourceOf(request)).plan ?? null))
+  return found
+}
+
+function sourceOf({ source, around }: RunRequest): Source {
+  return { text: source, ...around }
 }
 
 /** The run that a re-run of the changed steps would take results over from; null where there is none. */
@@ -33,14 +42,30 @@ export const earlierRun = computed((): RunView | null => {
   return run
 })
 
+/** How the newest plan that the worker has compared differs from that of a run. */
+const compared = signal<{ readonly run: RunView; readonly changes: ReadonlyMap<string, NodeChange> } | null>(null)
+
+effect(() => {
+  const run = earlierRun.value
+  const { source } = lastGood.value
+  const { value: input } = inputCheck.value
+  if (run === null || source === undefined) return
+  const { request } = run
+  const after = input === null ? request.input : toJson(input)
+  ask("changes", source, sourceOf(request), { before: request.input, after }).then(
+    (found) => {
+      if (found !== null) compared.value = { run, changes: found }
+    },
+    // Then nothing is known to have changed.
+    () => undefined,
+  )
+})
+
 /** How each node differs from that run: what the author has changed since. */
 export const changes = computed((): ReadonlyMap<string, NodeChange> => {
   const run = earlierRun.value
-  const before = run === null ? null : planOf(run)
-  if (run === null || before === null) return new Map()
-  const { value: input } = inputCheck.value
-  const after = input === null ? run.request.input : toJson(input)
-  const found = comparePlans(before, lastGood.value.plan, { before: run.request.input, after })
+  if (run === null || compared.value?.run !== run) return new Map()
+  const found = new Map(compared.value.changes)
   for (const node of run.state.nodes) {
     // What failed, or was never reached, runs in any case.
     const unfinished = node.state !== "completed" && node.state !== "skipped" && node.kind !== "output"

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ApiErrorKind } from "../../src/api/error-kinds.ts"
 import { compile } from "../../src/compile.ts"
+import { placesOf } from "../language/places.ts"
 import { faultSpan } from "./fault-span.ts"
 
 const source = `provider llm from openai {
@@ -51,7 +52,7 @@ function placeOf(
 ): string | undefined {
   const { program, plan } = compile(source)
   const issue = { path, message: "", ...(upstream_status !== undefined && { upstream_status }) }
-  const span = faultSpan(program, plan, { kind, message: "", issues: [issue] })
+  const span = faultSpan(placesOf(program), plan, { kind, message: "", issues: [issue] })
   return span === undefined ? undefined : source.slice(span.start, span.end)
 }
 

@@ -1,17 +1,17 @@
 import type { ApiError, ApiErrorKind } from "../../src/api/error-kinds.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { Program } from "../../src/check/program.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { ErrorIssue } from "../../src/log/events.ts"
 import type { Span } from "../../src/source/span.ts"
-import { pathSpan } from "./node-span.ts"
+import type { Places } from "../language/places.ts"
+import { pathSpan } from "../language/places.ts"
 
 /** The place in the source where an error is fixed: the property that caused it, where that is known. */
-export function faultSpan(program: Program, plan: Plan | undefined, { kind, issues }: ApiError): Span | undefined {
+export function faultSpan(places: Places, plan: Plan | undefined, { kind, issues }: ApiError): Span | undefined {
   for (const issue of issues) {
     const cause = plan === undefined ? undefined : causeOf(plan, kind, issue)
-    const span = rangeOf(issue) ?? pathSpan(program, cause ?? "") ?? pathSpan(program, issue.path)
+    const span = rangeOf(issue) ?? pathSpan(places, cause ?? "") ?? pathSpan(places, issue.path)
     if (span !== undefined) return span
   }
   return undefined

@@ -13,7 +13,7 @@ import { selection } from "./selection.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { Served } from "./served.ts"
 import { served } from "./served.ts"
-import type { Origin } from "./source.ts"
+import type { Origin } from "./text-origin.ts"
 import { compilation, compileNow, filesAround, linkHasRun, origin, setFiles, shownPart, takeText } from "./source.ts"
 
 /** What a file consists of: source, input and all that belongs to them, but no secrets. */

@@ -16,11 +16,11 @@ export const inputText = signal("{}")
 
 const noFields: RecordType = { kind: "record", fields: [] }
 /** The `input` block's type. */
-export const inputType = computed(() => compilation.value.program.input?.type ?? noFields)
+export const inputType = computed(() => compilation.value.input ?? noFields)
 
 /** What the form shows: what was typed, in the shape of the block. */
 export const inputDraft = computed((): DraftObject => {
-  const shaped = shapeDraft(typed.value, inputType.value, compilation.value.program.types)
+  const shaped = shapeDraft(typed.value, inputType.value, compilation.value.types)
   return isDraftObject(shaped) ? shaped : {}
 })
 
@@ -36,7 +36,7 @@ export interface InputCheck {
 }
 
 export const inputCheck = computed((): InputCheck => {
-  const { types } = compilation.value.program
+  const { types } = compilation.value
   if (inputMode.value === "form") {
     const value = inputDraft.value
     return { value, misfits: validateValue(value, inputType.value, types, "input"), broken: undefined }

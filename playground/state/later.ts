@@ -29,7 +29,7 @@ export function loadRest(): void {
   whenIdle(() => void next.load().then(loadRest, loadRest))
 }
 
-function whenIdle(work: () => void): void {
+export function whenIdle(work: () => void): void {
   if ("requestIdleCallback" in globalThis) requestIdleCallback(work)
   else setTimeout(work, 200)
 }

@@ -1,10 +1,8 @@
 import { batch, computed } from "@preact/signals"
 import { isModulePath } from "../../src/base/module-path.ts"
 import { sourceModules } from "../../src/base/limits.ts"
-import { compile } from "../../src/compile.ts"
-import { LineMap } from "../../src/source/line-map.ts"
 import type { Compilation } from "./source.ts"
-import { compilation, compileNow, filesAround, setFiles, shownPart } from "./source.ts"
+import { compilation, compilationOf, compileNow, filesAround, partSource, setFiles, shownPart } from "./source.ts"
 
 // The other files that a workflow uses. Each can be looked at and edited; all of them go with every check and run.
 
@@ -15,12 +13,8 @@ export const partPaths = computed(() => Object.keys(filesAround.value.modules ??
 /** What the page knows about the part that the editor shows; null while it shows the main source. */
 export const partCompilation = computed((): Compilation | null => {
   const path = shownPart.value
-  const { modules = {} } = filesAround.value
-  const text = path === null ? undefined : modules[path]
-  if (path === null || text === undefined) return null
-  const others = { ...modules, [mainPath.value]: compilation.value.text }
-  delete others[path]
-  return { ...compile(text, { file: path, modules: others }), text, lines: new LineMap(text) }
+  const source = path === null ? null : partSource({ text: compilation.value.text, ...filesAround.value }, path)
+  return source === null ? null : compilationOf(source)
 })
 
 /** The compilation of the text that the editor shows. */

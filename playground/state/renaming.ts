@@ -4,7 +4,7 @@ import { signal } from "@preact/signals"
 export interface Renaming {
   readonly name: string
   /** Changes it; a sentence when that cannot be. */
-  readonly rename: (to: string) => string | undefined
+  readonly rename: (to: string) => string | undefined | Promise<string | undefined>
   /** What else changes with it. */
   readonly note: string
   /** `Rename` and the name, unless given. */

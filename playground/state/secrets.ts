@@ -7,7 +7,7 @@ import type { Type, TypeTable } from "../../src/types/types.ts"
 import { destinationsOf } from "./destinations.ts"
 import { currentInput } from "./input.ts"
 import { served } from "./served.ts"
-import { compilation, lastGood } from "./source.ts"
+import { compilation, lastPlan } from "./source.ts"
 
 /**
  * What was typed into the fields of secrets, by name. In this signal and nowhere else: never in storage, a link, a
@@ -15,11 +15,11 @@ import { compilation, lastGood } from "./source.ts"
  */
 export const secretTexts = signal<Readonly<Record<string, string>>>({})
 
-export const secretFields = computed(() => compilation.value.program.secrets?.type.fields ?? [])
+export const secretFields = computed(() => compilation.value.secrets?.fields ?? [])
 
 /** The secrets that the workflow declares, as they are sent, and what does not fit. */
 export const secretCheck = computed((): { readonly value: JsonObject; readonly misfits: readonly Misfit[] } => {
-  const { program } = compilation.value
+  const { types } = compilation.value
   const values: [string, JsonValue][] = []
   // What the server has of its own workflow need not be typed.
   const fields = secretFields.value.filter(({ name }) => {
@@ -27,12 +27,12 @@ export const secretCheck = computed((): { readonly value: JsonObject; readonly m
   })
   for (const { name, type } of fields) {
     const text = secretText(name)
-    if (text !== "") values.push([name, isText(type, program.types) ? text : parsed(text)])
-    else if (nullable(type, program.types)) values.push([name, null])
+    if (text !== "") values.push([name, isText(type, types) ? text : parsed(text)])
+    else if (nullable(type, types)) values.push([name, null])
   }
   const value: JsonObject = Object.fromEntries(values)
   const type = { kind: "record", fields } as const
-  return { value, misfits: validateValue(value, type, program.types, "secrets", { values: "hidden" }) }
+  return { value, misfits: validateValue(value, type, types, "secrets", { values: "hidden" }) }
 })
 
 /** Whether a secret of this type is typed as it is; others are typed as JSON. */
@@ -45,7 +45,7 @@ export function isText(type: Type, types: TypeTable): boolean {
 /** The hosts that would receive each secret in a run with the input as it is now, by the secret's name. */
 export const secretHosts = computed((): ReadonlyMap<string, readonly string[]> => {
   const hosts = new Map<string, string[]>()
-  for (const { host, secrets } of destinationsOf(lastGood.value.plan, currentInput())) {
+  for (const { host, secrets } of destinationsOf(lastPlan.value, currentInput())) {
     for (const name of secrets) hosts.set(name, [...(hosts.get(name) ?? []), host])
   }
   return hosts

@@ -2,7 +2,7 @@ import { requestRerun } from "../run/request-run.ts"
 import { earlierRun } from "../state/changes.ts"
 import type { RunView } from "../state/run-view.ts"
 import { lookBack, watchShown } from "../state/runs.ts"
-import { lastGood } from "../state/source.ts"
+import { lastPlan } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted, showDuration } from "../ui/show.ts"
 import type { Scale } from "./scale.ts"
@@ -47,7 +47,7 @@ export function MomentSlider({ run, scale: { from, total }, whole }: MomentSlide
 
 /** The steps that were not done at the moment, and are there still in the text. */
 function undoneSteps(then: RunView): readonly string[] {
-  const known = new Set(lastGood.value.plan.nodes.map(({ id }) => id))
+  const known = new Set(lastPlan.value.nodes.map(({ id }) => id))
   const isDone = (id: string): boolean => {
     const state = then.state.nodes.find((node) => node.id === id)?.state
     return state === "completed" || state === "skipped"

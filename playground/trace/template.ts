@@ -7,7 +7,7 @@ import type { LineMap } from "../../src/source/line-map.ts"
 import type { StringNode } from "../../src/syntax/tree.ts"
 import type { Place } from "../state/known-values.ts"
 import { KnownValues } from "../state/known-values.ts"
-import { pathSpan } from "../state/node-span.ts"
+import { pathSpan, placesOf } from "../language/places.ts"
 import type { Origin, Piece } from "./origin.ts"
 import { originOf } from "./origin.ts"
 
@@ -40,8 +40,9 @@ export function traceTemplate(
   if (template === null) return null
   const place = { node, iteration }
   const known = new KnownValues(plan, input, state)
+  const places = placesOf(program)
   const lineOf = (path: string): number | undefined => {
-    const span = pathSpan(program, path)
+    const span = pathSpan(places, path)
     return span === undefined ? undefined : lines.position(span.start).line
   }
   const writtenAt = (line: number | undefined): Origin => ({

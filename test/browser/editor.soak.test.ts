@@ -175,4 +175,38 @@ describe("the editor", { concurrency: 2 }, () => {
     await eventually(async () => assert.ok(await editor(page).evaluate((element) => !element.matches(":focus"))))
     await close()
   })
+
+  test("goes on checking when its worker fails: with another one, then in the page, which says so", async () => {
+    const { page, close } = await playground.visit({ expected: /The worker breaks/ })
+    const broken = greeter.replace("agent.greeter.greeting", "agent.greter.greeting")
+    const problem = page.getByRole("button", { name: "Unknown reference: agent.greter.greeting" })
+    const sentence = page.getByText("failed twice")
+    const breakWorker = async (): Promise<void> => {
+      await eventually(async () => assert.equal(page.workers().length, 1))
+      const [worker] = page.workers()
+      await worker?.evaluate(() => {
+        setTimeout(() => {
+          throw new Error("The worker breaks")
+        })
+      })
+      await eventually(async () => assert.ok(!page.workers().some((one) => one === worker)))
+    }
+    await write(page, broken)
+    await problem.waitFor()
+    await breakWorker()
+    await write(page, greeter)
+    await understood(page)
+    await hasCount(sentence, 0)
+    // The page says it for some seconds.
+    await Promise.all([sentence.waitFor(), breakWorker()])
+    await write(page, broken)
+    await problem.waitFor()
+    assert.equal(page.workers().length, 0)
+    await cursorAt(page, "agent.greter")
+    await page.keyboard.press("Control+.")
+    await page.getByRole("menuitem", { name: /agent\.greeter/ }).click()
+    await understood(page)
+    await written(page, greeter)
+    await close()
+  })
 })

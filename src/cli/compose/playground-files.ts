@@ -12,7 +12,10 @@ const types: Readonly<Record<string, string>> = {
   ".map": "application/json; charset=utf-8",
 }
 
-/** Scripts and styles from files of ours alone, connections to this service alone, and no page around this one. */
+/**
+ * Scripts and styles from files of ours alone, connections to this service alone, and no page around this one. Trusted types have
+ * one policy, which gives the address of the language's worker and nothing else.
+ */
 const security = {
   "content-security-policy": [
     "default-src 'none'",
@@ -24,7 +27,7 @@ const security = {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    "trusted-types language-worker",
   ].join("; "),
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
