@@ -1,7 +1,7 @@
 import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
-import { evaluate } from "../src/run/evaluate.ts"
-import { EvaluationWork } from "../src/run/evaluation-work.ts"
+import { evaluate } from "../src/run/values/evaluate.ts"
+import { EvaluationWork } from "../src/run/values/evaluation-work.ts"
 
 // What a computed list costs: 10,000 elements filtered, sorted and joined, against plain JavaScript that does the same in the
 // same run. The goal is 3 times.

@@ -11,7 +11,7 @@ import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
-import { Deadlines } from "../src/run/deadlines.ts"
+import { Deadlines } from "../src/run/budget/deadlines.ts"
 import { redactor } from "../src/run/secrets/redact.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Lease, NewRun, RunStore } from "../src/ports/store.ts"
@@ -19,7 +19,7 @@ import { assistantText } from "../src/log/messages.ts"
 import type { ModelClient, ModelTurn } from "../src/ports/model.ts"
 import type { ToolHost } from "../src/ports/tools.ts"
 import { run } from "../src/run/run.ts"
-import { usualLimits } from "../src/run/run-context.ts"
+import { usualLimits } from "../src/run/context/run-context.ts"
 
 // What the engine itself costs: CPU per agent with a model that answers at once, against two floors in the same run: the bare
 // calls of that model under Promise.all, and these with the appends that the run makes.

@@ -56,7 +56,7 @@ describe("layers", () => {
     assert.deepEqual(violations(files), [
       "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
       "src/demo/model.ts:1 imports src/adapters/egress/client.ts: only src/cli/compose joins ports to adapters",
-      "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
+      "src/editor/hover.ts:1 imports uphill: editor (5) → run (5.99)",
     ])
   })
 
@@ -65,7 +65,24 @@ describe("layers", () => {
       "src/run/log.ts": `import "../ports/store.ts"\n`,
       "src/ports/store.ts": `import type { Log } from "../run/log.ts"\n`,
     }
-    assert.deepEqual(violations(files), ["src/ports/store.ts:1 imports uphill: ports (4.8) → run (5)"])
+    assert.deepEqual(violations(files), ["src/ports/store.ts:1 imports uphill: ports (4.8) → run (5.99)"])
+  })
+
+  test("the folders of the run stand in an order, and the run is above them", () => {
+    const files = {
+      "src/run/log/log.ts": `import "../budget/budget.ts"\nimport "../run.ts"\n`,
+      "src/run/budget/budget.ts": `import "../shares/permits.ts"\n`,
+      "src/run/shares/permits.ts": empty,
+      "src/run/secrets/redact.ts": `import "../shares/permits.ts"\n`,
+      "src/run/run.ts": `import "./log/log.ts"\nimport "../editor/hover.ts"\n`,
+      "src/editor/hover.ts": empty,
+    }
+    assert.deepEqual(violations(files), [
+      "src/run/log/log.ts:1 imports uphill: run/log (5.3) → run/budget (5.4)",
+      "src/run/log/log.ts:2 imports uphill: run/log (5.3) → run (5.99)",
+      "src/run/run.ts:2 imports src/editor/hover.ts: a run has nothing to do with editors",
+      "src/run/secrets/redact.ts:1 imports its equal: run/secrets → run/shares (both 5.1)",
+    ])
   })
 
   test("only cli/compose joins ports to adapters", () => {
@@ -124,7 +141,7 @@ describe("layers", () => {
       "src/adapters/responses/api.ts": `import "../model-turn/other.ts"\n`,
     }
     assert.deepEqual(violations(files), [
-      "src/adapters/model-turn/turn.ts:1 imports uphill: adapters/model-turn (5.5) → adapters/responses (6)",
+      "src/adapters/model-turn/turn.ts:1 imports uphill: adapters/model-turn (5.995) → adapters/responses (6)",
     ])
   })
 

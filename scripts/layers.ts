@@ -33,10 +33,22 @@ export const folders: Readonly<Record<string, Folder>> = {
     4.9,
     "the run store on an SQL database: tables, statements, and everything that is the same for all of them",
   ),
-  run: at(5, "plan → events: the engine"),
+  "run/secrets": at(5.1, "which secrets a run has, and the search for them in whatever enters it"),
+  "run/shares": at(5.1, "what the runs of a process share: memory, calls at a time, bytes of the store"),
+  "run/values": at(5.2, "evaluates expressions and functions, within the work that a run may do"),
+  "run/log": at(5.3, "writes the events of a run, and keeps its lease"),
+  "run/budget": at(5.4, "limits of tokens, cost, calls and time"),
+  "run/notifications": at(5.4, "tells receivers how a run goes on"),
+  "run/questions": at(5.5, "the questions of a run, and their answers"),
+  "run/context": at(5.6, "what all steps of a run need: its context, its backends, the scheduler"),
+  "run/asking": at(5.7, "calls that ask people first: approvals, and what MCP servers ask"),
+  "run/called": at(5.8, "a workflow that is called within the run of another"),
+  "run/tools": at(5.9, "tools: connections, bindings, calls, and the calls that a workflow makes by itself"),
+  "run/agent": at(5.95, "an agent: its conversation with a model and with tools"),
+  run: at(5.99, "plan → events: the engine"),
   editor: at(5, "completion, hover, rename and the like, for every editor"),
-  "adapters/model-turn": at(5.5, "the turn with a model that the adapters of all model APIs share"),
-  "adapters/oauth": at(5.5, "tokens by OAuth client credentials, for the adapters of tools"),
+  "adapters/model-turn": at(5.995, "the turn with a model that the adapters of all model APIs share"),
+  "adapters/oauth": at(5.995, "tokens by OAuth client credentials, for the adapters of tools"),
   api: at(6, "the HTTP contract: what each route takes and answers"),
   adapters: at(6, "a folder for each way to implement a port; none imports another"),
   demo: at(6, "the demo model and the demo library"),
@@ -157,10 +169,10 @@ function layerOf(file: string): number | undefined {
   return (folders[file.slice("src/".length)] ?? folders[roomOf(file)] ?? folders[folderOf(file)])?.layer
 }
 
-/** The folders of adapters and of the command line stand apart from each other: `adapters/sqlite`. */
+/** The folders of adapters, of the run and of the command line stand apart from each other: `adapters/sqlite`. */
 function roomOf(file: string): string {
   const [, folder = "", ...rest] = file.split("/")
-  const isApart = (folder === "adapters" || folder === "cli") && rest.length > 1
+  const isApart = ["adapters", "cli", "run"].includes(folder) && rest.length > 1
   return isApart ? `${folder}/${rest[0]}` : folder
 }
 
@@ -180,6 +192,8 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   if (folderOf(to) === "adapters" && roomOf(from) !== "cli/compose" && folderOf(from) !== "adapters") {
     return `imports ${to}: only src/cli/compose joins ports to adapters`
   }
+  if (folderOf(from) === "run" && folderOf(to) === "editor")
+    return `imports ${to}: a run has nothing to do with editors`
   return compareLayers([fromRoom, fromLayer], [toRoom, toLayer])
 }
 

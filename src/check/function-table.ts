@@ -5,7 +5,7 @@ import { isAssignable, isLenient, maybe, nullable, recordsOf, resolve, union, wi
 import type { Field, RecordType, Type, TypeTable } from "../types/types.ts"
 
 // The functions of the language, each once. Checker, editor, documentation and grammars are made from this table. Two others have the
-// same names: what each function does (src/run/functions/apply-function.ts), and its sentence and example (src/editor/function-texts.ts).
+// same names: what each function does (src/run/values/functions/apply-function.ts), and its sentence and example (src/editor/function-texts.ts).
 
 /** A function: how it is written, what it takes and gives. */
 export interface FunctionRow {

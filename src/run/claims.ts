@@ -6,9 +6,9 @@ import { condemnRun } from "./condemn-run.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { WireError } from "../log/events.ts"
 import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
-import type { RunPorts } from "./run-context.ts"
+import type { RunPorts } from "./context/run-context.ts"
 import type { Resumption } from "./run.ts"
-import { announceTaken } from "./taken-run.ts"
+import { announceTaken } from "./context/taken-run.ts"
 
 /**
  * The plan of a source, or an error where it is not valid (any more). `share` says whose turn it takes where many large

@@ -2,7 +2,7 @@ import { isoTime } from "../base/iso-time.ts"
 import { LeaseLost, type Damaged, type Lease } from "../ports/store.ts"
 import type { LogEvent } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
-import type { RunPorts } from "./run-context.ts"
+import type { RunPorts } from "./context/run-context.ts"
 
 const damagedError = wireError("internal_error", [
   { path: "", message: "Stored data of this run is damaged, so the run could not continue" },

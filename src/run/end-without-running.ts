@@ -9,7 +9,7 @@ import { interruptedSteps, isWaiting, type ReplayState } from "../log/past.ts"
 import { readPast } from "./log/read-past.ts"
 import { continueFromWait } from "./questions/take-outcomes.ts"
 import { runClock } from "./run-clock.ts"
-import type { RunPorts } from "./run-context.ts"
+import type { RunPorts } from "./context/run-context.ts"
 import { redactor } from "./secrets/redact.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 

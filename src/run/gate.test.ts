@@ -6,7 +6,7 @@ import { InProcessTools } from "../../test/support/in-process-tools.ts"
 import { resultOf, runPlan, typesOf } from "../../test/support/run-plan.ts"
 import { answers, callsTools, says, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { LeaseLost } from "../ports/store.ts"
-import { toText } from "./value-builders.ts"
+import { toText } from "./values/value-builders.ts"
 import { failure } from "../ports/run-failure.ts"
 
 // A process that is not sure of its lease makes no call: no model, tool, resource or prompt, not even once.

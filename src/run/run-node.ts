@@ -1,16 +1,16 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
-import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
-import { setOwn } from "./value-builders.ts"
+import { evaluateEffects, evaluateToKeep } from "./values/evaluate-effects.ts"
+import { setOwn } from "./values/value-builders.ts"
 import { failure } from "../ports/run-failure.ts"
 import { placeKey } from "../log/past.ts"
-import { loopItems, loopVariables } from "./loop-items.ts"
-import { askPeople } from "./questions/ask-step.ts"
-import { outerScope, type RunContext } from "./run-context.ts"
-import { runEach } from "./scheduler.ts"
+import { loopItems, loopVariables } from "./context/loop-items.ts"
+import { askPeople } from "./ask-step.ts"
+import { outerScope, type RunContext } from "./context/run-context.ts"
+import { runEach } from "./context/scheduler.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
-import { sizeOf } from "./value-size.ts"
+import { sizeOf } from "./values/value-size.ts"
 
 // What the run does at each kind of node of its plan. The scheduler calls these once the node's dependencies are done.
 

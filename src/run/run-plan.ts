@@ -1,11 +1,11 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { WireError } from "../log/events.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { resolveBackends } from "./backends.ts"
-import { endsRun } from "./failure.ts"
-import type { RunContext } from "./run-context.ts"
+import { resolveBackends } from "./context/backends.ts"
+import { endsRun } from "./context/failure.ts"
+import type { RunContext } from "./context/run-context.ts"
 import { makeOutput, resolveDynamic, runAgentNode, runAskNode } from "./run-node.ts"
-import { runGraph } from "./scheduler.ts"
+import { runGraph } from "./context/scheduler.ts"
 import { openServers } from "./tools/tool-servers.ts"
 
 /** Does all that a plan says, and gives its result. A failure is reported to `running.fail`, and the result then is of no use. */

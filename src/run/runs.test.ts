@@ -13,7 +13,7 @@ import type { WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import type { Clock } from "../ports/clock.ts"
 import { LeaseLost, StoreBroken, StoreFailure, type RunStore } from "../ports/store.ts"
-import { usualLimits } from "./run-context.ts"
+import { usualLimits } from "./context/run-context.ts"
 import type { NewRequest, RunsSettings } from "./runs.ts"
 import { Runs } from "./runs.ts"
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { test } from "node:test"
 import type { Transform } from "node:stream"
-import { MemoryShare } from "../run/memory-share.ts"
+import { MemoryShare } from "../run/shares/memory-share.ts"
 import { ArrivingBodies } from "./arriving-bodies.ts"
 
 /** A server whose next request is counted for a caller, and the bytes that it sends. */

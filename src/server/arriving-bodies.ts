@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Transform, type TransformCallback } from "node:stream"
-import type { MemoryShare } from "../run/memory-share.ts"
+import type { MemoryShare } from "../run/shares/memory-share.ts"
 import { refuse } from "./http-error.ts"
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { FairTurns } from "../base/fair-turns.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
-import type { MemoryShare } from "../run/memory-share.ts"
+import type { MemoryShare } from "../run/shares/memory-share.ts"
 import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
 import { shareOf } from "./caller-of.ts"

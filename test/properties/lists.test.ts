@@ -7,8 +7,8 @@ import { cases } from "../support/strength.ts"
 import { compareCodePoints } from "../../src/base/compare-code-points.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
-import { evaluate } from "../../src/run/evaluate.ts"
-import { EvaluationWork } from "../../src/run/evaluation-work.ts"
+import { evaluate } from "../../src/run/values/evaluate.ts"
+import { EvaluationWork } from "../../src/run/values/evaluation-work.ts"
 
 // Random lists from lists, against an evaluation that is written without the evaluator's parts.
 

@@ -6,7 +6,7 @@ import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { compile } from "../../src/compile.ts"
 import type { Egress, EgressResponse } from "../../src/ports/egress.ts"
-import { usualLimits } from "../../src/run/run-context.ts"
+import { usualLimits } from "../../src/run/context/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 
 // Prints what one run of one agent with the memory store makes, from its admission to its end: promises, and bytes. V8 must not

@@ -93,7 +93,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "an output is not held against its requirements",
-    file: "src/run/requirements.ts",
+    file: "src/run/values/requirements.ts",
     from: `if ("value" in found && found.value) continue`,
     to: "if (index >= 0) continue",
     seed: 12,
@@ -121,7 +121,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a failed agent leaves its calls behind, which write after the end",
-    file: "src/run/run-context.ts",
+    file: "src/run/context/run-context.ts",
     from: "running.backgroundWork.add(tracked)\n  return work",
     to: "return work",
     seed: 689,
@@ -142,7 +142,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a person is shown other arguments than those that are sent",
-    file: "src/run/questions/approval.ts",
+    file: "src/run/asking/approval.ts",
     from: "        arguments: sent,\n        digest",
     to: '        arguments: { text: "something else" },\n        digest',
     seed: 12,
@@ -247,7 +247,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a re-run takes over what was said to another instruction",
-    file: "src/run/agent/cache-key.ts",
+    file: "src/run/context/cache-key.ts",
     from: 'return `{"parts":[{"text":${JSON.stringify(part.text)},',
     to: 'return `{"parts":[{"text":"",',
     seed: 138,
@@ -447,7 +447,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a loop has more questions open at a time than its `concurrency`",
-    file: "src/run/questions/ask-step.ts",
+    file: "src/run/ask-step.ts",
     from: "    items.length,\n    width,",
     to: "    items.length,\n    items.length,",
     seed: 10,

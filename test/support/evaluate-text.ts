@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
-import { evaluate } from "../../src/run/evaluate.ts"
-import { EvaluationWork } from "../../src/run/evaluation-work.ts"
+import { evaluate } from "../../src/run/values/evaluate.ts"
+import { EvaluationWork } from "../../src/run/values/evaluation-work.ts"
 import type { Type } from "../../src/types/types.ts"
 
 /** The value of an expression, with the type that the checker gives it; or the kind and message of the error. */

@@ -16,7 +16,7 @@ import type {
   ToolAnswer,
   ToolHost,
 } from "../../ports/tools.ts"
-import { parseJson } from "../../run/parse-json.ts"
+import { parseJson } from "../../run/values/parse-json.ts"
 import { readRetryAfter, retryDelay } from "../model-turn/retry-delay.ts"
 import type { Tokens } from "../oauth/tokens.ts"
 import { withToken } from "../oauth/with-token.ts"

@@ -1,6 +1,6 @@
 import type { LogEvent } from "../../log/events.ts"
 import type { Audit } from "../../ports/audit.ts"
-import type { TakenRun } from "../../run/taken-run.ts"
+import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 /** Accounts for each run that starts, once its start is stored. */

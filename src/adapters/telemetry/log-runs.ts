@@ -1,5 +1,5 @@
 import type { LogEvent, Usage, WireError } from "../../log/events.ts"
-import type { TakenRun } from "../../run/taken-run.ts"
+import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 /** Where the lines go. */

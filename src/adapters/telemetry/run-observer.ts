@@ -1,5 +1,5 @@
 import type { LogEvent } from "../../log/events.ts"
-import type { TakenRun } from "../../run/taken-run.ts"
+import type { TakenRun } from "../../run/context/taken-run.ts"
 
 /** Hears what happens to the runs of this process. Must not throw. */
 export interface RunObserver {

@@ -2,7 +2,7 @@ import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import { scopeAround } from "../../plan/call-scope.ts"
-import type { TakenRun } from "../../run/taken-run.ts"
+import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import { finishedWork } from "./finished-work.ts"
 

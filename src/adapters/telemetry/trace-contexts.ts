@@ -1,6 +1,6 @@
 import type { LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
-import type { TakenRun } from "../../run/taken-run.ts"
+import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import type { TraceHeaders } from "./run-tracer.ts"
 

@@ -4,8 +4,8 @@ import type { Message } from "../../log/messages.ts"
 import type { StoredMessages } from "../../log/stored-messages.ts"
 import { readMessages, storeMessages } from "../../log/stored-messages.ts"
 import { pass } from "../../ports/gate.ts"
-import type { RunContext } from "../run-context.ts"
-import { runInBackground, whileBusy } from "../run-context.ts"
+import type { RunContext } from "../context/run-context.ts"
+import { runInBackground, whileBusy } from "../context/run-context.ts"
 
 export interface CachedAgent {
   readonly output: JsonObject

@@ -21,7 +21,7 @@ import {
   ScriptedModel,
   textOf,
 } from "../../../test/support/scripted-model.ts"
-import { toText } from "../value-builders.ts"
+import { toText } from "../values/value-builders.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { AssistantPart } from "../../log/messages.ts"
 import type { ModelRequest, ModelTurn } from "../../ports/model.ts"

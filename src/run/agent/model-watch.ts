@@ -1,10 +1,10 @@
 import type { CallToReserve, ModelWatch, Reservation } from "../../ports/model.ts"
-import { loginOf } from "../backends.ts"
+import { loginOf } from "../context/backends.ts"
 import { usualOutput } from "../budget/budget.ts"
 import { showMoney } from "../../log/money.ts"
 import { shownMessages } from "../log/shown-messages.ts"
 import { storeProgress } from "../../log/turn-progress.ts"
-import type { RunContext } from "../run-context.ts"
+import type { RunContext } from "../context/run-context.ts"
 import type { Caller } from "./agent-tools.ts"
 import type { StepProgress } from "./step-context.ts"
 

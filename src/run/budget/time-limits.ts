@@ -2,7 +2,7 @@ import { LateMap } from "../../base/late-map.ts"
 import type { AgentTime } from "../../log/past.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
-import type { Deadlines } from "../deadlines.ts"
+import type { Deadlines } from "./deadlines.ts"
 import type { Limit, RunLimitSet } from "./limit-scopes.ts"
 
 /** A stretch of time, in milliseconds since the epoch. */

@@ -9,7 +9,7 @@ import type { CalledWorkflow } from "../../plan/plan-shape.ts"
 import { prepare } from "../../plan/prepare.ts"
 import { Budget } from "../budget/budget.ts"
 import { limitsOfRun } from "../budget/limit-scopes.ts"
-import { counted, keepValue, type RunContext, type RunPorts } from "../run-context.ts"
+import { counted, keepValue, type RunContext, type RunPorts } from "../context/run-context.ts"
 import { namedSecrets } from "../secrets/redact.ts"
 
 /** A called workflow under way. */

@@ -34,7 +34,7 @@ import {
 } from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { thisWriter } from "../../log/log-version.ts"
-import { toText } from "../value-builders.ts"
+import { toText } from "../values/value-builders.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Entry } from "../../plan/expression.ts"
-import { setOwn } from "../value-builders.ts"
-import type { Scope } from "../scope.ts"
-import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEffects } from "../evaluate-effects.ts"
+import { setOwn } from "../values/value-builders.ts"
+import type { Scope } from "../values/scope.ts"
+import type { Effects } from "../values/evaluate-effects.ts"
+import { evaluateEffects } from "../values/evaluate-effects.ts"
 import { traits } from "../../plan/expression-traits.ts"
-import type { RunContext } from "../run-context.ts"
+import type { RunContext } from "../context/run-context.ts"
 
 /** Arguments that the workflow sets, as they are sent, and as an event or a cache key may see them. */
 export interface Bound {

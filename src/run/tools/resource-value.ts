@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import { parseJson } from "../parse-json.ts"
+import { parseJson } from "../values/parse-json.ts"
 import type { ResourceAnswer } from "../../ports/tools.ts"
 
 /** Text, or parsed JSON when the media type says so. */

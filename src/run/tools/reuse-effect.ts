@@ -6,7 +6,7 @@ import { effectFacts, type EffectPlace } from "../../log/earlier-run.ts"
 import type { KeptEffect } from "../../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
-import type { RunContext } from "../run-context.ts"
+import type { RunContext } from "../context/run-context.ts"
 import { namedServer } from "./server-of.ts"
 
 /** A call, read or render of the workflow's own that is about to be made. */

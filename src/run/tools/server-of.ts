@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AuthPlan, RemotePlan, ServerPlan } from "../../plan/plan-shape.ts"
 import type { ApiServer, ServerAuth, ToolServer } from "../../ports/tools.ts"
 import { failure } from "../../ports/run-failure.ts"
-import { resolveEndpoint, resolveHeaders } from "../backends.ts"
+import { resolveEndpoint, resolveHeaders } from "../context/backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
-import { evaluate } from "../evaluate.ts"
-import type { RunContext } from "../run-context.ts"
-import { outerScope } from "../run-context.ts"
+import { evaluate } from "../values/evaluate.ts"
+import type { RunContext } from "../context/run-context.ts"
+import { outerScope } from "../context/run-context.ts"
 
 /** An MCP server as the run reaches it, with these secrets. */
 export function serverOf(running: RunContext, name: string, secrets: JsonObject): ToolServer {

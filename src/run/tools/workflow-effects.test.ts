@@ -8,7 +8,7 @@ import type { ServedTool } from "../../../test/support/in-process-tools.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../../test/support/run-plan.ts"
 import { ScriptedModel } from "../../../test/support/scripted-model.ts"
-import { toText } from "../value-builders.ts"
+import { toText } from "../values/value-builders.ts"
 import { failure } from "../../ports/run-failure.ts"
 
 const model = new ScriptedModel(() => assert.fail("no model is called here"))

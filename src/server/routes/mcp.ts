@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { mcp } from "../../api/operations.ts"
-import type { MemoryShare } from "../../run/memory-share.ts"
+import type { MemoryShare } from "../../run/shares/memory-share.ts"
 import { corsOf } from "../cors.ts"
 import { asHttpError, internalError } from "../answer-error.ts"
 import type { HttpError } from "../http-error.ts"

@@ -2,9 +2,9 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Calendar } from "../../plan/calendar.ts"
 import type { SchedulePlan, WebhookPlan } from "../../plan/plan-triggers.ts"
 import { failure } from "../../ports/run-failure.ts"
-import { evaluate } from "../../run/evaluate.ts"
-import { EvaluationWork } from "../../run/evaluation-work.ts"
-import type { Scope } from "../../run/scope.ts"
+import { evaluate } from "../../run/values/evaluate.ts"
+import { EvaluationWork } from "../../run/values/evaluation-work.ts"
+import type { Scope } from "../../run/values/scope.ts"
 
 // The values of a trigger's expressions. There is no run yet: they see what the trigger brings and nothing else.
 

@@ -1,6 +1,6 @@
 import { parseLenient } from "../../../src/adapters/model-turn/parse-lenient.ts"
-import { parseJson } from "../../../src/run/parse-json.ts"
-import { sizeOf } from "../../../src/run/value-size.ts"
+import { parseJson } from "../../../src/run/values/parse-json.ts"
+import { sizeOf } from "../../../src/run/values/value-size.ts"
 import type { Target } from "./target.ts"
 
 const tokens = [

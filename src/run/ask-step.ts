@@ -1,0 +1,239 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { toJsonSchema } from "../types/json-schema.ts"
+import type { AskNode } from "../plan/plan-shape.ts"
+import { decide } from "./values/condition.ts"
+import type { Scope } from "./values/scope.ts"
+import { evaluateEffects, writeText, type Effects } from "./values/evaluate-effects.ts"
+import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
+import { effectFacts, questionFacts } from "../log/earlier-run.ts"
+import type { KeptRequirements } from "../log/kept.ts"
+import { shown } from "./log/log.ts"
+import { placeKey, type QuestionPast } from "../log/past.ts"
+import { memoryOf } from "../base/memory-of.ts"
+import { loopVariables } from "./context/loop-items.ts"
+import type { RunContext } from "./context/run-context.ts"
+import { inScope, keepValue, outerScope, whileBusy } from "./context/run-context.ts"
+import { runEach } from "./context/scheduler.ts"
+import { capture, issuesOf, rejectionsOf, requirementFacts } from "./values/requirements.ts"
+import { workflowEffects } from "./tools/workflow-effects.ts"
+import type { NewQuestion } from "./questions/questions.ts"
+import { runApproverLength, runQuestionLength } from "../base/limits.ts"
+
+/** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
+type Place<Asked = NewQuestion | QuestionPast> =
+  | {
+      readonly scope: Scope
+      readonly effects: Effects
+      readonly question: Asked
+      /** Of one that is not yet asked, where it has any. */
+      readonly requirements?: KeptRequirements
+    }
+  /** Known without asking: an earlier run's answer, or what a test gives. */
+  | { readonly answer: JsonValue }
+  | null
+
+type AskedPlace = Place<QuestionPast>
+
+/** Asks the questions of a step and waits for all answers; the answers in order, null for what was skipped. */
+export function askPeople(
+  running: RunContext,
+  node: AskNode,
+  items: readonly JsonValue[] | null,
+): Promise<JsonValue[]> {
+  const schema = toJsonSchema(node.output, running.plan.types, "answer")
+  return items === null || node.concurrency === null
+    ? askAll(running, node, schema, items)
+    : askInTurn(running, node, schema, items, node.concurrency)
+}
+
+/** At most `width` of the questions are open at a time: an answer makes room for the next. */
+async function askInTurn(
+  running: RunContext,
+  node: AskNode,
+  schema: JsonObject,
+  items: readonly JsonValue[],
+  width: number,
+): Promise<JsonValue[]> {
+  const answers: JsonValue[] = items.map(() => null)
+  const askOne = async (index: number): Promise<AskedPlace> => {
+    const place = await prepare(running, node, schema, index, items[index] ?? null)
+    await checkRoom(running, node, [place])
+    return ask(running, node, place, index)
+  }
+  await runEach(
+    items.length,
+    width,
+    async (index) => {
+      running.signal.throwIfAborted()
+      // While one is being prepared the run does not only wait for people.
+      const place = await whileBusy(running, askOne(index))
+      answers[index] = await answerOf(running, node, place)
+    },
+    (error) => running.fail(error),
+  )
+  return answers
+}
+
+/** Asks all questions at once. */
+async function askAll(
+  running: RunContext,
+  node: AskNode,
+  schema: JsonObject,
+  items: readonly JsonValue[] | null,
+): Promise<JsonValue[]> {
+  const iterations = items === null ? [null] : items.map((_, index) => index)
+  const places: Place[] = []
+  for (const iteration of iterations) {
+    running.signal.throwIfAborted()
+    const item = iteration === null || items === null ? null : (items[iteration] ?? null)
+    places.push(await prepare(running, node, schema, iteration, item))
+  }
+  await checkRoom(running, node, places)
+  // All in one turn of the event loop, so that they are stored together.
+  const asked = places.map((place, index) => ask(running, node, place, iterations[index] ?? null))
+  return Promise.all(asked.map((place) => answerOf(running, node, place)))
+}
+
+/** Refuses questions that there is no room for before any of them is asked. */
+async function checkRoom(running: RunContext, node: AskNode, places: readonly Place[]): Promise<void> {
+  const fresh = places.filter(isNew)
+  const captured = fresh.map(({ requirements }) => requirements?.captured ?? [])
+  await running.questions.checkSize(
+    fresh.map(({ question }) => question),
+    captured,
+  )
+  running.questions.checkRoom(fresh.length, node.id)
+}
+
+/** Whether it is not yet asked. */
+function isNew(place: Place): place is Extract<Place<NewQuestion>, { readonly scope: Scope }> {
+  return place !== null && "question" in place && "name" in place.question
+}
+
+/** Asks what has not been asked yet. */
+function ask(running: RunContext, node: AskNode, place: Place, iteration: number | null): AskedPlace {
+  if (place === null || "answer" in place) return place
+  const { question, scope, effects, requirements } = place
+  if (!("name" in question)) return { question, scope, effects }
+  const own = { place: placeKey(node.id, iteration) }
+  const kept = requirements === undefined ? own : { ...own, requirements }
+  return { question: running.questions.ask(question, kept), scope, effects }
+}
+
+async function answerOf(running: RunContext, node: AskNode, place: AskedPlace): Promise<JsonValue> {
+  if (place === null) return null
+  const answer = "answer" in place ? place.answer : await outcomeOf(running, node, place)
+  const bytes = memoryOf(answer)
+  running.work.received(bytes)
+  keepValue(running, bytes, node.id)
+  return answer
+}
+
+async function outcomeOf(
+  running: RunContext,
+  node: AskNode,
+  { question, scope, effects }: { readonly question: QuestionPast; readonly scope: Scope; readonly effects: Effects },
+): Promise<JsonValue> {
+  const outcome = await running.questions.outcome(question, running.signal)
+  return outcome.kind === "answered" ? outcome.answer : expired(node, scope, effects)
+}
+
+/** The answer of a person in an earlier run, to the same question of the same type. */
+function reusedAnswer(
+  running: RunContext,
+  step: string,
+  question: NewQuestion,
+  requirements: KeptRequirements | undefined,
+): JsonValue | undefined {
+  const { earlier, log, redactor } = running
+  if (earlier === null) return undefined
+  const { iteration } = question
+  const facts = questionFacts(redactor.redact(question.question), question.schema, requirements?.facts)
+  const found = earlier.takeStep(step, iteration ?? null, facts, false)
+  if (found === undefined) return undefined
+  const { output, given } = found
+  const asShown = shown(output)
+  log.add(
+    "step_reused",
+    {
+      step,
+      ...(iteration === undefined ? {} : { iteration }),
+      output: asShown,
+      run_id: earlier.run_id,
+      ...(given === true && { given }),
+    },
+    asShown === output ? { facts } : { facts, output },
+  )
+  return output
+}
+
+const longest = { question: runQuestionLength, to: runApproverLength }
+
+async function prepare(
+  running: RunContext,
+  node: AskNode,
+  schema: JsonObject,
+  iteration: number | null,
+  item: JsonValue,
+): Promise<Place> {
+  const { past, log } = running
+  const key = placeKey(node.id, iteration)
+  if (past.skipped.has(key)) return null
+  const variables =
+    node.loop === null || iteration === null
+      ? new Map<string, JsonValue>()
+      : loopVariables(running, node, node.loop, item, iteration)
+  const scope: Scope = { ...outerScope(running, node.id), variables, iteration }
+  const about = iteration === null ? { dynamic: node.id } : { dynamic: node.id, iteration }
+  const effects = workflowEffects(running, node.id, about)
+  const taken = past.reusedAnswers.get(key)
+  if (taken !== undefined) return { answer: taken.output }
+  const known = past.asks.get(key)
+  if (known !== undefined) return { scope, effects, question: known }
+  const at = (part: string): Scope => ({ ...scope, path: `${node.id}.${part}` })
+  if (
+    node.when !== null &&
+    !(await decide(node.when, at("when"), workflowEffects(running, `${node.id}.when`, about)))
+  ) {
+    log.add("step_skipped", { step: node.id, ...(iteration === null ? {} : { iteration }) })
+    return null
+  }
+  const text = async (part: "question" | "to", expression: AskNode["question"]): Promise<string> => {
+    const found = await writeText(await evaluateEffects(expression, at(part), effects), at(part))
+    if (found.length <= longest[part]) return found
+    throw failure("limit_exceeded", `${node.id}.${part}`, `\`${part}\` has more than ${longest[part]} characters`)
+  }
+  const question: NewQuestion = {
+    kind: "ask",
+    ...inScope(running),
+    name: node.name,
+    ...(iteration === null ? {} : { iteration }),
+    question: await text("question", node.question),
+    show: node.show === null ? null : shown(await evaluateEffects(node.show, at("show"), effects)),
+    to: node.to === null ? null : await text("to", node.to),
+    schema,
+    expires_seconds: node.expires_seconds,
+  }
+  const { requires } = node
+  const captured = await capture(requires, { ...scope, path: node.id })
+  const given = running.ports.given?.(node.id, iteration)
+  if (given !== undefined) {
+    if ("error" in given) throw new RunFailure(given.error)
+    const judging = { requires, captured, path: node.id, iteration, work: running.work }
+    const [first, ...others] = issuesOf(node.id, await rejectionsOf(judging, given.output))
+    if (first !== undefined) throw new RunFailure(wireError("input_error", [first, ...others]))
+    return { answer: given.output }
+  }
+  const requirements =
+    requires.length === 0 ? undefined : { facts: effectFacts(requirementFacts({ requires, captured })), captured }
+  const reused = reusedAnswer(running, node.id, question, requirements)
+  if (reused !== undefined) return { answer: reused }
+  return { scope, effects, question, ...(requirements !== undefined && { requirements }) }
+}
+
+async function expired(node: AskNode, scope: Scope, effects: Effects): Promise<JsonValue> {
+  if (node.on_expiry !== null) {
+    return evaluateEffects(node.on_expiry, { ...scope, path: `${node.id}.on_expiry` }, effects)
+  }
+  throw failure("timeout", node.id, `Nobody answered ${node.id} within ${node.expires_seconds} seconds`)
+}

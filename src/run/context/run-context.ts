@@ -1,0 +1,285 @@
+import type { CanonicalText } from "../../base/canonical-json.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { LateMap } from "../../base/late-map.ts"
+import type { LateSet } from "../../base/late-set.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import type { Budget } from "../budget/budget.ts"
+import type { TimeLimits } from "../budget/time-limits.ts"
+import type { Scope } from "../values/scope.ts"
+import type { EvaluationWork } from "../values/evaluation-work.ts"
+import { usualMostKept } from "../values/evaluation-work.ts"
+import type { InterruptedStep, WireError } from "../../log/events.ts"
+import type { EventLog } from "../log/log.ts"
+import type { Permits } from "../shares/permits.ts"
+import type { Message } from "../../log/messages.ts"
+import type { Backend, ModelClient } from "../../ports/model.ts"
+import type { Chance } from "../../ports/chance.ts"
+import type { Clock } from "../../ports/clock.ts"
+import { pass, type Gate } from "../../ports/gate.ts"
+import type { HostSession, ToolHost } from "../../ports/tools.ts"
+import type { RunOptions, RunStore } from "../../ports/store.ts"
+import type { Prepared } from "../../plan/prepare.ts"
+import type { Questions } from "../questions/questions.ts"
+import type { Redactor } from "../secrets/redact.ts"
+import type { ServerSecrets } from "../secrets/secrets-of-run.ts"
+import type { EarlierRun } from "../../log/earlier-run.ts"
+import type { ReplayState } from "../../log/past.ts"
+import type { RunValues } from "./run-values.ts"
+import type { TakenRun } from "./taken-run.ts"
+import { addSpent, type Spent } from "../../log/usage.ts"
+import type { RequestKeeper, Sent } from "./requests.ts"
+import { runCalls, runKeptRequestsBytes, runOutputBytes, runTimeMs, runValueBytes } from "../../base/limits.ts"
+
+export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
+
+/** What a run needs of the world. */
+export interface RunPorts {
+  readonly store: RunStore
+  readonly model: ModelClient
+  readonly tools: ToolHost
+  readonly clock: Clock
+  readonly chance: Chance
+  /** Called with errors that are bugs of this service: the run's own error does not describe them. */
+  bug(error: unknown): void
+  /** Called with sentences for the operator: ordinary ones at `info`. */
+  note?(run_id: string, sentence: string, level: "info" | "error"): void
+  /** In a test: the result that a step is given, in place of asking its model or a person. */
+  given?(step: string, iteration: number | null): GivenResult | undefined
+  /** In a test: what `run` is. */
+  readonly run?: RunValues
+  /** Why the service can take no work right now, as a sentence for callers; null when it can. */
+  trouble?(): string | null
+  /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers; null when it lacks nothing. */
+  shortage?(): string | null
+  /** The server's own secrets, for workflows of its folder. */
+  readonly serverSecrets?: ServerSecrets
+  /** Called with the names of the server's secrets that a run is given. */
+  secretsRead?(run: Pick<TakenRun, "run_id" | "caller" | "workflow">, names: readonly string[]): void
+  /** Called for each run that this process takes, before any of its work. */
+  taken?(run: TakenRun): void
+  /** Called when a run starts after it waited this long in the queue. */
+  started?(run_id: string, queuedMs: number): void
+}
+
+/** The operator's settings that bound a run. */
+export interface RunLimits {
+  readonly max_iterations: number
+  /** Where the request names none. */
+  readonly max_concurrency: number
+  readonly timeout_ms: number
+  readonly cacheTtlMs: number
+  readonly output_bytes: number
+  /** The largest value that an expression may make. */
+  readonly value_bytes: number
+  /** Memory of all values that the run keeps: dynamic values, outputs, conversations. */
+  readonly kept_bytes: number
+  /** Events and what is kept with them, in about the bytes that they take in memory. */
+  readonly log_bytes: number
+  /** Bytes of the requests of model calls and tool calls that are kept with the run; 0 for none. */
+  readonly request_bytes: number
+  /** How long a run keeps what it has paid for while the store fails, before it is given back. */
+  readonly storePatienceMs: number
+}
+
+export const usualLimits: RunLimits = {
+  max_iterations: 10_000,
+  max_concurrency: runCalls,
+  timeout_ms: runTimeMs,
+  cacheTtlMs: 3_600_000,
+  output_bytes: runOutputBytes,
+  value_bytes: runValueBytes,
+  kept_bytes: usualMostKept,
+  log_bytes: 512 * 1024 * 1024,
+  request_bytes: runKeptRequestsBytes,
+  storePatienceMs: 120_000,
+}
+
+/** A step that has not ended: its model calls, and those of its requests that no event has kept. */
+export interface UnfinishedStep {
+  readonly step: InterruptedStep
+  readonly sent: readonly Sent[]
+}
+
+/** A run under way, or a workflow that it calls: what its parts share. */
+export interface RunContext {
+  /** Which call of a workflow this is; null for the run itself. */
+  readonly scope: string | null
+  /** What calls it; null for the run itself. */
+  readonly around: RunContext | null
+  readonly runId: string
+  readonly caller: string
+  /** The workflow of the server's folder; null for source that a caller sent. */
+  readonly workflow: string | null
+  readonly plan: Plan
+  readonly prepared: Prepared
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  /** The secrets with their names in place of their values. */
+  readonly named: () => JsonObject
+  readonly options: RunOptions
+  readonly ports: RunPorts
+  readonly limits: RunLimits
+  readonly log: EventLog
+  readonly permits: Permits
+  readonly maxConcurrency: number
+  /** Aborts when the run must stop, for any reason. */
+  readonly signal: AbortSignal
+  /** Passed right before every call that leaves this process. */
+  readonly gate: Gate
+  readonly past: ReplayState
+  /** What a re-run may take over; null for a run that starts afresh. */
+  readonly earlier: EarlierRun | null
+  readonly redactor: Redactor
+  readonly questions: Questions
+  /** By `placeKey`: agents in which an approval was asked for. */
+  readonly approvedAgents: LateSet<string>
+  /** Agents whose tools an event has described. */
+  readonly describedTools: LateSet<string>
+  readonly agents: Map<string, JsonValue>
+  readonly answers: LateMap<string, JsonValue>
+  readonly dynamics: LateMap<string, JsonValue>
+  /** Message histories of agents that others continue. */
+  readonly histories: LateMap<string, readonly Message[]>
+  /** Summaries that the steps of a loop share, by agent. */
+  readonly summaries: LateMap<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
+  /** By model. */
+  readonly backends: Map<string, Backend>
+  /** The same without the values of secrets. */
+  readonly backendFacts: Map<string, CanonicalText>
+  host: HostSession | null
+  /** What `run` is in its expressions: known once the run has begun. */
+  run: JsonObject
+  readonly toolCalls: LateMap<string, number>
+  readonly siteCalls: LateMap<string, number>
+  /** What calls may still use, in a run with limits. */
+  readonly budget: Budget
+  readonly time: TimeLimits
+  /** Used by all calls whose agent has ended. */
+  spent: Spent
+  /** Memory that is counted until a called workflow ends. */
+  keptBytes: number
+  /** Each step of the run that has not ended, those of called workflows included. */
+  readonly unfinished: Set<() => UnfinishedStep>
+  /** Keeps the requests of model calls and tool calls; null where that is switched off. */
+  readonly requests: RequestKeeper | null
+  /** What the expressions cost. */
+  readonly work: EvaluationWork
+  /** Work that only the end of the run waits for. */
+  readonly backgroundWork: LateSet<Promise<void>>
+  /** Work outside of the permits that does not wait for people. */
+  readonly busyWork: LateSet<Promise<void>>
+  /** Stops the run with the first failure that is reported to it. */
+  fail(error: unknown): void
+  /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
+  readonly runPlan: (called: RunContext) => Promise<JsonObject>
+}
+
+/** Counts what calls have used, for the workflow and for all around it. */
+export function spend(running: RunContext, spent: Spent): void {
+  for (let at: RunContext | null = running; at !== null; at = at.around) at.spent = addSpent(at.spent, spent)
+}
+
+/** Counts memory of a value that is kept until the end of the run, or of the called workflow. */
+export function keepValue(running: RunContext, bytes: number, path: string): void {
+  running.work.keep(bytes, path)
+  running.keptBytes += bytes
+}
+
+/** The calls of an interrupted run, to go on counting from. */
+export function counted(before: ReadonlyMap<string, number>): LateMap<string, number> {
+  const counts = new LateMap<string, number>()
+  for (const [name, count] of before) counts.set(name, count)
+  return counts
+}
+
+/** How an event or a question says in which called workflow it is. */
+export function inScope({ scope }: RunContext): { readonly scope?: string } {
+  return scope === null ? {} : { scope }
+}
+
+const none: ReadonlyMap<string, JsonValue> = new Map()
+
+/** What an expression outside of any agent can refer to. `secrets`: other values in place of the run's. */
+export function outerScope(running: RunContext, path: string, secrets = running.secrets): Scope {
+  return {
+    input: running.input,
+    secrets,
+    run: running.run,
+    agents: running.agents,
+    answers: running.answers,
+    dynamics: running.dynamics,
+    locals: none,
+    variables: none,
+    items: none,
+    positions: [],
+    matched: null,
+    path,
+    iteration: null,
+    work: running.work,
+  }
+}
+
+/** Makes a call that leaves this process, when there is room for it and the work that led to it is stored. */
+export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+  return running.permits.use(() => callStored(running, call))
+}
+
+/**
+ * Makes a call in a place that the caller has. It waits until recorded work is durable: the receiver of the call may rely on
+ * it that what led to it is never done again.
+ */
+export function callStored<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+  const stored = running.log.workStored()
+  if (stored === null) return callWithLease(running, call)
+  return stored.then(() => {
+    running.signal.throwIfAborted()
+    return callWithLease(running, call)
+  })
+}
+
+/** Makes a call, or one more attempt at it, while the run is surely this process's. */
+export function callWithLease<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+  const wait = running.gate()
+  return wait === null ? call() : callAfter(wait, running, call)
+}
+
+async function callAfter<T>(wait: Promise<void>, running: RunContext, call: () => Promise<T>): Promise<T> {
+  await wait
+  await pass(running.gate)
+  running.signal.throwIfAborted()
+  return call()
+}
+
+/** While this is under way the run does something, and does not only wait for people. */
+export async function whileBusy<T>(running: RunContext, work: Promise<T>): Promise<T> {
+  const tracked = work.then(
+    () => undefined,
+    () => undefined,
+  )
+  running.busyWork.add(tracked)
+  try {
+    return await work
+  } finally {
+    running.busyWork.delete(tracked)
+  }
+}
+
+/** Runs on beside the run, whose end waits for it. */
+export function runInBackground(running: RunContext, work: Promise<void>): void {
+  const tracked = work
+    .catch((error: unknown) => running.fail(error))
+    .finally(() => running.backgroundWork.delete(tracked))
+  running.backgroundWork.add(tracked)
+}
+
+/** The end of the run waits for this work even if its caller has given up: its events are logged before the end. */
+export function finishBeforeEnd<T>(running: RunContext, work: Promise<T>): Promise<T> {
+  const tracked: Promise<void> = work
+    .then(
+      () => undefined,
+      () => undefined,
+    )
+    .finally(() => running.backgroundWork.delete(tracked))
+  running.backgroundWork.add(tracked)
+  return work
+}

@@ -1,0 +1,78 @@
+import { Tally } from "../../base/tally.ts"
+
+/** What the runs of a process may keep in memory together. */
+export interface MemoryBounds {
+  /** Bytes of all runs, and of all runs of one caller. */
+  readonly all: number
+  readonly perCaller: number
+  /** Bytes that each run may keep, however much the others do. */
+  readonly perRun: number
+}
+
+export const unboundedMemory: MemoryBounds = { all: Infinity, perCaller: Infinity, perRun: Infinity }
+
+/**
+ * Counts what the runs of this process keep: their requests, values and conversations. Each run has a limit of its own, but hundreds
+ * that keep to it would still take more memory than the process has.
+ */
+export class MemoryShare {
+  readonly #bounds: MemoryBounds
+  readonly #callers = new Tally()
+  #all = 0
+
+  constructor(bounds: MemoryBounds = unboundedMemory) {
+    this.#bounds = bounds
+  }
+
+  /** Begins to count for a run of this caller. */
+  open(caller: string): RunMemory {
+    return new RunMemory(this.#bounds, (bytes) => this.#add(caller, bytes))
+  }
+
+  /** Why a new run that begins with this many bytes has no room; null where it has. */
+  whyFull(caller: string, bytes: number): "all" | "caller" | null {
+    if (bytes <= this.#bounds.perRun) return null
+    return this.#over(caller, bytes)
+  }
+
+  #add(caller: string, bytes: number): "all" | "caller" | null {
+    this.#all += bytes
+    this.#callers.add(caller, bytes)
+    return this.#over(caller, 0)
+  }
+
+  #over(caller: string, more: number): "all" | "caller" | null {
+    const { all, perCaller } = this.#bounds
+    if (this.#callers.of(caller) + more > perCaller) return "caller"
+    return this.#all + more > all ? "all" : null
+  }
+}
+
+/** What one run keeps. */
+export class RunMemory {
+  readonly #bounds: MemoryBounds
+  readonly #report: (bytes: number) => "all" | "caller" | null
+  #kept = 0
+
+  constructor(bounds: MemoryBounds, report: (bytes: number) => "all" | "caller" | null) {
+    this.#bounds = bounds
+    this.#report = report
+  }
+
+  /** Counts more. False where the run keeps more than it surely may, and the runs together keep too much. */
+  add(bytes: number): boolean {
+    this.#kept += bytes
+    const over = this.#report(bytes)
+    return over === null || this.#kept <= this.#bounds.perRun
+  }
+
+  remove(bytes: number): void {
+    this.#kept -= bytes
+    this.#report(-bytes)
+  }
+
+  /** The run is over. */
+  close(): void {
+    this.remove(this.#kept)
+  }
+}

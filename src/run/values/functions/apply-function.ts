@@ -1,0 +1,99 @@
+import type { JsonValue } from "../../../base/json-value.ts"
+import type { FunctionName } from "../../../check/function-table.ts"
+import type { FunctionExpression } from "../../../plan/expression.ts"
+import { TakesLong } from "../evaluation-work.ts"
+import type { Steps } from "../steps.ts"
+import { toEnd } from "../steps.ts"
+import type { Scope } from "../scope.ts"
+import * as dates from "./dates.ts"
+import { FunctionCall } from "./function-call.ts"
+import * as lists from "./lists.ts"
+import * as numbers from "./numbers.ts"
+import * as objects from "./objects.ts"
+import * as texts from "./texts.ts"
+
+// What each function of the table in src/check/function-table.ts does.
+
+/** Those that take long for large values work in steps. */
+const inSteps = {
+  split: texts.split,
+  lines: texts.lines,
+  join: texts.join,
+  replace: texts.replace,
+  text: texts.text,
+  json: texts.json,
+  unique: lists.unique,
+  zip: lists.zip,
+  entries: objects.entries,
+} satisfies Partial<Record<FunctionName, (call: FunctionCall) => Steps<JsonValue>>>
+
+/** Those that take long also for a value with a few large parts. */
+const writes: ReadonlySet<FunctionName> = new Set(["text", "json"])
+
+type NameInSteps = keyof typeof inSteps
+
+const evaluators: Readonly<Record<Exclude<FunctionName, NameInSteps>, (call: FunctionCall) => JsonValue>> = {
+  length: lists.length,
+  lower: texts.lower,
+  upper: texts.upper,
+  trim: texts.trim,
+  starts_with: texts.startsWith,
+  ends_with: texts.endsWith,
+  slice: lists.slice,
+  at: lists.at,
+  parse_json: texts.parseJsonText,
+  number: numbers.numberOf,
+  fixed: numbers.fixed,
+  abs: numbers.abs,
+  round: numbers.round,
+  floor: numbers.floor,
+  ceil: numbers.ceil,
+  sum: numbers.sum,
+  min: lists.min,
+  max: lists.max,
+  average: numbers.average,
+  first: lists.first,
+  last: lists.last,
+  reverse: lists.reverse,
+  flatten: lists.flatten,
+  concat: lists.concat,
+  chunks: lists.chunks,
+  range: lists.range,
+  any: lists.any,
+  all: lists.all,
+  keys: objects.keys,
+  values: objects.values,
+  merge: objects.merge,
+  add_days: dates.addDays,
+  days_between: dates.daysBetween,
+  weekday: dates.weekday,
+}
+
+function isInSteps(name: FunctionName): name is NameInSteps {
+  return Object.hasOwn(inSteps, name)
+}
+
+/** A call takes as long as copying this many characters, whatever it does. */
+const perCall = 192
+
+/** The result of a function, of arguments in their order. Throws `TakesLong` where others have to have their turn before it is there. */
+export function applyFunction(expression: FunctionExpression, items: readonly JsonValue[], scope: Scope): JsonValue {
+  scope.work.spend(perCall, scope.path)
+  const { name } = expression
+  const call = new FunctionCall(expression, items, scope)
+  if (!isInSteps(name)) return evaluators[name](call)
+  if (scope.work.takesTurns && (call.isLarge || (writes.has(name) && call.isLong))) throw new TakesLong()
+  return toEnd(inSteps[name](call))
+}
+
+/** The same in steps. */
+export function* functionSteps(
+  expression: FunctionExpression,
+  items: readonly JsonValue[],
+  scope: Scope,
+): Steps<JsonValue> {
+  const { name } = expression
+  if (!isInSteps(name)) return applyFunction(expression, items, scope)
+  scope.work.spend(perCall, scope.path)
+  return yield* inSteps[name](new FunctionCall(expression, items, scope))
+}

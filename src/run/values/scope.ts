@@ -1,0 +1,73 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Expression } from "../../plan/expression.ts"
+import type { RunFailure } from "../../ports/run-failure.ts"
+import { failure } from "../../ports/run-failure.ts"
+import type { CapturedValue } from "../../log/kept.ts"
+import type { EvaluationWork } from "./evaluation-work.ts"
+
+/** What an expression can refer to, and where in the workflow it stands. */
+export interface Scope {
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  /** `id`, `started_at` and `date` of the run. */
+  readonly run: JsonObject
+  /** Outputs by agent; of a looped agent the array of them. */
+  readonly agents: ReadonlyMap<string, JsonValue>
+  /** What people answered, by the question's name. */
+  readonly answers: ReadonlyMap<string, JsonValue>
+  readonly dynamics: ReadonlyMap<string, JsonValue>
+  /** Dynamic values of the agent that the expression stands in. */
+  readonly locals: ReadonlyMap<string, JsonValue>
+  /** Variables of the agent's loop. */
+  readonly variables: ReadonlyMap<string, JsonValue>
+  /** Variables of the lists around the expression. */
+  readonly items: ReadonlyMap<string, JsonValue>
+  /** The positions of these items, the outermost first: a part of the identity of a call. */
+  readonly positions: readonly number[]
+  /** Inside a branch of `match`. */
+  readonly matched: JsonValue
+  /** In a requirement, and in a repetition, which counts its rounds from 1. */
+  readonly judged?: {
+    readonly result: JsonValue
+    readonly captured: readonly CapturedValue[]
+    readonly round?: number
+  }
+  /** The dotted place, for errors: `agent.review.instruction`. */
+  readonly path: string
+  /** Inside a loop, for errors. */
+  readonly iteration: number | null
+  /** What the run's expressions cost together, and may cost. */
+  readonly work: EvaluationWork
+}
+
+/** A value that is not what the expression needs. */
+export function lacking(
+  expression: { readonly text: string },
+  need: string,
+  found: JsonValue,
+  scope: Scope,
+): RunFailure {
+  return problem(expression.text, `${need}, found ${describe(found)}`, scope)
+}
+
+export function problem(text: string, message: string, scope: Scope): RunFailure {
+  const where = scope.iteration === null ? "" : ` (iteration ${scope.iteration})`
+  return failure("evaluation_error", scope.path, `Cannot evaluate ${text}${where}: ${message}`)
+}
+
+/** How the author wrote an expression; of a default, what comes first. */
+export function textOf(expression: Expression): string {
+  if (expression.op === "default") return textOf(expression.left)
+  return "text" in expression ? expression.text : "a literal"
+}
+
+/** What a value is, never what it holds: the sentence goes to the caller. */
+export function describe(value: JsonValue): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value !== "object") return `a ${typeof value}`
+  const names = Object.keys(value)
+  if (names.length === 0) return "an empty object"
+  const shown = names.slice(0, 8).join(", ")
+  return `an object with the field${names.length === 1 ? "" : "s"} ${shown}${names.length > 8 ? ", …" : ""}`
+}
