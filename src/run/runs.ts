@@ -1,12 +1,11 @@
 import { sourceLength } from "../source/source-files.ts"
-import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import { AdmissionRules } from "./admission-rules.ts"
 import { Claims, type ClaimingProcess, type HeldRun, type PlanOf } from "./claims.ts"
 import { condemnRun } from "./condemn-run.ts"
 import { Deadlines } from "./budget/deadlines.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
 import { isTerminal } from "../log/events.ts"
-import { wireError } from "../ports/run-failure.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
 import type { NewRun, RunRequest, RunStatus, RunStore } from "../ports/store.ts"
@@ -20,7 +19,7 @@ import { loopTurns } from "../event-loop/loop-turns.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./shares/memory-share.ts"
 import { StoredShare, type StoredRun } from "./shares/stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
-import { mostOfShare, OwnPlaces, type Full, type PlaceLimits, type Places } from "./places.ts"
+import { mostOfShare, OwnPlaces, type PlaceLimits, type Places } from "./places.ts"
 import { announceTaken } from "./context/taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
@@ -70,8 +69,6 @@ interface Queued {
   readonly stopListening: () => void
 }
 
-const usualMaxWaiting = 10_000
-
 /** The runs that this process works on: admits, queues, takes up interrupted ones, gives them back. */
 export class Runs {
   readonly #ports: RunPorts
@@ -84,8 +81,7 @@ export class Runs {
   /** By run id: those that wait for their turn. */
   readonly #waiting = new Map<string, Queued>()
   readonly #places: Places
-  /** Most runs of one caller that run or wait. */
-  readonly #mostOfShare: number
+  readonly #rules: AdmissionRules
   readonly #memory: MemoryShare
   readonly #stored: StoredShare
   readonly #active = new Map<Job, Promise<void>>()
@@ -104,7 +100,14 @@ export class Runs {
     const { owner, leaseMs, max_runs, max_queued, max_runs_per_caller = max_runs } = settings
     const places = { max_runs, max_queued, per_share: Math.min(max_runs, max_runs_per_caller) }
     this.#places = settings.places?.(places) ?? new OwnPlaces(places)
-    this.#mostOfShare = mostOfShare(places)
+    this.#rules = new AdmissionRules(ports, {
+      places: this.#places,
+      mostOfShare: mostOfShare(places),
+      memory: this.#memory,
+      stored: this.#stored,
+      max_waiting: settings.max_waiting,
+      isDraining: () => this.#draining,
+    })
     const process: ClaimingProcess = {
       owner,
       leaseMs,
@@ -143,22 +146,8 @@ export class Runs {
     const bytes = requestBytes(request.request)
     const turn = loopTurns.forLarge(bytes)
     if (turn !== null) await turn
-    let refusal = this.#whyNot(share, bytes)
-    const asked = refusal === null ? this.#stored.isFull(caller, bytes) : null
-    if (refusal === null && (asked !== null || mayWait(plan))) {
-      if ((await asked) === true) refusal = this.#storeFull()
-      if (mayWait(plan)) refusal ??= await this.#whyNotWait(caller)
-      // Others may have taken the room meanwhile.
-      refusal ??= this.#whyNot(share, bytes)
-    }
-    if (refusal === null) {
-      const entered = this.#places.enter(share)
-      refusal = this.#whyNotEntered(entered instanceof Promise ? await entered : entered)
-      if (refusal === null && this.#draining) {
-        this.#places.abandon(share)
-        refusal = stopping()
-      }
-    }
+    const entering = this.#rules.enter({ plan, caller, share, bytes })
+    const refusal = entering instanceof Promise ? await entering : entering
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
@@ -233,56 +222,6 @@ export class Runs {
     return (
       exposedByRequest(plan, request, serverSecrets) ??
       validateRequest(plan, input, secretsOfRun(plan, request, serverSecrets), options.limits ?? null)
-    )
-  }
-
-  /** `bytes`: about what the run begins with. */
-  #whyNot(share: string, bytes: number): WireError | null {
-    if (this.#draining) return stopping()
-    const trouble = this.#ports.trouble?.() ?? null
-    if (trouble !== null) return refusal("overloaded", trouble)
-    const full = this.#whyNotEntered(this.#places.whyFull(share))
-    if (full !== null) return full
-    switch (this.#memory.whyFull(share, bytes)) {
-      case "all":
-        return refusal("overloaded", "Running workflows use all of the memory that is allowed: try again later")
-      case "caller":
-        return refusal(
-          "rate_limited",
-          "Your running workflows use your share of the memory: wait until some have ended",
-        )
-      case null:
-        return null
-    }
-  }
-
-  #whyNotEntered(full: Full | null): WireError | null {
-    switch (full) {
-      case "all":
-        return refusal("overloaded", "The service is at capacity")
-      case "share":
-        return refusal(
-          "rate_limited",
-          `${this.#mostOfShare} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`,
-        )
-      case null:
-        return null
-    }
-  }
-
-  /** What waits for people costs rows only, but those stay for days. */
-  async #whyNotWait(caller: string): Promise<WireError | null> {
-    const { max_waiting = usualMaxWaiting } = this.#settings
-    if ((await this.#ports.store.questions.waiting(caller)) < max_waiting) return null
-    return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
-  }
-
-  /** What a run leaves in the store stays until retention deletes it. */
-  #storeFull(): WireError {
-    return refusal(
-      "rate_limited",
-      `Your runs take the ${this.#stored.most} bytes of the store that one caller may use (WIRE_MAX_STORED_PER_CALLER): ` +
-        "wait until ended runs are deleted (WIRE_RETENTION)",
     )
   }
 
@@ -505,14 +444,6 @@ function requestBytes(request: RunRequest): number {
 }
 
 const inputBytes = new WeakMap<RunRequest["input"], number>()
-
-function stopping(): WireError {
-  return refusal("overloaded", "The service is shutting down")
-}
-
-function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {
-  return wireError(kind, [{ path: "", message }])
-}
 
 /** The end of a job, or what keeps it from ending; null when the signal aborts before. */
 function endOf({ waiters }: Job, signal: AbortSignal): Promise<JobEnd> {

@@ -1,0 +1,131 @@
+import type { Plan } from "../plan/plan-shape.ts"
+import { mayWait } from "../plan/may-wait.ts"
+import type { WireError } from "../log/events.ts"
+import { wireError } from "../ports/run-failure.ts"
+import type { RunPorts } from "./context/run-context.ts"
+import type { MemoryShare } from "./shares/memory-share.ts"
+import type { StoredShare } from "./shares/stored-share.ts"
+import type { Full, Places } from "./places.ts"
+
+/** What the runs of a process share, as far as it decides whether one more may enter. */
+export interface SharedRoom {
+  readonly places: Places
+  /** Most runs of one caller that run or wait. */
+  readonly mostOfShare: number
+  readonly memory: MemoryShare
+  readonly stored: StoredShare
+  /** Most runs of one caller that wait for people; 10,000 unless set. */
+  readonly max_waiting: number | undefined
+  /** No run enters any more. */
+  readonly isDraining: () => boolean
+}
+
+/** A new run that asks to enter. */
+export interface Entering {
+  readonly plan: Plan
+  readonly caller: string
+  /** Who is treated alike: the caller, unless the caller has no name. */
+  readonly share: string
+  /** About what the run begins with. */
+  readonly bytes: number
+}
+
+type Refusal = WireError | null
+
+const usualMaxWaiting = 10_000
+
+/** Decides whether a new run may enter, and takes a place for it. */
+export class AdmissionRules {
+  readonly #ports: Pick<RunPorts, "store" | "trouble">
+  readonly #room: SharedRoom
+
+  constructor(ports: Pick<RunPorts, "store" | "trouble">, room: SharedRoom) {
+    this.#ports = ports
+    this.#room = room
+  }
+
+  /** Why the run may not enter; null where it has, and has its place. A promise only where another has to be asked: most are not. */
+  enter(run: Entering): Refusal | Promise<Refusal> {
+    const refusal = this.#whyNot(run)
+    if (refusal !== null) return refusal
+    const isFull = this.#room.stored.isFull(run.caller, run.bytes)
+    return isFull === null && !mayWait(run.plan) ? this.#takePlace(run.share) : this.#afterStore(run, isFull)
+  }
+
+  async #afterStore(run: Entering, isFull: Promise<boolean> | null): Promise<Refusal> {
+    let refusal = (await isFull) === true ? this.#storeFull() : null
+    if (mayWait(run.plan)) refusal ??= await this.#whyNotWait(run.caller)
+    // Others may have taken the room meanwhile.
+    refusal ??= this.#whyNot(run)
+    return refusal ?? (await this.#takePlace(run.share))
+  }
+
+  #takePlace(share: string): Refusal | Promise<Refusal> {
+    const full = this.#room.places.enter(share)
+    return full instanceof Promise ? full.then((late) => this.#entered(late, share)) : this.#entered(full, share)
+  }
+
+  #entered(full: Full | null, share: string): Refusal {
+    const refusal = this.#whyNoPlace(full)
+    if (refusal !== null || !this.#room.isDraining()) return refusal
+    this.#room.places.abandon(share)
+    return stopping()
+  }
+
+  #whyNot({ share, bytes }: Entering): Refusal {
+    if (this.#room.isDraining()) return stopping()
+    const trouble = this.#ports.trouble?.() ?? null
+    if (trouble !== null) return refusal("overloaded", trouble)
+    const full = this.#whyNoPlace(this.#room.places.whyFull(share))
+    if (full !== null) return full
+    switch (this.#room.memory.whyFull(share, bytes)) {
+      case "all":
+        return refusal("overloaded", "Running workflows use all of the memory that is allowed: try again later")
+      case "caller":
+        return refusal(
+          "rate_limited",
+          "Your running workflows use your share of the memory: wait until some have ended",
+        )
+      case null:
+        return null
+    }
+  }
+
+  #whyNoPlace(full: Full | null): Refusal {
+    switch (full) {
+      case "all":
+        return refusal("overloaded", "The service is at capacity")
+      case "share":
+        return refusal(
+          "rate_limited",
+          `${this.#room.mostOfShare} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`,
+        )
+      case null:
+        return null
+    }
+  }
+
+  /** What waits for people costs rows only, but those stay for days. */
+  async #whyNotWait(caller: string): Promise<Refusal> {
+    const { max_waiting = usualMaxWaiting } = this.#room
+    if ((await this.#ports.store.questions.waiting(caller)) < max_waiting) return null
+    return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
+  }
+
+  /** What a run leaves in the store stays until retention deletes it. */
+  #storeFull(): WireError {
+    return refusal(
+      "rate_limited",
+      `Your runs take the ${this.#room.stored.most} bytes of the store that one caller may use (WIRE_MAX_STORED_PER_CALLER): ` +
+        "wait until ended runs are deleted (WIRE_RETENTION)",
+    )
+  }
+}
+
+function stopping(): WireError {
+  return refusal("overloaded", "The service is shutting down")
+}
+
+function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {
+  return wireError(kind, [{ path: "", message }])
+}
