@@ -15,7 +15,7 @@ import {
   type StoredOutcome,
   type WaitingCounts,
 } from "../../ports/questions.ts"
-import type { StoredRun } from "./stored-run.ts"
+import type { ParkedRuns } from "./parked-runs.ts"
 
 interface Stored {
   readonly number: number
@@ -30,16 +30,15 @@ interface Stored {
 /** The questions of a `MemoryStore`, in the order in which they were asked. */
 export class MemoryQuestions implements QuestionStore {
   readonly #clock: Clock
-  readonly #stored: Stored[] = []
+  readonly #stored = new Set<Stored>()
   readonly #byRun = new Map<string, Stored[]>()
-  readonly #open: ReadonlyMap<string, StoredRun>
+  readonly #parked: ParkedRuns
   readonly #listeners = new Set<(run_id: string) => void>()
   #asked = 0
 
-  /** `open`: the runs that have not ended. */
-  constructor(clock: Clock, open: ReadonlyMap<string, StoredRun>) {
+  constructor(clock: Clock, parked: ParkedRuns) {
     this.#clock = clock
-    this.#open = open
+    this.#parked = parked
   }
 
   appended(run_id: string, caller: string, events: readonly LogEvent[]): void {
@@ -51,7 +50,7 @@ export class MemoryQuestions implements QuestionStore {
       const question: Question = { ...askedQuestion(event.data), status: "open" }
       const expires_at = Date.parse(question.expires_at)
       const stored = { number: ++this.#asked, caller, expires_at, question, taken: false }
-      this.#stored.push(stored)
+      this.#stored.add(stored)
       ofRun.push(stored)
     }
     const takenIn = new Set(taken)
@@ -68,18 +67,14 @@ export class MemoryQuestions implements QuestionStore {
   }
 
   async waiting(caller: string): Promise<number> {
-    let count = 0
-    for (const run of this.#open.values()) if (run.caller === caller && run.parked === "waiting") count++
-    return count
+    return this.#parked.waitingOf(caller)
   }
 
   async waitingCounts(): Promise<WaitingCounts> {
-    let runs = 0
-    for (const run of this.#open.values()) if (run.parked === "waiting") runs++
-    const open = this.#stored.filter(({ question }) => question.status === "open")
+    const open = this.#found(({ question }) => question.status === "open")
     const [oldest] = open
     return {
-      runs,
+      runs: this.#parked.waiting,
       questions: open.length,
       oldest_asked_at: oldest === undefined ? null : Date.parse(oldest.question.asked_at),
     }
@@ -100,7 +95,7 @@ export class MemoryQuestions implements QuestionStore {
 
   async inbox(query: InboxQuery): Promise<QuestionPage> {
     const { status, limit, after } = query
-    const found = this.#stored.filter((stored) => {
+    const found = this.#found((stored) => {
       return isFor(query, stored.caller, stored.question.to) && this.#seen(stored).status === status
     })
     return this.#page(found, limit, after)
@@ -132,7 +127,7 @@ export class MemoryQuestions implements QuestionStore {
 
   async expire(): Promise<number> {
     const now = this.#clock.now()
-    const due = this.#stored.filter(({ question, expires_at }) => question.status === "open" && expires_at <= now)
+    const due = this.#found(({ question, expires_at }) => question.status === "open" && expires_at <= now)
     for (const stored of due) stored.question = { ...stored.question, status: "expired" }
     for (const run_id of new Set(due.map(({ question }) => question.run_id))) this.wake(run_id)
     return due.length
@@ -140,12 +135,7 @@ export class MemoryQuestions implements QuestionStore {
 
   /** The run has a new outcome: the process that works on it takes it in, and a parked run can be claimed. */
   wake(run_id: string): void {
-    const run = this.#open.get(run_id)
-    if (run?.parked === "waiting") {
-      run.parked = "woken"
-      run.woken_at = this.#clock.now()
-      run.lease_until = Number.NEGATIVE_INFINITY
-    }
+    this.#parked.wake(run_id)
     for (const listener of this.#listeners) queueMicrotask(() => listener(run_id))
   }
 
@@ -167,9 +157,14 @@ export class MemoryQuestions implements QuestionStore {
   }
 
   forget(run_id: string): void {
-    if (!this.#byRun.delete(run_id)) return
-    const kept = this.#stored.filter(({ question }) => question.run_id !== run_id)
-    this.#stored.splice(0, this.#stored.length, ...kept)
+    for (const stored of this.#byRun.get(run_id) ?? []) this.#stored.delete(stored)
+    this.#byRun.delete(run_id)
+  }
+
+  #found(fits: (stored: Stored) => boolean): Stored[] {
+    const found: Stored[] = []
+    for (const stored of this.#stored) if (fits(stored)) found.push(stored)
+    return found
   }
 
   #seen({ question, expires_at }: Stored): Question {

@@ -28,6 +28,7 @@ import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
+import { ParkedRuns } from "./parked-runs.ts"
 import { eventsAfter, listedRun, newStoredRun, runRow, withKept, withoutKept, type StoredRun } from "./stored-run.ts"
 
 /** How many events a follower is handed at a time. */
@@ -43,8 +44,9 @@ export class MemoryStore implements RunStore {
   readonly triggers = new MemoryTriggers()
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
-  /** Runs that have not ended, oldest first. */
-  readonly #open = new Map<string, StoredRun>()
+  /** Runs that have not ended and are not parked. */
+  readonly #active = new Map<string, StoredRun>()
+  readonly #parked = new ParkedRuns()
   readonly #byKey = new Map<string, string>()
   readonly #keptKeys = new Map<
     string,
@@ -58,7 +60,7 @@ export class MemoryStore implements RunStore {
   constructor(clock: Clock) {
     this.#clock = clock
     this.cache = new MemoryCache(clock)
-    this.questions = new MemoryQuestions(clock, this.#open)
+    this.questions = new MemoryQuestions(clock, this.#parked)
     this.outbox = new MemoryOutbox(clock)
   }
 
@@ -69,7 +71,7 @@ export class MemoryStore implements RunStore {
     if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
     const stored = newStoredRun(run, slot, this.#clock.monotonic() + leaseMs)
     this.#runs.set(run.run_id, stored)
-    this.#open.set(run.run_id, stored)
+    this.#active.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
     return { outcome: "created", lease: { run_id: run.run_id, owner, fence: stored.fence } }
   }
@@ -148,10 +150,10 @@ export class MemoryStore implements RunStore {
   #park(run_id: string, run: StoredRun): void {
     this.#count(run)
     run.fence++
-    run.lease_until = Number.POSITIVE_INFINITY
     run.given_back = true
     run.resumable = true
-    run.parked = "waiting"
+    this.#active.delete(run_id)
+    this.#parked.park(run_id, run)
     if (run.cancel_requested || this.questions.hasOutcomes(run_id)) this.questions.wake(run_id)
   }
 
@@ -176,9 +178,8 @@ export class MemoryStore implements RunStore {
     run.finished_at = Date.parse(end.at)
     run.fence++
     run.request = { ...run.request, secrets: {} }
-    run.parked = null
     this.questions.withdraw(run_id, run.finished_at)
-    this.#open.delete(run_id)
+    this.#active.delete(run_id)
     for (const bell of run.bells) bell.ring()
   }
 
@@ -201,25 +202,23 @@ export class MemoryStore implements RunStore {
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
     const now = this.#clock.monotonic()
     const leases: ClaimedLease[] = []
-    for (const woken of [true, false]) {
-      for (const [run_id, run] of woken ? this.#woken() : this.#open) {
-        if (leases.length >= limit) break
-        if (run.lease_until > now || (run.parked === "woken") !== woken) continue
-        run.fence++
-        run.lease_until = now + leaseMs
-        leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back, woken })
-        run.given_back = false
-        run.parked = null
-      }
+    const take = (run_id: string, run: StoredRun, woken: boolean): void => {
+      run.fence++
+      run.lease_until = now + leaseMs
+      leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back, woken })
+      run.given_back = false
+    }
+    for (const [run_id, run] of this.#parked.woken()) {
+      if (leases.length >= limit) break
+      take(run_id, run, true)
+      this.#parked.claimed(run_id, run)
+      this.#active.set(run_id, run)
+    }
+    for (const [run_id, run] of this.#active) {
+      if (leases.length >= limit) break
+      if (run.lease_until <= now) take(run_id, run, false)
     }
     return leases
-  }
-
-  /** In the order of their wakes. */
-  #woken(): [string, StoredRun][] {
-    const woken: [string, StoredRun][] = []
-    for (const [run_id, run] of this.#open) if (run.parked === "woken") woken.push([run_id, run])
-    return woken.sort(([, one], [, other]) => one.woken_at - other.woken_at)
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
@@ -237,8 +236,8 @@ export class MemoryStore implements RunStore {
   }
 
   async requestCancel(run_id: string): Promise<boolean> {
-    const run = this.#open.get(run_id)
-    if (run === undefined) return false
+    const run = this.#runs.get(run_id)
+    if (run === undefined || run.finished_at !== null) return false
     run.cancel_requested = true
     if (run.parked === "waiting") this.questions.wake(run_id)
     const listeners = [...run.cancelListeners]
@@ -248,8 +247,8 @@ export class MemoryStore implements RunStore {
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
-    const run = this.#open.get(run_id)
-    if (run === undefined) return () => {}
+    const run = this.#runs.get(run_id)
+    if (run === undefined || run.finished_at !== null) return () => {}
     let listening = true
     const once = () => {
       if (listening) listener()
@@ -314,7 +313,7 @@ export class MemoryStore implements RunStore {
 
   /** The run, if this lease is still the right to write to it. */
   #held(lease: Lease): StoredRun | undefined {
-    const run = this.#open.get(lease.run_id)
+    const run = this.#active.get(lease.run_id)
     return run?.fence === lease.fence ? run : undefined
   }
 }

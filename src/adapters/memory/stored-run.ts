@@ -29,7 +29,6 @@ export interface StoredRun {
   given_back: boolean
   /** Parked; `woken` from its wake on until it is claimed. */
   parked: "waiting" | "woken" | null
-  woken_at: number
   usage: Usage
   /** About what is stored of it, and how much of that counts for its caller. */
   bytes: number
@@ -58,7 +57,6 @@ export function newStoredRun(run: NewRun, slot: string | null, lease_until: numb
     lease_until,
     given_back: false,
     parked: null,
-    woken_at: 0,
     usage: noUsage,
     bytes: memoryOf(run.request),
     counted: 0,
