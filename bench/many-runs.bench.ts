@@ -2,14 +2,13 @@ import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
-import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../src/adapters/system/system-clock.ts"
 import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { RunStore } from "../src/ports/store.ts"
 import { aRun, ended, happened } from "../test/contract/run-store/material.ts"
 import { startPostgres } from "../test/support/postgres-server.ts"
 import { postgresStores } from "../test/support/postgres-store.ts"
+import { endedRuns, sqliteWithRuns } from "./stored-runs.ts"
 
 // What a full database costs: the same operations with 1,000 ended runs and with 1,000,000, in turns, on both SQL databases.
 //   npm run bench -- many-runs [RUNS] [sqlite|postgres]
@@ -19,22 +18,6 @@ const many = Number(process.argv[2] ?? 1_000_000)
 const only = process.argv[3] ?? null
 const rounds = 200
 const caller = "caller 3"
-
-/** Ended runs of ten callers, of which one in ten had failed and one in ten had asked somebody and notified. Both databases take it. */
-const fill = (count: number): readonly string[] => {
-  const numbers = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
-  const at = "1700000000000 + n"
-  return [
-    `INSERT INTO runs (run_id, caller, created_at, finished_at, resumable, fence, lease_until, key, outcome, workflow, version, usage, bytes)
-     ${numbers} SELECT 'run' || n, 'caller ' || n % 10, ${at}, ${at}, 1, 2, 0, 'k', CASE WHEN n % 10 = 0 THEN 'failed' ELSE 'completed' END,
-       CASE WHEN n % 4 < 2 THEN 'flow' END, '1', '{}', 400 FROM numbers`,
-    `INSERT INTO events (run, last, body) SELECT num, 2, 'sealed events of about as many bytes as a short run has when it has ended' FROM runs`,
-    `INSERT INTO questions (run, id, caller, expires_at, status, taken, body) SELECT num, 'q', caller, 1, 1, 1, 'sealed' FROM runs WHERE num % 10 = 1`,
-    `INSERT INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url, receiver)
-     SELECT run_id, 2, caller, 'completed', 1, 'delivered', 1, 1, 'sealed', 'r' FROM runs WHERE num % 10 = 2`,
-    "INSERT INTO stored (caller, bytes) SELECT caller, sum(bytes) FROM runs GROUP BY caller",
-  ]
-}
 
 const page = { workflow: null, since: null, error_kind: null, limit: 20, after: null }
 const inbox = { caller, to: null, status: "open", limit: 20, after: null, groups: [], member_of: [] } as const
@@ -82,17 +65,8 @@ async function compare(name: string, open: (count: number) => Promise<RunStore>)
 const folder = mkdtempSync(join(tmpdir(), "wireworks-many-"))
 try {
   if (only !== "postgres") {
-    await compare("SQLite", async (count) => {
-      const path = join(folder, `${count}.db`)
-      const masterKey = createMasterKey(randomBytes(32))
-      await (await openSqliteStore({ path, masterKey, clock: systemClock })).close()
-      const database = new DatabaseSync(path)
-      database.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN")
-      for (const sql of fill(count)) database.exec(sql.replaceAll(/'(k|sealed[^']*)'/g, "CAST('$1' AS BLOB)"))
-      database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
-      database.close()
-      return openSqliteStore({ path, masterKey, clock: systemClock })
-    })
+    const masterKey = createMasterKey(randomBytes(32))
+    await compare("SQLite", (count) => sqliteWithRuns(join(folder, `${count}.db`), masterKey, count))
   }
   if (only !== "sqlite") {
     const server = await startPostgres({ config: [] })
@@ -100,7 +74,7 @@ try {
       await compare("PostgreSQL", async (count) => {
         const open = postgresStores(server.url(), systemClock, `many${count}`)
         await (await open()).close()
-        for (const sql of fill(count)) await server.query(`SET search_path TO many${count}; ${sql}`)
+        for (const sql of endedRuns(count)) await server.query(`SET search_path TO many${count}; ${sql}`)
         await server.query(`SET search_path TO many${count}; ANALYZE`)
         return open()
       })
