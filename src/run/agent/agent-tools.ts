@@ -28,9 +28,10 @@ import { resourceValue } from "../tools/resource-value.ts"
 import { declaredOutput } from "../tools/reuse-effect.ts"
 import type { Place } from "../shares/permits.ts"
 import type { RunContext } from "../context/run-context.ts"
-import type { Approval } from "../asking/approval.ts"
+import { approvalAt, type Approval } from "../asking/approval.ts"
 import { partsImages, partsText } from "../tools/tool-parts.ts"
-import { approvalAt, readResource, remoteOf } from "../tools/workflow-effects.ts"
+import { readResource } from "../tools/read-and-render.ts"
+import { remoteOf } from "../tools/server-of.ts"
 
 /** The step that calls the tools. */
 export interface Caller {
@@ -359,9 +360,8 @@ export class AgentTools {
     try {
       const values = { ...own, ...offer.bound.values }
       const counted = past === null ? { agent: this.#caller.about.agent } : null
-      const value = resourceValue(
-        await readResource(this.#running, name, values, this.#caller.path, counted, begins, place),
-      )
+      const resource = { name, values, path: this.#caller.path }
+      const value = resourceValue(await readResource(this.#running, resource, { counted, begins, place }))
       const duration_ms = ports.clock.now() - startedAt
       const asShown = shown(value)
       log.add("resource_read", { name, server, duration_ms })

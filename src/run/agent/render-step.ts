@@ -11,7 +11,8 @@ import { whileBusy } from "../context/run-context.ts"
 import type { Requirements } from "../values/requirements.ts"
 import { capture, noCaptures, requirementFacts } from "../values/requirements.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
-import { renderPrompt } from "../tools/workflow-effects.ts"
+import { bind } from "../tools/bind.ts"
+import { renderPrompt } from "../tools/read-and-render.ts"
 import { compactFacts, continuedHistory } from "./agent-context.ts"
 import type { Instruction } from "./agent-messages.ts"
 import { evaluateText, promptMessages, renderFiles, renderInstruction } from "./agent-messages.ts"
@@ -144,17 +145,13 @@ async function renderPrompts(step: StepContext): Promise<Message[]> {
   for (const use of step.node.uses) {
     if (use.kind !== "prompt") continue
     const path = `prompt.${use.name}.bindings`
-    const messages = await renderPrompt(
-      step.running,
-      use.name,
-      { site: use.site, iteration: step.caller.about.iteration ?? null, items: [] },
-      [
-        { path, entries: plan.prompts[use.name]?.bindings ?? [] },
-        { path, entries: use.bindings },
-      ],
-      scopeAt(step, "uses"),
-      step.caller.path,
-      step.effects,
+    const bindings = [
+      { path, entries: plan.prompts[use.name]?.bindings ?? [] },
+      { path, entries: use.bindings },
+    ]
+    const at = { site: use.site, iteration: step.caller.about.iteration ?? null, items: [] }
+    const messages = await renderPrompt(step.running, { name: use.name, at, path: step.caller.path }, () =>
+      bind(step.running, bindings, scopeAt(step, "uses"), step.effects),
     )
     found.push(...promptMessages(messages))
   }

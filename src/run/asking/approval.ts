@@ -1,8 +1,11 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Kept } from "../../log/kept.ts"
 import type { QuestionPast } from "../../log/past.ts"
+import type { ApprovalPlan } from "../../plan/expression.ts"
 import type { RunContext } from "../context/run-context.ts"
 import { inScope } from "../context/run-context.ts"
+import { evaluateEffects, writeText, type Effects } from "../values/evaluate-effects.ts"
+import type { Scope } from "../values/scope.ts"
 import { bytesOver } from "../values/value-size.ts"
 import { approvalSchema, readApproval } from "../questions/approval-answer.ts"
 import type { NewQuestion } from "../questions/questions.ts"
@@ -12,6 +15,14 @@ import { runShownBytes } from "../../base/limits.ts"
 export interface Approval {
   readonly to: string | null
   readonly expires_seconds: number
+}
+
+/** Whom a call is to be approved by. */
+export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effects: Effects): Promise<Approval | null> {
+  if (plan === null) return null
+  const { to, expires_seconds } = plan
+  const here = { ...scope, path: `${scope.path}.approval.to` }
+  return { to: to === null ? null : await writeText(await evaluateEffects(to, here, effects), here), expires_seconds }
 }
 
 /** How often a person is asked again because what would be called has changed. */

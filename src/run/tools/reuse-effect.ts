@@ -4,6 +4,7 @@ import type { RemotePlan, ToolPlan } from "../../plan/plan-shape.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { effectFacts, type EffectPlace } from "../../log/earlier-run.ts"
 import type { KeptEffect } from "../../log/kept.ts"
+import { placeKey, type EffectPast } from "../../log/past.ts"
 import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
 import type { RunContext } from "../context/run-context.ts"
@@ -39,6 +40,16 @@ const outputs = new WeakMap<ToolPlan, JsonObject>()
 export function declaredOutput({ plan }: RunContext, tool: ToolPlan): JsonObject | null {
   const { output } = tool
   return output === null ? null : remembered(outputs, tool, () => toJsonSchema(output, plan.types))
+}
+
+/** The place of an effect, as the log has it. */
+export function effectKey({ site, iteration, items }: EffectPlace): string {
+  return placeKey(site, iteration, items)
+}
+
+/** What the log knows of a call site. */
+export function pastEffect({ past }: RunContext, place: EffectPlace): EffectPast | undefined {
+  return past.effects.size === 0 ? undefined : past.effects.get(effectKey(place))
 }
 
 /** How an event says where an effect is made. */

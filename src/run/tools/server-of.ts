@@ -92,3 +92,12 @@ export function namedServer(running: RunContext, remote: RemotePlan): JsonObject
     ...(auth === undefined ? {} : { auth: { ...auth, scopes: [...auth.scopes] } }),
   }
 }
+
+export function remoteOf(
+  running: RunContext,
+  kind: "tool" | "resource" | "prompt",
+  name: string,
+): RemotePlan | undefined {
+  const { tools, resources, prompts } = running.plan
+  return { tool: tools, resource: resources, prompt: prompts }[kind][name]
+}

@@ -13,8 +13,7 @@ import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../context/run-context.ts"
 import { callOut, outerScope } from "../context/run-context.ts"
 import { hideAddress } from "../secrets/hide-address.ts"
-import { apiOf, namedServer, originOf, serverOf } from "./server-of.ts"
-import { remoteOf } from "./workflow-effects.ts"
+import { apiOf, namedServer, originOf, remoteOf, serverOf } from "./server-of.ts"
 
 /**
  * Connects to the servers of a run and looks up everything that it imports; null for a run without servers. A missing or

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import type {
-  ApprovalPlan,
   CallExpression,
   ReadExpression,
   RenderExpression,
@@ -9,34 +8,29 @@ import type {
   WorkflowCallExpression,
 } from "../../plan/expression.ts"
 import { callScope } from "../../plan/call-scope.ts"
-import type { RemotePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"
-import { bind } from "./bind.ts"
+import { bind, type Bound } from "./bind.ts"
 import { withoutAbsent, withoutFields } from "./bound-schema.ts"
-import { countedCall } from "./counted-call.ts"
 import { callWorkflow } from "../called/call-workflow.ts"
 import { decide } from "../values/condition.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../values/evaluate-effects.ts"
-import { evaluateEffects, evaluateEntries, noEffects, writeText } from "../values/evaluate-effects.ts"
+import { evaluateEntries, noEffects } from "../values/evaluate-effects.ts"
 import type { Scope } from "../values/scope.ts"
-import { failureAt, maySkip } from "../context/failure.ts"
-import type { PromptMessage } from "../../log/messages.ts"
-import type { ResourceAnswer } from "../../ports/tools.ts"
+import { maySkip } from "../context/failure.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { shown } from "../log/log.ts"
-import { shownPrompt } from "../log/shown-messages.ts"
-import { placeKey, type EffectPast } from "../../log/past.ts"
-import { eventPlace, factsOfEffect, reusedEffect } from "./reuse-effect.ts"
+import { readResource, renderPrompt } from "./read-and-render.ts"
+import { effectKey, eventPlace, factsOfEffect, pastEffect, reusedEffect } from "./reuse-effect.ts"
+import { remoteOf } from "./server-of.ts"
 import type { EffectPlace } from "../../log/earlier-run.ts"
 import { resourceValue } from "./resource-value.ts"
-import type { Place } from "../shares/permits.ts"
-import type { Approval } from "../asking/approval.ts"
+import { approvalAt } from "../asking/approval.ts"
 import type { Effect } from "../../plan/prepare.ts"
 import type { RunContext } from "../context/run-context.ts"
 import { runEach } from "../context/scheduler.ts"
-import { callStored, finishBeforeEnd } from "../context/run-context.ts"
+import { finishBeforeEnd } from "../context/run-context.ts"
 import { sizeOf } from "../values/value-size.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
@@ -129,8 +123,8 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const reused = reusedEffect(running, at)
       if (reused?.kind === "read") return reused.value
       const startedAt = running.ports.clock.now()
-      const answer = await readResource(running, expression.resource, values, path, { agent: about.agent })
-      const value = resourceValue(answer)
+      const resource = { name: expression.resource, values, path }
+      const value = resourceValue(await readResource(running, resource, { counted: { agent: about.agent } }))
       running.log.add(
         "resource_read",
         {
@@ -141,7 +135,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
           duration_ms: running.ports.clock.now() - startedAt,
         },
         {
-          site: keyOf(place),
+          site: effectKey(place),
           value,
           facts,
           ...(about.agent === undefined ? {} : { agent: about.agent }),
@@ -151,15 +145,9 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     },
 
     async render(expression, scope) {
-      const messages = await renderPrompt(
-        running,
-        expression.prompt,
-        placeOf(expression, scope),
-        layers(running, expression),
-        scope,
-        path,
-        effects,
-      )
+      const prompt = { name: expression.prompt, at: placeOf(expression, scope), path }
+      const bound = (): Promise<Bound> => bind(running, layers(running, expression), scope, effects)
+      const messages = await renderPrompt(running, prompt, bound)
       return messages.map((message) => message.text).join("\n\n")
     },
   }
@@ -169,7 +157,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     effect: () => Promise<JsonValue>,
   ): Promise<JsonValue> => {
     const place = placeOf(expression, scope)
-    if (running.past.skippedEffects.has(keyOf(place))) return Promise.resolve(null)
+    if (running.past.skippedEffects.has(effectKey(place))) return Promise.resolve(null)
     const value = counted(running, effect)
     // Where an expression fails, others of the same value may be under way.
     return finishBeforeEnd(running, expression.skips === true ? orSkipped(running, path, place, value) : value)
@@ -255,102 +243,6 @@ async function counted({ work }: RunContext, effect: () => Promise<JsonValue>): 
   return value
 }
 
-/** Whom a call is to be approved by. */
-export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effects: Effects): Promise<Approval | null> {
-  if (plan === null) return null
-  const { to, expires_seconds } = plan
-  const here = { ...scope, path: `${scope.path}.approval.to` }
-  return { to: to === null ? null : await writeText(await evaluateEffects(to, here, effects), here), expires_seconds }
-}
-
-/** Renders a prompt once in the life of the run. */
-export async function renderPrompt(
-  running: RunContext,
-  prompt: string,
-  at: EffectPlace,
-  bindings: Parameters<typeof bind>[1],
-  scope: Scope,
-  path: string,
-  effects: Effects,
-): Promise<readonly PromptMessage[]> {
-  const past = pastEffect(running, at)
-  if (past?.kind === "render") return past.messages
-  const { host } = running
-  if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
-  const { values, shown: shownValues } = await bind(running, bindings, scope, effects)
-  const facts = factsOfEffect(running, running.plan.prompts[prompt], shownValues)
-  const reused = reusedEffect(running, { step: `prompt.${prompt}`, path, ...at, facts })
-  if (reused?.kind === "render") return reused.messages
-  const startedAt = running.ports.clock.now()
-  const messages = await fromServer(running, path, () => host.render(prompt, values, running.signal), null)
-  running.log.add(
-    "prompt_rendered",
-    {
-      name: prompt,
-      server: running.plan.prompts[prompt]?.server ?? "",
-      ...eventPlace(at),
-      messages: shownPrompt(messages),
-      duration_ms: running.ports.clock.now() - startedAt,
-    },
-    { site: keyOf(at), messages, facts },
-  )
-  return messages
-}
-
-/**
- * `counted`: whose call it is, null for one that was counted before; `place`: one that the caller holds; `begins` runs when
- * the place is there, before the server is asked.
- */
-export async function readResource(
-  running: RunContext,
-  resource: string,
-  values: JsonObject,
-  path: string,
-  counted: { readonly agent: string | undefined } | null,
-  begins?: () => void,
-  place?: Place,
-): Promise<ResourceAnswer> {
-  const { host } = running
-  if (host === null) throw new Error(`Resource ${resource} was not looked up at the start of the run`)
-  return fromServer(running, path, () => host.read(resource, values, running.signal), counted, begins, place)
-}
-
-/** Reading and rendering change nothing, so a transport failure is met with one more try. */
-async function fromServer<T>(
-  running: RunContext,
-  path: string,
-  ask: () => Promise<T>,
-  counted: { readonly agent: string | undefined } | null,
-  begins?: () => void,
-  place?: Place,
-): Promise<T> {
-  const { redactor, signal } = running
-  const askTwice = async (): Promise<T> => {
-    try {
-      return await ask()
-    } catch (error) {
-      if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
-      return ask()
-    }
-  }
-  try {
-    const begin = (): Promise<T> => {
-      begins?.()
-      return callStored(running, askTwice)
-    }
-    const call = (): Promise<T> => (counted === null ? begin() : countedCall(running, counted.agent, begin))
-    const answer = await running.permits.use(call, place)
-    return redactor.redact(answer)
-  } catch (error) {
-    if (!(error instanceof RunFailure)) throw error
-    throw failureAt(path, new RunFailure(redactor.redact(error.error)))
-  }
-}
-
-function keyOf({ site, iteration, items }: EffectPlace): string {
-  return placeKey(site, iteration, items)
-}
-
 /** An import's own bindings, then those of the place that uses it. */
 function layers(
   running: RunContext,
@@ -367,18 +259,4 @@ function layers(
     { path, entries: remoteOf(running, kind, name)?.bindings ?? [] },
     { path, entries: expression.bindings },
   ]
-}
-
-export function remoteOf(
-  running: RunContext,
-  kind: "tool" | "resource" | "prompt",
-  name: string,
-): RemotePlan | undefined {
-  const { tools, resources, prompts } = running.plan
-  return { tool: tools, resource: resources, prompt: prompts }[kind][name]
-}
-
-/** What the log knows of a call site. */
-function pastEffect({ past }: RunContext, place: EffectPlace): EffectPast | undefined {
-  return past.effects.size === 0 ? undefined : past.effects.get(keyOf(place))
 }
