@@ -2,15 +2,14 @@ import assert from "node:assert/strict"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { describe, test } from "node:test"
 import { promisify } from "node:util"
 import { hello, startService } from "../contract/http/start-service.ts"
+import { builtWire } from "../support/built-wire.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 import { isSoak } from "../support/strength.ts"
 import { within } from "../support/within.ts"
-
-const root = dirname(dirname(import.meta.dirname))
 
 const rich = `// Two lines
 // of it.
@@ -135,9 +134,7 @@ describe("wire init", () => {
     // The project's command, as an installation links it.
     mkdirSync(join(folder, "node_modules", ".bin"), { recursive: true })
     const link = join(folder, "node_modules", ".bin", "wire")
-    writeFileSync(link, `#!/bin/sh\nexec ${process.execPath} ${join(root, "src", "cli", "wire.ts")} "$@"\n`, {
-      mode: 0o755,
-    })
+    writeFileSync(link, `#!/bin/sh\nexec ${process.execPath} ${builtWire} "$@"\n`, { mode: 0o755 })
     const env = { ...process.env, WIRE_PORT: "0", WIRE_STORE: "memory" }
     const npm = spawn("npm", ["start", "--silent"], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] })
     t.after(() => npm.kill("SIGKILL"))
