@@ -81,7 +81,7 @@ await main(async () => {
   if (realpathSync(process.execPath) !== realpathSync(pinnedNode())) {
     return (await run(pinnedNode(), process.argv.slice(1), { shell: false })).code
   }
-  const files = inOrder(select(values.only ?? []), "soakSeconds")
+  const files = inOrder(select(values.only ?? []))
   if (values.list === true) {
     console.log(files.join("\n"))
     return 0

@@ -20,32 +20,36 @@ import { root, run, SetupError } from "./setup.mjs"
  */
 
 /**
- * What runs side by side, a few processes at a time: those that compute, those that mostly wait, and the short ones.
- * The long ones start first.
+ * In the soak these run side by side, a few processes at a time: those that compute, those that mostly wait, and the short ones.
  * @type {readonly (readonly Part[])[]}
  */
 const lanes = [
-  [{ name: "trust", path: /^test\/properties\/trust\.test/, seconds: 4, soakSeconds: 600 }],
+  [{ name: "trust", path: /^test\/properties\/trust\.test/, seconds: 9, soakSeconds: 600 }],
   [
-    { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150, together: 4 },
-    { name: "browser", path: /^test\/browser\//, seconds: 40, soakSeconds: 30 },
-    { name: "hostile", path: /^test\/hostile\//, seconds: 8, soakSeconds: 80 },
-    { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15, together: 8 },
+    { name: "simulation", path: /^test\/simulation\//, seconds: 20, soakSeconds: 150, together: 4 },
+    { name: "browser", path: /^test\/browser\//, seconds: 120, soakSeconds: 30 },
+    { name: "hostile", path: /^test\/hostile\//, seconds: 50, soakSeconds: 80 },
+    { name: "properties", path: /^test\/properties\//, seconds: 3, soakSeconds: 15, together: 8 },
   ],
   [
-    { name: "cluster", path: /^test\/cluster\//, seconds: 20, soakSeconds: 60 },
-    { name: "postgres", path: /^test\/postgres\//, seconds: 20, soakSeconds: 60 },
-    { name: "crash", path: /^test\/crash\//, seconds: 15, soakSeconds: 40 },
+    { name: "cluster", path: /^test\/cluster\//, seconds: 30, soakSeconds: 60 },
+    { name: "postgres", path: /^test\/postgres\//, seconds: 4, soakSeconds: 60 },
+    { name: "crash", path: /^test\/crash\//, seconds: 5, soakSeconds: 40 },
+    // Builds of all sources, and the checks of all sources.
     {
       name: "packages",
-      path: /^test\/(container|package|build|npm-start|client-package)/,
-      seconds: 15,
+      path: /^test\/(container|package|build|npm-start|client-package|static-checks)/,
+      seconds: 70,
       soakSeconds: 25,
     },
-    { name: "mcp", path: /^test\/mcp\//, seconds: 8, soakSeconds: 25, together: 4 },
-    { name: "services", path: /^test\/(contract|cli|lsp)\//, seconds: 4, soakSeconds: 8, together: 12 },
+    { name: "mcp", path: /^test\/mcp\//, seconds: 7, soakSeconds: 25, together: 4 },
+    { name: "cli", path: /^test\/cli\//, seconds: 13, soakSeconds: 8, together: 6 },
+    { name: "services", path: /^test\/(contract|lsp)\//, seconds: 4, soakSeconds: 8, together: 12 },
   ],
-  [{ name: "units", path: /^/, seconds: 1, soakSeconds: 3, together: 80 }],
+  [
+    { name: "project", path: /^test\//, seconds: 5, soakSeconds: 3, together: 12 },
+    { name: "units", path: /^/, seconds: 1, soakSeconds: 3, together: 80 },
+  ],
 ]
 
 export const partNames = lanes.flat().map(({ name }) => name)
@@ -88,12 +92,11 @@ export function takesSeed(file) {
 }
 
 /**
- * The files in the order in which they start. In the order of their names several browsers would compete for the processors, and
- * later nothing but waiting would be done.
+ * The files in the order in which the soak starts them. In the order of their names several browsers would compete for the processors,
+ * and later nothing but waiting would be done.
  * @param {readonly string[]} files
- * @param {"seconds" | "soakSeconds"} [duration]
  */
-export function inOrder(files, duration = "seconds") {
+export function inOrder(files) {
   return lanes
     .flatMap((lane) => {
       let end = 0
@@ -102,7 +105,7 @@ export function inOrder(files, duration = "seconds") {
           .filter((file) => partOf(file) === part)
           .map((file) => {
             const start = end
-            end += part[duration]
+            end += part.soakSeconds
             return { file, start }
           }),
       )
@@ -112,8 +115,8 @@ export function inOrder(files, duration = "seconds") {
 }
 
 /**
- * The files that each process runs, in this order: some parts share processes, since loading the sources takes longer than most of
- * their tests.
+ * The files that each process of `npm test` runs: some parts share processes, since loading the sources takes longer than most of their
+ * tests. The longest start first, so that at the end all processors have something to do.
  * @param {readonly string[]} files
  */
 export function inProcesses(files) {
@@ -132,7 +135,12 @@ export function inProcesses(files) {
       open.set(part, begun)
     }
   }
-  return processes
+  return processes.toSorted((a, b) => expectedSeconds(b) - expectedSeconds(a))
+}
+
+/** @param {readonly string[]} files of one process */
+function expectedSeconds(files) {
+  return files.reduce((sum, file) => sum + partOf(file).seconds, 0)
 }
 
 /** Such hooks would run for the tests of all files in the process. @param {string} file */
@@ -184,9 +192,9 @@ export async function prepare(files, { brokers }) {
 }
 
 /**
- * Starts them; what happens comes as events of Node's test runner.
+ * Starts them; what happens comes as events of Node's test runner. More at a time than there are processors, because many of them wait.
  * @param {readonly string[]} files in this order
- * @param {Omit<import("node:test").RunOptions, "files" | "concurrency">} [options]
+ * @param {Omit<import("node:test").RunOptions, "files">} [options]
  */
 export function start(files, options = {}) {
   return runFiles({ files: [...files], concurrency: 4, timeout: 1_200_000, ...options })

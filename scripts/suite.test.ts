@@ -28,6 +28,15 @@ test("every file of tests runs in npm test or in the soak, once each", () => {
   for (const file of files) assert.ok(!isSoakOnly(file) || isOfSoak(file), file)
 })
 
+test("the longest processes of npm test start first", () => {
+  const [first, ...others] = inProcesses(files.filter((file) => !isSoakOnly(file)))
+  assert.deepEqual(first, ["test/browser/stories.test.ts"])
+  assert.deepEqual(
+    others.slice(-3).map(({ length }) => length),
+    [1, 1, 1],
+  )
+})
+
 test("a file says by its name or by what it imports where it runs", () => {
   assert.ok(!isOfSoak("src/base/canonical-json.test.ts"))
   assert.ok(isOfSoak("test/hostile/hostile.test.ts") && !isSoakOnly("test/hostile/hostile.test.ts"))

@@ -5,7 +5,7 @@ import { realpathSync } from "node:fs"
 import { relative } from "node:path"
 import { spec } from "node:test/reporters"
 import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
-import { allFiles, entries, hasFailed, inOrder, inProcesses, isSoakOnly, isTest, prepare, start } from "./suite.mjs"
+import { allFiles, entries, hasFailed, inProcesses, isSoakOnly, isTest, prepare, start } from "./suite.mjs"
 
 await main(async () => {
   await ensureInstalled()
@@ -23,10 +23,8 @@ await main(async () => {
 
 /** @param {readonly string[]} files @param {string | null} namePattern */
 async function runTests(files, namePattern) {
-  const stream = start(
-    entries(inProcesses(inOrder(files))),
-    namePattern === null ? {} : { testNamePatterns: [namePattern] },
-  )
+  const names = namePattern === null ? {} : { testNamePatterns: [namePattern] }
+  const stream = start(entries(inProcesses(files)), { concurrency: 5, ...names })
   let code = 0
   let count = 0
   /** @type {string[]} */
