@@ -26,7 +26,7 @@ export function Header() {
     <header class="top-bar">
       <h1 class="wordmark">
         <Wire />
-        wireworks
+        <span class="wordmark-name">wireworks</span>
         <span class="visually-hidden"> playground</span>
       </h1>
       <Menu

@@ -16,7 +16,7 @@ import { select, selectedRow, selectInCall, selection } from "../state/selection
 import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
-import { shortIds } from "../ui/short-names.ts"
+import { shortIds, shortLabel } from "../ui/short-names.ts"
 import { showDuration, showNumber, showTime } from "../ui/show.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
@@ -35,6 +35,8 @@ const rowHeight = 24
 /** What stands beside a name in its column, and how wide a letter of it is, in pixels. */
 const besideName = 56
 const letterWidth = 7
+/** Of each level, in pixels. */
+const indent = 12
 /** The run on one time axis, live. */
 export function TimelinePane() {
   const run = watchWhole()
@@ -184,6 +186,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
               known={known}
               span={callStart === undefined ? span : runningCall(span, callStart)}
               name={names.get(nodeOfSpan(state, row.at) ?? "")}
+              letters={letters}
               item={row.isCall === true || row.scope !== undefined || span.kind !== "iteration" ? "" : items.of(row.at)}
               started={started}
               now={now}
@@ -309,6 +312,8 @@ interface BarProps {
   readonly span: Span
   /** The name of its step, where there is room for it. */
   readonly name: string | undefined
+  /** For so many letters a row of the first level has room. */
+  readonly letters: number
   /** For an iteration: its item. */
   readonly item: string
   readonly started: number
@@ -328,7 +333,7 @@ interface BarProps {
 const inFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
 
 function Bar(props: BarProps) {
-  const { row, known, span, name, item, started, now, scale, width, moment, isSelected } = props
+  const { row, known, span, name, letters, item, started, now, scale, width, moment, isSelected } = props
   const { onSelect, onToggle, onRunFrom } = props
   const from = ((span.start - started - scale.from) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
@@ -337,7 +342,8 @@ function Bar(props: BarProps) {
   // The loop above has the name.
   const label = span.kind === "iteration" ? `[${span.iteration ?? 0}]` : spanLabel(span)
   // What an expression called before its step began has a row of its own, and its own name.
-  const shownLabel = row.level === 1 && span.site === undefined ? (name ?? label) : label
+  const room = letters - Math.floor(((row.level - 1) * indent) / letterWidth)
+  const shownLabel = row.level === 1 && span.site === undefined ? (name ?? label) : shortLabel(label, room)
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
     state === "reused" || (state === "skipped" && span.error === undefined) || span.call?.cut_off === true
@@ -366,7 +372,7 @@ function Bar(props: BarProps) {
       onClick={onSelect}
       onDblClick={row.isParent ? onToggle : undefined}
     >
-      <span class="bar-label" style={{ paddingLeft: `${(row.level - 1) * 12}px` }}>
+      <span class="bar-label" style={{ paddingLeft: `${(row.level - 1) * indent}px` }}>
         {row.isParent ? (
           <span
             class="twist"

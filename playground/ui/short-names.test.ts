@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { shortIds, shortNames } from "./short-names.ts"
+import { shortIds, shortLabel, shortNames } from "./short-names.ts"
 
 function shorten(names: readonly string[], most = 16): string[] {
   const short = shortNames(
@@ -40,4 +40,11 @@ test("ids that are too long lose what is said by their icon before anything else
   assert.equal(shown[0], "agent.plan")
   assert.match(shown[1] ?? "", /^tran…r_1_/)
   assert.match(shown[2] ?? "", /^tran…r_2_/)
+})
+
+test("a label without room loses its kind, and one that has room or no kind does not", () => {
+  assert.equal(shortLabel("agent.write", 11), "agent.write")
+  assert.equal(shortLabel("agent.write", 10), "write")
+  assert.equal(shortLabel("workflow.draft[0]", 10), "draft[0]")
+  assert.equal(shortLabel("model call", 4), "model call")
 })

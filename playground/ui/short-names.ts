@@ -26,6 +26,11 @@ export function shortIds(nodes: readonly Named[], most: number): Map<string, str
   return new Map(nodes.map(({ id, name }) => [id, id.length <= most ? id : (names.get(id) ?? name)]))
 }
 
+/** The same for the name of a single row (`agent.write`, `workflow.draft[0]`). */
+export function shortLabel(label: string, most: number): string {
+  return label.length <= most ? label : label.replace(/^[a-z]+\.(?=\w)/, "")
+}
+
 /** The first and the last characters: both ends of a name tell it apart. */
 function cutMiddle(name: string, most: number): string {
   if (name.length <= most) return name

@@ -300,7 +300,7 @@ output { title: agent.choose.title }
     )
     await runToEnd(page, /failed after/)
     // A read before the step began has a row of its own.
-    await page.locator(".of-resource .bar-name", { hasText: /^resource\.opening_hours$/ }).waitFor()
+    await page.locator(".of-resource .bar-name", { hasText: /^(?:resource\.)?opening_hours$/ }).waitFor()
     const details = page.getByRole("region", { name: "Details" })
     await page
       .getByRole("treeitem", { name: /^model call/ })
