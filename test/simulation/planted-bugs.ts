@@ -24,8 +24,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a run can be claimed while its owner is well",
     file: "src/adapters/memory/memory-store.ts",
-    from: "if (run.lease_until > now || ",
-    to: "if (run.lease_until > now + 8_000 || ",
+    from: "if (run.lease_until <= now) take",
+    to: "if (run.lease_until <= now + 8_000) take",
     seed: 3,
   },
   {
@@ -157,8 +157,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "nobody takes over the runs of a process that died",
     file: "src/adapters/memory/memory-store.ts",
-    from: "if (run.lease_until > now || ",
-    to: "if (run.lease_until > Number.NEGATIVE_INFINITY || ",
+    from: "if (run.lease_until <= now) take",
+    to: "if (run.lease_until <= Number.NEGATIVE_INFINITY) take",
     seed: 3,
   },
   {
@@ -227,8 +227,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a resumed run forgets how often it has called a tool",
     file: "src/run/run.ts",
-    from: "toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls)",
-    to: "toolCalls: new Map()",
+    from: "toolCalls: counted(past.toolCalls),",
+    to: "toolCalls: counted(new Map()),",
     seed: 75,
   },
   {
