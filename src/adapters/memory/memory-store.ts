@@ -47,6 +47,8 @@ export class MemoryStore implements RunStore {
   /** Runs that have not ended and are not parked. */
   readonly #active = new Map<string, StoredRun>()
   readonly #parked = new ParkedRuns()
+  /** How many runs were ever made. */
+  #made = 0
   readonly #byKey = new Map<string, string>()
   readonly #keptKeys = new Map<
     string,
@@ -69,7 +71,7 @@ export class MemoryStore implements RunStore {
     const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
     if (existing !== null) return existing
     if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
-    const stored = newStoredRun(run, slot, this.#clock.monotonic() + leaseMs)
+    const stored = newStoredRun(run, ++this.#made, slot, this.#clock.monotonic() + leaseMs)
     this.#runs.set(run.run_id, stored)
     this.#active.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
@@ -214,11 +216,16 @@ export class MemoryStore implements RunStore {
       this.#parked.claimed(run_id, run)
       this.#active.set(run_id, run)
     }
-    for (const [run_id, run] of this.#active) {
+    for (const [run_id, run] of this.#oldestFirst()) {
       if (leases.length >= limit) break
       if (run.lease_until <= now) take(run_id, run, false)
     }
     return leases
+  }
+
+  /** Runs that were parked are at the end of `#active`. */
+  #oldestFirst(): [string, StoredRun][] {
+    return [...this.#active].sort(([, one], [, other]) => one.number - other.number)
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {

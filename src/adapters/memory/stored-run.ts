@@ -8,6 +8,8 @@ import { noUsage, showUsage } from "../../log/usage.ts"
 
 /** A run as a `MemoryStore` keeps it. */
 export interface StoredRun {
+  /** In the order in which runs were made. */
+  readonly number: number
   readonly caller: string
   readonly created_at: number
   resumable: boolean
@@ -36,8 +38,9 @@ export interface StoredRun {
 }
 
 /** `slot` is where the store finds the run by its idempotency key. */
-export function newStoredRun(run: NewRun, slot: string | null, lease_until: number): StoredRun {
+export function newStoredRun(run: NewRun, number: number, slot: string | null, lease_until: number): StoredRun {
   return {
+    number,
     caller: run.caller,
     created_at: run.created_at,
     resumable: run.resumable,
