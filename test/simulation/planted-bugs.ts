@@ -39,7 +39,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "giving a run back takes it from its present owner",
     file: "src/adapters/memory/memory-store.ts",
     from: "const run = this.#held(lease)\n    if (run === undefined) return\n    run.fence++",
-    to: "const run = this.#open.get(lease.run_id)\n    if (run === undefined) return\n    run.fence++",
+    to: "const run = this.#active.get(lease.run_id)\n    if (run === undefined) return\n    run.fence++",
     seed: 75,
   },
   {
