@@ -27,3 +27,8 @@ export function instant(clock: Clock): Instant {
 export function mostElapsed(clock: Clock, since: Instant): number {
   return Math.max(clock.monotonic() - since.monotonic, Math.abs(clock.now() - since.now))
 }
+
+/** In whole milliseconds, as databases have them, and never early. */
+export function leaseEnd(clock: Clock, leaseMs: number): number {
+  return Math.ceil(clock.monotonic() + leaseMs)
+}

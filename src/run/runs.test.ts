@@ -558,7 +558,7 @@ test("runs of a process that died are taken up later too, without a restart of t
 test("more interrupted runs than may run at once are taken up one after the other", async () => {
   const store = new MemoryStore(systemClock)
   const ids = Array.from({ length: 9 }, (_, index) => `orphan-${index}`)
-  for (const run_id of ids) await store.create({ ...request(), run_id, created_at: 0 }, "dead", 0)
+  for (const run_id of ids) await store.create({ ...request(), run_id, created_at: 0 }, "dead", -1)
   const model = new ScriptedModel(async (asked) => {
     await new Promise((resolve) => setImmediate(resolve))
     return answers({ message: "m" }, asked)
@@ -575,7 +575,7 @@ test("more interrupted runs than may run at once are taken up one after the othe
 test("an interrupted run whose source is refused now fails with the reason; one that cannot be read does not block others", async () => {
   const store = new MemoryStore(systemClock)
   for (const run_id of ["unreadable", "refused"]) {
-    await store.create({ ...request(), run_id, created_at: 0 }, "dead", 0)
+    await store.create({ ...request(), run_id, created_at: 0 }, "dead", -1)
   }
   const read = store.request.bind(store)
   store.request = (run_id) => (run_id === "unreadable" ? Promise.reject(new Error("sealed")) : read(run_id))

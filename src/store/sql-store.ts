@@ -17,7 +17,7 @@ import {
   type RunStore,
   type UnkeyedRun,
 } from "../ports/store.ts"
-import type { Clock } from "../ports/clock.ts"
+import { leaseEnd, type Clock } from "../ports/clock.ts"
 import type { Vault } from "../ports/vault.ts"
 import { causedBy } from "../ports/notices.ts"
 import { SqlCache } from "./answer-cache.ts"
@@ -107,7 +107,7 @@ export class SqlStore implements RunStore {
   }
 
   #beginning(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): BeginningRun {
-    const lease = { owner, lease_until: this.#leaseTime() + leaseMs }
+    const lease = { owner, lease_until: leaseEnd(this.#clock, leaseMs) }
     const creation = creationOf(run, key, lease, this.#vault, this.outbox)
     return new BeginningRun(newHead(run, key), creation, key.key, textOfRequest(run.request))
   }
@@ -254,13 +254,13 @@ export class SqlStore implements RunStore {
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
-    const now = this.#leaseTime()
     const claimed = await this.#medium.send({
       kind: "claim",
       owner,
       limit,
-      now,
-      lease_until: now + leaseMs,
+      // Leases go by the machine's monotonic clock: setting the wall clock neither ends nor prolongs them.
+      now: Math.floor(this.#clock.monotonic()),
+      lease_until: leaseEnd(this.#clock, leaseMs),
       blobs: [],
     })
     for (const { run_id } of claimed) this.#changes.claimed(run_id)
@@ -269,15 +269,10 @@ export class SqlStore implements RunStore {
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     const { run_id, fence } = lease
-    const lease_until = this.#leaseTime() + leaseMs
+    const lease_until = leaseEnd(this.#clock, leaseMs)
     const held = await this.#medium.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
     if (!held) this.#changes.disowned(run_id)
     return held
-  }
-
-  /** Leases go by the machine's monotonic clock: setting the wall clock neither ends nor prolongs them. */
-  #leaseTime(): number {
-    return Math.floor(this.#clock.monotonic())
   }
 
   async release(lease: Lease): Promise<void> {

@@ -22,7 +22,7 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
-import type { Clock } from "../../ports/clock.ts"
+import { leaseEnd, type Clock } from "../../ports/clock.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
@@ -71,7 +71,7 @@ export class MemoryStore implements RunStore {
     const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
     if (existing !== null) return existing
     if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
-    const stored = newStoredRun(run, ++this.#made, slot, this.#clock.monotonic() + leaseMs)
+    const stored = newStoredRun(run, ++this.#made, slot, leaseEnd(this.#clock, leaseMs))
     this.#runs.set(run.run_id, stored)
     this.#active.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
@@ -202,11 +202,12 @@ export class MemoryStore implements RunStore {
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
-    const now = this.#clock.monotonic()
+    const now = Math.floor(this.#clock.monotonic())
+    const until = leaseEnd(this.#clock, leaseMs)
     const leases: ClaimedLease[] = []
     const take = (run_id: string, run: StoredRun, woken: boolean): void => {
       run.fence++
-      run.lease_until = now + leaseMs
+      run.lease_until = until
       leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back, woken })
       run.given_back = false
     }
@@ -230,7 +231,7 @@ export class MemoryStore implements RunStore {
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     const run = this.#held(lease)
-    if (run !== undefined) run.lease_until = this.#clock.monotonic() + leaseMs
+    if (run !== undefined) run.lease_until = leaseEnd(this.#clock, leaseMs)
     return run !== undefined
   }
 
