@@ -55,8 +55,6 @@ const mutedInExpectations: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>
   "constant-condition",
 ])
 
-const importKinds: ReadonlySet<string> = new Set(["tool", "resource", "prompt"])
-
 const countedWords: ReadonlySet<string> = new Set<Syntax.ObservedNode["word"]>(["calls", "rejections"])
 
 /** What a test file may declare beside its tests: what its judges need. */
@@ -250,16 +248,6 @@ class TestCheck {
       if (step.index !== undefined) {
         const hint = "Give a looped agent an array, or one object for every item."
         checking.report("type-mismatch", this.#path, chain, "A result is given to the whole step", hint)
-      }
-      if (step.path !== "" && importKinds.has(step.kind)) {
-        const hint = "Give a result to the agent that uses it, or to the whole file: `given workflow.name: { … }`."
-        checking.report(
-          "type-mismatch",
-          this.#path,
-          chain,
-          `A test does not give results to a ${step.kind} of a called file`,
-          hint,
-        )
       }
       const id = `${step.path}${step.kind}.${step.name}`
       if (this.#given.has(id)) {

@@ -98,10 +98,12 @@ function calledFile(
   while (found.kind === "workflow") {
     const [named, next, ...others]: readonly Syntax.ChainStep[] = found.steps
     if (named?.kind !== "field") break
-    const { workflows } = found.program
+    const { workflows, tree } = found.program
     const symbol = workflows.get(named.name.text)
     if (symbol === undefined) {
-      unknownReference(checking, chain, named.name, () => workflows.keys(), path)
+      // Where a file is declared and cannot be called, that is reported at its declaration.
+      const isDeclared = tree.declarations.some((one) => one.kind === "workflow" && one.name.text === named.name.text)
+      if (!isDeclared) unknownReference(checking, chain, named.name, () => workflows.keys(), path)
       return undefined
     }
     found = {

@@ -1,6 +1,8 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Question, WireError } from "../log/events.ts"
 import type { NodeState, RunState, Span } from "../log/run-state.ts"
+import { isByModel, stepPath } from "../plan/call-scope.ts"
 import { quoteText } from "../source/quote-text.ts"
 
 /** A run that becomes a test. */
@@ -20,11 +22,7 @@ export function titleOfTest(run_id: string, status: RunState["status"]): string 
  * workflow is changed; one that completed expects the same output.
  */
 export function testOfRun({ title, input, state }: RunToTest): string {
-  const lines = [
-    ...(Object.keys(input).length === 0 ? [] : [inputLines(input), ""]),
-    ...state.nodes.flatMap((node) => givenOf(state, node)),
-    ...effectsOf(state),
-  ]
+  const lines = [...(Object.keys(input).length === 0 ? [] : [inputLines(input), ""]), ...givenOf(state)]
   const end =
     state.status === "completed"
       ? Object.entries(isJsonObject(state.output) ? state.output : {}).map(
@@ -39,29 +37,53 @@ export function testOfRun({ title, input, state }: RunToTest): string {
   return `test ${quoteText(title)} {\n${indent(body)}\n}\n`
 }
 
-/** What a step gave, or why it failed. What is not known of it is said in a comment. */
-function givenOf(state: RunState, node: NodeState): string[] {
+/** A line of a test, with the step that it is about. What is not known of a step is said in a comment. */
+interface Line {
+  readonly step: string
+  readonly text: string
+}
+
+/** What the steps gave, those of called files included. A step of a file that is called several times gets one result in all calls. */
+function givenOf(state: RunState): string[] {
+  const inside = Object.entries(state.inside ?? {}).filter(([scope]) => !isByModel(scope))
+  const lines = [
+    ...linesOf(state, null, ""),
+    ...inside.flatMap(([scope, inner]) => linesOf(inner, scope, stepPath(scope))),
+  ]
+  const given = new Map<string, Set<string>>()
+  for (const { step, text } of lines) given.set(step, (given.get(step) ?? new Set()).add(text))
+  return [...given].map(([step, texts]) => {
+    const [first = ""] = texts
+    return texts.size === 1 ? first : `// ${step} gave ${texts.size} different results: give one of them here.`
+  })
+}
+
+/** `path` leads to the steps of a called file. */
+function linesOf(state: RunState, scope: string | null, path: string): Line[] {
+  return [...state.nodes.flatMap((node) => ofNode(state, node, scope, path)), ...ofEffects(state, path)]
+}
+
+/** What a step gave, or why it failed. */
+function ofNode(state: RunState, node: NodeState, scope: string | null, path: string): Line[] {
+  const step = `${path}${node.kind}.${node.name}`
+  const line = (text: string): Line[] => [{ step, text }]
   if (node.kind === "ask") {
-    const answers = state.questions.filter(({ kind, name }) => kind === "ask" && name === node.name)
-    const [first, ...others] = answers
+    const isOwn = (one: Question): boolean =>
+      one.kind === "ask" && one.name === node.name && (one.scope ?? null) === scope
+    const [first, ...others] = state.questions.filter(isOwn)
     if (first?.answer === undefined) return []
-    if (others.length > 0) return [`// ask.${node.name} has several answers: give them here.`]
-    return [`given ask.${node.name}: ${literal(first.answer)}`]
+    return line(others.length > 0 ? `// ${step} has several answers: give them here.` : gives(step, first.answer))
   }
   if (node.kind !== "agent") return []
   const failed = state.spans.find((span) => isStep(span, node.name) && span.state === "failed" && span.error)
-  if (failed?.error !== undefined) {
-    return [`given agent.${node.name} fails ${failed.error.kind} ${quoteText(failed.error.message)}`]
-  }
+  if (failed?.error !== undefined) return line(fails(step, failed.error))
   if (node.state !== "completed") return []
   const steps = state.spans.filter((span) => isStep(span, node.name) && span.state === "completed")
   const outputs = steps.toSorted((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0)).map(({ output }) => output ?? null)
-  if (outputs.some(isCut))
-    return [`// The output of agent.${node.name} is too large for the events of a run: give it here.`]
-  if (node.loop === null) return outputs.map((output) => `given agent.${node.name}: ${literal(output)}`)
-  if (outputs.length !== node.loop.total)
-    return [`// Some items of agent.${node.name} were skipped: give the others here.`]
-  return [`given agent.${node.name}: ${literal(outputs)}`]
+  if (outputs.some(isCut)) return line(`// The output of ${step} is too large for the events of a run: give it here.`)
+  if (node.loop === null) return outputs.flatMap((output) => line(gives(step, output)))
+  if (outputs.length !== node.loop.total) return line(`// Some items of ${step} were skipped: give the others here.`)
+  return line(gives(step, outputs))
 }
 
 function isStep({ kind, name }: Span, agent: string): boolean {
@@ -69,23 +91,27 @@ function isStep({ kind, name }: Span, agent: string): boolean {
 }
 
 /** What tools and resources gave to the expressions of the workflow; those that models called are part of their steps. */
-function effectsOf({ spans }: RunState): string[] {
-  const given = new Map<string, Set<string>>()
-  for (const { kind, name, site, result, state, error } of spans) {
-    if (site === undefined || (kind !== "tool_call" && kind !== "resource")) continue
-    const step = `${kind === "tool_call" ? "tool" : "resource"}.${name}`
-    const line =
-      state === "failed" && error !== undefined
-        ? `given ${step} fails ${error.kind} ${quoteText(error.message)}`
-        : result === undefined || isCut(result)
-          ? `// The result of ${step} is not in the events of the run: give it here.`
-          : `given ${step}: ${literal(result)}`
-    given.set(step, (given.get(step) ?? new Set()).add(line))
-  }
-  return [...given].map(([step, lines]) => {
-    const [first = ""] = lines
-    return lines.size === 1 ? first : `// ${step} gave ${lines.size} different results: give one of them here.`
+function ofEffects({ spans }: RunState, path: string): Line[] {
+  return spans.flatMap(({ kind, name, site, result, state, error }) => {
+    if (site === undefined || (kind !== "tool_call" && kind !== "resource")) return []
+    const step = `${path}${kind === "tool_call" ? "tool" : "resource"}.${name}`
+    if (state === "failed" && error !== undefined) return [{ step, text: fails(step, error) }]
+    const isKnown = result !== undefined && !isCut(result)
+    return [
+      {
+        step,
+        text: isKnown ? gives(step, result) : `// The result of ${step} is not in the events of the run: give it here.`,
+      },
+    ]
   })
+}
+
+function gives(step: string, value: JsonValue): string {
+  return `given ${step}: ${literal(value)}`
+}
+
+function fails(step: string, { kind, message }: WireError): string {
+  return `given ${step} fails ${kind} ${quoteText(message)}`
 }
 
 /** Events show values over 256 KiB by their size. */

@@ -43,6 +43,19 @@ export function callingAgent(scope: string): string | null {
   return /@agent\.([^.[(#]+)/.exec(own)?.[1] ?? null
 }
 
+/** Whether a model makes the call, or one of those around it. */
+export function isByModel(scope: string): boolean {
+  return /#\d+(?:\/|$)/.test(scope)
+}
+
+/** The path of calls that leads to a step, as tests write it: `workflow.triage.` of `triage@dynamic.first`. */
+export function stepPath(scope: string): string {
+  return scope
+    .split("/")
+    .map((level) => `workflow.${level.slice(0, level.indexOf("@"))}.`)
+    .join("")
+}
+
 /** The workflow that is called in a scope; undefined where the plan has none of that name. */
 export function calledAt(plan: Plan, scope: string): CalledWorkflow | undefined {
   let called: CalledWorkflow | undefined

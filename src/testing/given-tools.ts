@@ -54,14 +54,8 @@ function neededImports(plan: Plan, given: GivenValues, givenSteps: ReadonlySet<s
     for (const use of node.uses) needed.add(`${use.kind}.${use.name}`)
   }
   for (const id of given.keys()) needed.delete(id)
-  for (const called of Object.values(plan.workflows ?? {})) {
-    for (const id of neededImports(called.plan, noneGiven, noSteps)) needed.add(id)
-  }
   return needed
 }
-
-const noneGiven: GivenValues = new Map()
-const noSteps: ReadonlySet<string> = new Set()
 
 /** The arguments that the workflow binds, by `resource.name`. */
 type BoundNames = ReadonlyMap<string, readonly string[]>

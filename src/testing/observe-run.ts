@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import { stepPath } from "../plan/call-scope.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { LogEvent, Usage, WireError } from "../log/events.ts"
 import { isTerminal } from "../log/events.ts"
@@ -65,7 +66,8 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   let usage: Usage = noUsage
   let duration_ms = 0
   for (const event of events) {
-    const before = pathOf(event.data.scope)
+    const { scope } = event.data
+    const before = scope === undefined ? "" : stepPath(scope)
     const step = (id: string): ObservedStep => stepOf(`${before}${id}`)
     const isOwn = before === ""
     switch (event.type) {
@@ -162,13 +164,4 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   const hasEnded = events.some(({ type }) => isTerminal(type))
   const waiting = hasEnded ? [] : [...new Set(open.values())]
   return { output, error, usage, duration_ms, agents, answers, waiting, steps }
-}
-
-/** The path of calls that leads to a step, as tests write it: `workflow.triage.` of `triage@dynamic.first`. */
-function pathOf(scope: string | undefined): string {
-  if (scope === undefined) return ""
-  return scope
-    .split("/")
-    .map((level) => `workflow.${level.slice(0, level.indexOf("@"))}.`)
-    .join("")
 }

@@ -94,23 +94,33 @@ export async function runOnce(
   const newRun = { run_id: chance.id(), caller: "", request, created_at, idempotency: null, resumable: false }
   const created = await store.create(newRun, "test", 3_600_000)
   if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)
-  const ports: RunPorts = {
-    clock,
-    chance,
-    store,
-    model,
-    tools: new GivenTools(opened.tools, plan, given.others, new Set(given.steps.keys())),
-    given: (step, iteration) => {
-      // Tools answer at their port: here it is only said that they are given.
-      if (given.others.has(step)) return { output: {} }
-      const result = givenResult(given.steps.get(step), step, iteration)
-      if (result !== undefined && "output" in result && /(?:^|\.)ask\.\w+$/.test(step)) {
-        answered.push({ step, iteration, answer: result.output })
-      }
-      return result
-    },
-    run: given.run,
-    bug: (error) => engine.bug(error),
+  /** Of a file, by the path of calls that leads to it: `workflow.triage.` */
+  const portsOf = (path: string, file: Plan): RunPorts => {
+    const others = below(path, given.others)
+    return {
+      clock,
+      chance,
+      store,
+      model,
+      tools: new GivenTools(opened.tools, file, others, new Set(below(path, given.steps).keys())),
+      given: (id, iteration) => {
+        // Tools answer at their port: here it is only said that they are given.
+        if (others.has(id)) return { output: {} }
+        const step = `${path}${id}`
+        const result = givenResult(given.steps.get(step), step, iteration)
+        if (result !== undefined && "output" in result && id.startsWith("ask.")) {
+          answered.push({ step, iteration, answer: result.output })
+        }
+        return result
+      },
+      within: (workflow) => {
+        const called = file.workflows?.[workflow]
+        if (called === undefined) throw new Error(`No file is called as ${workflow}`)
+        return portsOf(`${path}workflow.${workflow}.`, called.plan)
+      },
+      run: given.run,
+      bug: (error) => engine.bug(error),
+    }
   }
   const job = {
     plan,
@@ -124,11 +134,16 @@ export async function runOnce(
     deadlines,
   }
   try {
-    await run(job, ports, limits)
+    await run(job, portsOf("", plan), limits)
     return { ...observeRun(events, plan, answered), misses }
   } finally {
     await opened.close()
   }
+}
+
+/** The results for the steps of a file, by their names in it. */
+function below(path: string, given: ReadonlyMap<string, GivenValue>): ReadonlyMap<string, GivenValue> {
+  return new Map([...given].flatMap(([id, value]) => (id.startsWith(path) ? [[id.slice(path.length), value]] : [])))
 }
 
 function givenResult(given: GivenValue | undefined, step: string, iteration: number | null): GivenResult | undefined {

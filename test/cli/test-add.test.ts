@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
+import { setTimeout } from "node:timers/promises"
 import { startServer } from "../support/http-server.ts"
 import { ada, hello, oneAgent, startService } from "../contract/http/start-service.ts"
 import { folderWith, runWire, type Ended } from "./run-wire.ts"
@@ -29,6 +30,68 @@ describe("wire test add", async () => {
     assert.equal((await wire(folder, "test", "hello.test.wire")).code, 1)
     const again = await wire(folder, "test", "add", run_id, "hello.wire")
     assert.deepEqual([again.code, /already/.test(again.err)], [2, true])
+  })
+
+  test("what the steps, tools and people of called files gave is given by the path of the calls", async (t) => {
+    const server = await startServer((_request, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end('{"name":"Ada"}'),
+    )
+    t.after(() => server.close())
+    const main = `input { id: string  again: string }
+workflow shop from "./shop.wire" {}
+ask review { question: "Outer?"  output { ok: boolean } }
+output {
+  first: call workflow.shop { input { id: input.id } }
+  second: call workflow.shop { input { id: input.again } }
+  ok: ask.review.ok
+}
+`
+    const shop = `input { id: string }
+api crm { endpoint: "${server.origin}" }
+tool find from api.crm."GET /people/{id}" { input { id: string }  output { name: string } }
+provider demo from openai { endpoint: "demo" }
+model fast from demo { id: "demo" }
+agent greet { model: model.fast  instruction: "Greet {{ input.id }}"  output { text: string } }
+ask review { question: "Inner?"  output { ok: boolean } }
+output { name: (call tool.find { input { id: input.id } }).name  text: agent.greet.text  ok: ask.review.ok }
+`
+    const run = async (again: string): Promise<string> => {
+      const modules = { "shop.wire": shop }
+      const input = { id: "a", again }
+      const body = { workflow_source: main, modules, input }
+      const response = await service.post("/execute", body, { accept: "text/event-stream" })
+      await response.body?.cancel()
+      const run_id = response.headers.get("x-service-run-id") ?? ""
+      for (;;) {
+        const { status } = (await (await service.get(`/execute/${run_id}`)).json()) as { status: string }
+        if (status === "completed") return run_id
+        const { questions } = (await (await service.get(`/execute/${run_id}/questions`)).json()) as {
+          questions: { id: string; scope?: string; status: string }[]
+        }
+        for (const { id, scope } of questions.filter((one) => one.status === "open")) {
+          await service.post(`/execute/${run_id}/questions/${id}`, { answer: { ok: scope === undefined } })
+        }
+        await setTimeout(20)
+      }
+    }
+    const run_id = await run("a")
+    const folder = folderWith({ "main.wire": main, "shop.wire": shop })
+    const added = await wire(folder, "test", "add", run_id, "main.wire")
+    assert.equal(added.code, 0, added.err)
+    await server.close()
+    const passed = await wire(folder, "test")
+    assert.equal(passed.code, 0, passed.out + passed.err + readFileSync(join(folder, "main.test.wire"), "utf8"))
+    const text = readFileSync(join(folder, "main.test.wire"), "utf8")
+    for (const line of [
+      "given ask.review: { ok: true }",
+      "given workflow.shop.ask.review: { ok: false }",
+      'given workflow.shop.tool.find: { name: "Ada" }',
+      "given workflow.shop.agent.greet: { text: ",
+    ]) {
+      assert.ok(text.includes(line), `${line}\n${text}`)
+    }
+    const nowhere = await wire(folderWith({}), "test", "add", run_id)
+    assert.deepEqual([nowhere.code, /files that are not here/.test(nowhere.err)], [2, true])
   })
 
   soakTest(

@@ -135,12 +135,79 @@ test "fails" {
       "b.wire":
         'mcp s { endpoint: "demo" }\ntool t from mcp.s.tool.t { input { } output { y: string } }\noutput { y: call tool.t }\n',
       "a.test.wire":
-        'test "no" {\n  given workflow.b.tool.t: { y: "1" }\n  given workflow.c: { }\n  expect ran workflow.b.agent.z\n}\n',
+        'test "no" {\n  given workflow.b.tool.t: { y: 1 }\n  given workflow.c: { }\n  expect ran workflow.b.agent.z\n}\n',
     })
     const refused = await runWire(["check", "a.test.wire"], { cwd: wrong })
-    assert.match(refused.out + refused.err, /does not give results to a tool of a called file/)
+    assert.match(refused.out + refused.err, /Expected string, found integer/)
     assert.match(refused.out + refused.err, /Unknown reference: workflow\.c/)
     assert.match(refused.out + refused.err, /Unknown reference: workflow\.b\.agent\.z/)
+  })
+
+  test("gives results to tools, resources and prompts of called files, by the path of the calls, and opens no server for them", async () => {
+    const cwd = folderWith({
+      "shop.wire": `input { id: string }
+mcp s { endpoint: "http://127.0.0.1:9/mcp" }
+api crm { endpoint: "http://127.0.0.1:9" }
+tool find from mcp.s.tool.find { input { id: string }  output { name: string } }
+tool pay from api.crm."POST /pay" { approval: required  input { name: string }  output { paid: boolean } }
+resource terms from mcp.s.resource."file:///terms" {}
+prompt tone from mcp.s.prompt.tone {}
+provider demo from openai { endpoint: "demo" }
+model fast from demo { id: "demo" }
+agent write {
+  model: model.fast
+  uses: [resource.terms, prompt.tone]
+  instruction: "Write to {{ dynamic.found.name }}"
+  output { text: string }
+}
+dynamic { found: call tool.find { input { id: input.id } } }
+output { name: dynamic.found.name  paid: (call tool.pay { input { name: dynamic.found.name } }).paid  text: agent.write.text }
+`,
+      "middle.wire": `input { id: string }
+workflow shop from "./shop.wire" {}
+output { shop: call workflow.shop { input { id: input.id } } }
+`,
+      "a.wire": `input { id: string }
+workflow middle from "./middle.wire" {}
+mcp s { endpoint: "http://127.0.0.1:9/mcp" }
+tool find from mcp.s.tool.find { input { id: string }  output { name: string } }
+output { own: (call tool.find { input { id: input.id } }).name  inner: call workflow.middle { input { id: input.id } } }
+`,
+      "a.test.wire": `test "all are given" {
+  input { id: "7" }
+  given tool.find: { name: "outer" }
+  given workflow.middle.workflow.shop.tool.find: { name: "Ada" }
+  given workflow.middle.workflow.shop.tool.pay: { paid: true }
+  given workflow.middle.workflow.shop.resource.terms: "No refunds"
+  given workflow.middle.workflow.shop.prompt.tone: "Be kind"
+  expect output.own == "outer" && output.inner.shop.name == "Ada" && output.inner.shop.paid
+  expect calls workflow.middle.workflow.shop.tool.find == 1 && calls tool.find == 1
+  expect ran workflow.middle.workflow.shop.resource.terms
+}
+test "one fails" {
+  input { id: "7" }
+  given tool.find: { name: "outer" }
+  given workflow.middle.workflow.shop.tool.find fails tool_error "gone"
+  given workflow.middle.workflow.shop.agent.write: { text: "-" }
+  given workflow.middle.workflow.shop.tool.pay: { paid: true }
+  expect error.kind == "tool_error" && error.message contains "gone"
+}
+test "a tool with an approval waits" {
+  input { id: "7" }
+  given tool.find: { name: "outer" }
+  given workflow.middle.workflow.shop.tool.find: { name: "Ada" }
+  given workflow.middle.workflow.shop.agent.write: { text: "-" }
+  expect output.own == "outer"
+}
+`,
+    })
+    const { out } = await runWire(["test"], { cwd })
+    assert.match(out, /2 passed, 1 failed/, out)
+    assert.match(out, /Give it a result: given workflow\.middle\.workflow\.shop\.tool\.pay: …/)
+    writeFileSync(join(cwd, "shop.wire"), "output { name: input.id }\n")
+    const broken = await runWire(["test"], { cwd })
+    assert.match(broken.out, /middle\.wire has an error\. shop\.wire has an error/)
+    assert.doesNotMatch(broken.out, /Unknown reference: workflow/)
   })
 
   test("shows the values of a failed expectation, a difference, and what an agent was asked", async () => {

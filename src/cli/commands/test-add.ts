@@ -24,7 +24,7 @@ export function addTestAdd(test: Command): void {
 }
 
 async function addRun(call: ServiceCall, run_id: string, given: string | undefined): Promise<void> {
-  const { input, source, workflow } = await call.client.runRequest(run_id)
+  const { input, source, workflow, modules } = await call.client.runRequest(run_id)
   const state = initialState()
   for await (const event of call.client.follow(run_id, {})) reduce(state, event)
   const file = given ?? `${workflow ?? "run"}.wire`
@@ -34,6 +34,10 @@ async function addRun(call: ServiceCall, run_id: string, given: string | undefin
   if (!existsSync(file)) {
     if (given !== undefined || workflow !== null) {
       throw new WrongValue(`There is no ${file} here. Name the workflow: wire test add ${run_id} FILE.wire`)
+    }
+    if (Object.keys(modules ?? {}).length > 0) {
+      const message = "The run uses files that are not here: save them, and name the workflow"
+      throw new WrongValue(`${message}: wire test add ${run_id} FILE.wire`)
     }
     // Source that was sent has no file yet.
     writeFileSync(file, source, { flag: "wx" })

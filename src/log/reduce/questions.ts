@@ -72,7 +72,7 @@ export function settleQuestion(state: RunState, id: string, at: number, outcome:
   }
   const isOpen = (one: number): boolean => {
     const other = state.questions[one]
-    return other?.kind === "ask" && other.name === question.name
+    return other?.kind === "ask" && other.name === question.name && other.scope === question.scope
   }
   const node = nodeOf(state, `ask.${question.name}`)
   if (node === undefined || Object.values(state.index.questions).some(isOpen)) return

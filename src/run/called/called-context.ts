@@ -9,7 +9,7 @@ import type { CalledWorkflow } from "../../plan/plan-shape.ts"
 import { prepare } from "../../plan/prepare.ts"
 import { Budget } from "../budget/budget.ts"
 import { limitsOfRun } from "../budget/limit-scopes.ts"
-import { counted, keepValue, type RunContext, type RunPorts } from "../context/run-context.ts"
+import { counted, keepValue, type RunContext } from "../context/run-context.ts"
 import { namedSecrets } from "../secrets/redact.ts"
 
 /** A called workflow under way. */
@@ -52,7 +52,7 @@ export function calledContext(
     input,
     secrets,
     named: () => (named ??= namedSecrets(secrets)),
-    ports: portsOf(around.ports, called.name),
+    ports: around.ports.within?.(called.name) ?? around.ports,
     log: around.log.within(scope),
     permits: around.permits.within(signal),
     signal,
@@ -117,12 +117,6 @@ export function calledContext(
 function secretsOf({ secrets }: RunContext, called: CalledWorkflow): JsonObject {
   const bound = Object.entries(called.secrets).map(([name, of]) => [name, of === null ? null : (secrets[of] ?? null)])
   return Object.fromEntries(bound) as JsonObject
-}
-
-/** A test gives results by the path of calls that leads to a step. */
-function portsOf(ports: RunPorts, workflow: string): RunPorts {
-  if (ports.given === undefined) return ports
-  return { ...ports, given: (step, iteration) => ports.given?.(`workflow.${workflow}.${step}`, iteration) }
 }
 
 async function closeHost({ host, ports }: RunContext): Promise<void> {

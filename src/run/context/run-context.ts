@@ -45,6 +45,8 @@ export interface RunPorts {
   note?(run_id: string, sentence: string, level: "info" | "error"): void
   /** In a test: the result that a step is given, in place of asking its model or a person. */
   given?(step: string, iteration: number | null): GivenResult | undefined
+  /** In a test: the ports of a file that this one calls, with what its steps are given. */
+  within?(workflow: string): RunPorts
   /** In a test: what `run` is. */
   readonly run?: RunValues
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
