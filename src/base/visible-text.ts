@@ -23,8 +23,13 @@ export function visibleText(text: string): string {
 
 const shortForms: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": " " }
 
+/** Most texts have no other characters, which a search for them says much faster. */
+const notPlain = /[^ -~]/
+const notPlainLines = /[^\n -~]/
+
 /** The text with something written in place of each character that cannot be seen. */
 export function escapeHidden(text: string, write: (code: number, character: string, at: number) => string): string {
+  if (!notPlain.test(text)) return text
   return text.replaceAll(hidden, (character, at: number) =>
     joins(text, at) ? character : write(character.codePointAt(0) ?? 0, character, at),
   )
@@ -46,6 +51,7 @@ export function visibleJson(value: JsonValue | object, indent = 0): string {
 /** The same for a text that is JSON already. */
 export function visibleInJson(json: string): string {
   // Line feeds are the layout's: JSON escapes those of texts.
+  if (!notPlainLines.test(json)) return json
   return escapeHidden(json, (_, character) => (character === "\n" ? character : inJson(character)))
 }
 

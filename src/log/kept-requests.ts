@@ -14,10 +14,10 @@ export interface KeptRequest {
   readonly body: JsonValue
   /** The body is a text of its own, and not JSON as this service would write it. */
   readonly isText?: true
+  /** The body is the text of its JSON. */
+  readonly isJson?: true
   /** Of the body as it was sent. */
   readonly bytes: number
-  /** SHA-256, in hex, of the body as it is shown; null where it is not kept. */
-  readonly sha256: string | null
   /** Secrets were replaced in it: what was sent differs. */
   readonly redacted?: true
 }

@@ -1,12 +1,15 @@
+import { hash } from "node:crypto"
+import { jsonOf } from "../base/bounded-json.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { KeptRequest, KeptRequests } from "../log/kept-requests.ts"
 import { joinParts } from "../log/kept-requests.ts"
 import type { RunStore } from "../ports/store.ts"
 
 /** The request of a call with its body; null where it is not kept. */
-export interface CallRequest extends Omit<KeptRequest, "isText" | "body"> {
-  readonly body: JsonValue
+export interface CallRequest extends Omit<KeptRequest, "isText" | "isJson"> {
   readonly text: string | null
+  /** SHA-256 of the text, in hex. */
+  readonly sha256: string | null
 }
 
 /** Finds the request of a call in the log of a run; null where the log has none. */
@@ -34,9 +37,12 @@ function requestsIn(kept: JsonValue | undefined): KeptRequests | undefined {
   return value?.requests ?? value?.answer?.requests ?? value?.call?.answer?.requests
 }
 
-function whole({ isText, body, ...request }: KeptRequest, parts: ReadonlyMap<string, JsonValue>): CallRequest {
-  const joined = request.sha256 === null ? undefined : joinParts(body, parts)
+function whole({ isText, isJson, body, ...request }: KeptRequest, parts: ReadonlyMap<string, JsonValue>): CallRequest {
+  const joined = body === null ? undefined : joinParts(body, parts)
   if (joined === undefined) return { ...request, sha256: null, body: null, text: null }
-  const text = isText === true && typeof joined === "string" ? joined : JSON.stringify(joined)
-  return { ...request, body: joined, text }
+  const isKeptText = typeof joined === "string" && (isText === true || isJson === true)
+  const text = isKeptText ? joined : JSON.stringify(joined)
+  // A text that is no JSON is shown as it is.
+  const shown = isJson === true ? (jsonOf(text) ?? text) : joined
+  return { ...request, body: shown, text, sha256: hash("sha256", text, "hex") }
 }

@@ -26,6 +26,9 @@ const plainHeaders: ReadonlySet<string> = new Set([
 
 const keyHeaders = /^(?:authorization|.*(?:api-?key|token|secret|cookie).*)$/
 
+/** Characters of a body that is kept as its text: what turns of a conversation share is not worth looking for. */
+const smallBody = 4096
+
 /** Keeps the requests of a run, until they are stored with an event, and knows which parts are stored already. */
 export class RequestKeeper {
   readonly #redactor: Redactor
@@ -83,11 +86,15 @@ export class RequestKeeper {
       headers: shownHeaders(headers),
       bytes: Buffer.byteLength(text),
     }
+    if (seen.body.length <= smallBody && seen.body.length <= this.#left && this.#redactor.holdsNone(seen.body)) {
+      this.#left -= seen.body.length
+      return { ...about, body: seen.body, isJson: true, ...(seen.body !== text && { redacted: true }) }
+    }
     const shown = this.#shown(seen.body)
     const shared = shareParts(shown.body, hashOf)
     let size = memoryOf(shared.body)
     for (const [name, part] of shared.parts) if (!this.#stored.has(name)) size += memoryOf(part)
-    if (size > runKeptRequestBytes || size > this.#left) return { ...about, body: null, sha256: null }
+    if (size > runKeptRequestBytes || size > this.#left) return { ...about, body: null }
     this.#left -= size
     for (const [name, part] of shared.parts) {
       if (this.#stored.has(name)) continue
@@ -97,7 +104,6 @@ export class RequestKeeper {
     return {
       ...about,
       body: shared.body,
-      sha256: hash("sha256", shown.text, "hex"),
       ...(shown.isText && { isText: true }),
       ...(shown.text !== text && { redacted: true }),
     }

@@ -1,3 +1,4 @@
+import { isoTime } from "../../base/iso-time.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 
 /** What expressions see of the run that they belong to. */
@@ -9,6 +10,6 @@ export interface RunValues {
 
 /** The value of `run`. */
 export function runValues({ id, started_at }: RunValues): JsonObject {
-  const time = new Date(started_at).toISOString()
+  const time = isoTime(started_at)
   return { id, started_at: time, date: time.slice(0, 10) }
 }

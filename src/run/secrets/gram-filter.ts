@@ -11,7 +11,7 @@ const mostBits = 15
 export class GramFilter {
   readonly #shift: number
   /** One bit for each four that is met. One in a hundred others has such a bit, too. */
-  readonly #words: number[]
+  readonly #words: Int32Array
   /** Hashes of the first eight characters of each text. Fours of a secret also stand in other texts: `http`, a name. */
   readonly #beginnings = new Set<number>()
 
@@ -20,7 +20,7 @@ export class GramFilter {
     let bits = leastBits
     while (bits < mostBits && 1 << bits < texts.length * step * 64) bits++
     this.#shift = 32 - bits
-    this.#words = Array.from({ length: 1 << (bits - 5) }, () => 0)
+    this.#words = new Int32Array(1 << (bits - 5))
     for (const text of texts) {
       for (let at = 0; at < step; at++) {
         const place = hashAt(text, at, gram) >>> this.#shift

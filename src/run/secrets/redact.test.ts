@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { test } from "node:test"
 import { assertCpuBelow, assertLinear } from "../../../test/support/cpu-time.ts"
 import { fc } from "../../../test/support/fast-check.ts"
-import { cases } from "../../../test/support/strength.ts"
+import { assertOften, cases } from "../../../test/support/strength.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { naiveRedact } from "../../../test/support/naive-redact.ts"
 import { namedSecrets, redactor } from "./redact.ts"
@@ -225,4 +225,41 @@ test("a run without secrets hides what it gets to know", () => {
   assert.equal(redact(value), value)
   alsoHide("access_token", "abcdefghijklmnop")
   assert.deepEqual(redact(value), { text: "Bearer [secret:access_token]" })
+})
+
+test("the text of a value that has a secret in it is never taken for one without", () => {
+  const secret = fc.oneof(
+    fc.stringMatching(/^[\w.~:+ -]{8,20}$/),
+    fc.string({ minLength: 1, maxLength: 14 }),
+    fc.constantFrom(key, 'ab"cd\\ef', "pa%73sword1", "12345678"),
+    fc.integer(),
+  )
+  const forms: readonly ((text: string) => string)[] = [
+    (text) => text,
+    (text) => JSON.stringify({ a: text }),
+    (text) => JSON.stringify([JSON.stringify([text])]),
+    (text) => Buffer.from(`x${text}y`).toString("base64"),
+    (text) => Buffer.from(text).toString("base64url"),
+    (text) => encodeURIComponent(text),
+    (text) => encodeURIComponent(encodeURIComponent(text)),
+  ]
+  let held = 0
+  let passed = 0
+  const plain = fc.array(fc.string(), { maxLength: 3 })
+  const isIn = fc.boolean()
+  fc.assert(
+    fc.property(secret, plain, isIn, fc.constantFrom(...forms), fc.string(), (value, texts, put, form, around) => {
+      const own = put ? [`${around}${form(String(value).toWellFormed())}${around}`, { [String(value)]: value }] : []
+      const body = JSON.parse(JSON.stringify([...texts, ...own])) as unknown
+      const { redact, holdsNone } = redactor({ key: value })
+      const isHeld = redact(body) !== body
+      const passes = holdsNone(JSON.stringify(body))
+      if (isHeld) held++
+      if (passes) passed++
+      assert.ok(!(isHeld && passes), JSON.stringify({ value, body }))
+    }),
+    { numRuns: cases(3_000) },
+  )
+  assertOften(held, 1_000, "values with a secret in them")
+  assertOften(passed, 200, "texts that passed")
 })

@@ -3,7 +3,7 @@ import { LateMap } from "../../base/late-map.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { GramFilter } from "./gram-filter.ts"
 import type { SecretForm } from "./secret-forms.ts"
-import { secretForms, shortestSearched } from "./secret-forms.ts"
+import { needsNoEscape, secretForms, shortestSearched } from "./secret-forms.ts"
 import { SecretPatterns, SecretScan } from "./secret-scan.ts"
 import type { SecretText } from "../../ports/secret-texts.ts"
 import { secretTexts } from "../../ports/secret-texts.ts"
@@ -17,6 +17,8 @@ export interface Redactor {
   readonly redact: <T>(value: T) => T
   /** Long secrets alone: a schema is of use only while its words, which a short secret may equal, are left as they are. */
   readonly redactLong: <T>(value: T) => T
+  /** Whether the text of a JSON value certainly has no secret in it. Costs less than to look through the value. */
+  readonly holdsNone: (text: string) => boolean
   /** For a text that comes in pieces. */
   readonly stream: () => RedactStream
   /** Another way in which a secret is written: found from now on. */
@@ -42,6 +44,8 @@ export function redactor(secrets: JsonObject): Redactor {
     redact: <T>(value: T) => (found.length === 0 ? value : (walk(value as JsonValue, whole, numbers, search) as T)),
     redactLong: <T>(value: T) =>
       search === null ? value : (walk(value as JsonValue, noTexts, noNumbers, search) as T),
+    holdsNone: (text) =>
+      found.length === 0 || (found.every(isSameInJson) && (search === null || search.replace(text) === text)),
     stream: () => search?.scan() ?? openStream,
     alsoHide(name, text) {
       if (found.some((one) => one.text === text)) return
@@ -49,6 +53,11 @@ export function redactor(secrets: JsonObject): Redactor {
       search = searchFor(found)
     },
   }
+}
+
+/** A short secret and a number are found only as whole values, and one with escapes may be written in several ways. */
+function isSameInJson({ text, numeric }: SecretText): boolean {
+  return !numeric && text.length >= shortestSearched && needsNoEscape.test(text)
 }
 
 function searchFor(secrets: readonly SecretText[]): Search | null {

@@ -34,7 +34,7 @@ export function secretForms(secrets: readonly { readonly text: string }[]): Secr
 }
 
 /** Most keys: no writer of JSON escapes any of it. */
-const needsNoEscape = /^[\w.~:+ -]*$/
+export const needsNoEscape = /^[\w.~:+ -]*$/
 const noForms: ReadonlySet<string> = new Set()
 
 /** How writers of JSON write a text that they have to escape: as little as they can, `/` too, or all that is not ASCII or means something in HTML. */
