@@ -29,6 +29,8 @@ function parseInterpolations(
   parse: ParseExpression,
 ): readonly Expression[] {
   const interpolations: Expression[] = []
+  const { inElements } = reader
+  reader.inElements = false
   let hasBlocks = false
   const read = (): void => {
     hasBlocks ||= refuseTemplateBlock(reader)
@@ -42,6 +44,7 @@ function parseInterpolations(
     read()
   }
   raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
+  reader.inElements = inElements
   return interpolations
 }
 

@@ -149,12 +149,13 @@ function showAsked(expression: Expression, scope: Scope): string[] {
 
 type Part = Extract<Expression, { op: "reference" | "chain" }>
 
-/** References and paths, each as a whole. */
+/** References and paths, each as a whole. The item of a list and the value of a branch have no value outside of them. */
 function partsOf(expression: Expression): { readonly text: string; readonly part: Part }[] {
   const found = new Map<string, Part>()
   const visit = (node: Expression): void => {
-    if (node.op === "reference" || (node.op === "chain" && node.base.op === "reference")) found.set(node.text, node)
-    else for (const child of children(node)) visit(child)
+    const base = node.op === "chain" ? node.base : node
+    if (base.op !== "reference") for (const child of children(node)) visit(child)
+    else if (base.root.kind !== "item" && base.root.kind !== "matched") found.set((node as Part).text, node as Part)
   }
   visit(expression)
   return [...found].map(([text, part]) => ({ text, part }))

@@ -210,6 +210,25 @@ test "a tool with an approval waits" {
     assert.doesNotMatch(broken.out, /Unknown reference: workflow/)
   })
 
+  test("shows a failed expectation about a list, and about the branches of a match", async () => {
+    const cwd = folderWith({
+      "a.wire": `input { n: integer  v: variant kind { x { a: integer }  y { } } }
+output { ns: range(input.n) }
+`,
+      "a.test.wire": `test "x" {
+  input { n: 3  v: { kind: "x", a: 1 } }
+  expect all([x > 0 for x in output.ns])
+  expect match input.v { x.a  _ 1 } == 5
+}
+`,
+    })
+    const { code, out, err } = await runWire(["test"], { cwd })
+    assert.equal(code, 1, out + err)
+    assert.ok(out.includes("output.ns is [0,1,2]"), out)
+    assert.ok(out.includes('input.v is {"kind":"x","a":1}'), out)
+    assert.doesNotMatch(out, / x(\.a)? is/)
+  })
+
   test("shows the values of a failed expectation, a difference, and what an agent was asked", async () => {
     const cwd = folderWith({ "a.wire": workflow, "a.test.wire": failing })
     const { code, out } = await runWire(["test"], { cwd })

@@ -34,6 +34,18 @@ output {
     assert.equal(body["nested"], "Echo: Echo: in")
     assert.equal(body["text"], "Echo: x!")
     assert.ok(Array.isArray(body["count"]) && body["count"].length === 2)
+
+    // What a server refuses to read is told with the step that asked for it.
+    const head = source.slice(0, source.indexOf("agent a")).replace("tool echo from mcp.s.tool.echo\n", "")
+    const step = `agent g {
+    model: model.m
+    instruction: "{{ [read resource.page { bindings { resourceId: x } } for x in ["bad"]] }}{{ render prompt.weather { bindings { city: "a" } } }}"
+    output { text: string }
+}`
+    const workflow_source = `${head}${step}\noutput { text: agent.g.text }`
+    const refused = await service.post("/execute", { workflow_source, secrets: { key: null } })
+    const { error } = (await refused.json()) as { error: { kind: string; issues: { path: string }[] } }
+    assert.deepEqual([error.kind, error.issues[0]?.path], ["tool_error", "agent.g"], JSON.stringify(error))
   } finally {
     await everything.stop()
   }

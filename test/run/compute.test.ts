@@ -62,6 +62,7 @@ test("arithmetic follows its precedence and gives what JSON can write", async ()
     ["input.o.n * 2 + 1", 9],
     ['"{{ input.n + 1 }} and {{ -input.n }}"', "8 and -7"],
     ["[1 - 2, -1, 2 - -1]", [-1, -1, 3]],
+    ['["{{ input.n -1 }}", upper("{{ input.n -1 }}")]', ["6", "6"]],
     ["9007199254740990 + 1", 9007199254740991],
     ["input.x * 9007199254740991", 2.5 * 9007199254740991],
   ]
@@ -206,6 +207,8 @@ test("a function that has no result is an evaluation error that names the expres
   const mistakes: readonly (readonly [expression: string, message: RegExp])[] = [
     ['replace(input.s, "", "x")', /^Cannot evaluate replace\(input\.s, "", "x"\): the text to replace is empty$/],
     ['parse_json("{")', /: the text is not JSON$/],
+    ['parse_json("{\\"__proto__\\":1}")', /: the JSON has a key `__proto__`, or a number that is too large$/],
+    ['parse_json("1e400")', /: the JSON has a key `__proto__`, or a number that is too large$/],
     ["fixed(1, 16)", /: digits go from 0 to 15$/],
     ["round(1, -1)", /: digits go from 0 to 15$/],
     ["round(1e300)", /: the result is not an exact integer/],
@@ -252,4 +255,14 @@ output { one: dynamic.one, each: dynamic.each }`)
     { tag: "TEXT", list: [0, 1, 2], text: "3" },
     { tag: "TEXT", list: [0, 1], text: "2" },
   ])
+})
+
+test("parse_json of JSON that is more than a run reads at once is a limit, not a text that is no JSON", async () => {
+  for (const [text, message] of [
+    [`[${"1,".repeat(1_100_000)}1]`, /holds more values than can be read at once/],
+    ["[".repeat(600) + "]".repeat(600), /is nested deeper than 500 levels/],
+  ] as const) {
+    const error = errorOf(await run("length(json(parse_json(input.s)))", { ...given, s: text }))
+    assert.deepEqual([error.kind, message.test(error.message)], ["limit_exceeded", true], error.message)
+  }
 })

@@ -288,7 +288,7 @@ async function onceMore<T>(running: RunContext, make: () => Promise<T>): Promise
 }
 
 /** Names the caller in every issue: an adapter knows the server and the tool, not who called. */
-function atCaller(error: WireError, path: string): RunFailure {
+export function atCaller(error: WireError, path: string): RunFailure {
   const issues = error.issues.length === 0 ? [{ path, message: error.message }] : error.issues
   return new RunFailure({ ...error, issues: issues.map((issue) => ({ ...issue, path })) })
 }

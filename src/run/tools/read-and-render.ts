@@ -9,6 +9,7 @@ import { callStored } from "../context/run-context.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
 import type { Place } from "../shares/permits.ts"
 import type { Bound } from "./bind.ts"
+import { atCaller } from "./call-tool.ts"
 import { countedCall } from "./counted-call.ts"
 import { effectKey, eventPlace, factsOfEffect, pastEffect, reusedEffect } from "./reuse-effect.ts"
 
@@ -85,12 +86,19 @@ async function fromServer<T>(
   { counted, begins, place }: ServerCall,
 ): Promise<T> {
   const { redactor, signal } = running
-  const askTwice = async (): Promise<T> => {
+  const askOnce = async (): Promise<T> => {
     try {
       return await ask()
     } catch (error) {
+      throw error instanceof RunFailure ? atCaller(error.error, path) : error
+    }
+  }
+  const askTwice = async (): Promise<T> => {
+    try {
+      return await askOnce()
+    } catch (error) {
       if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
-      return ask()
+      return askOnce()
     }
   }
   try {

@@ -1,6 +1,9 @@
+import { isDeeper, isTooMuchJson, jsonOf } from "../../../base/bounded-json.ts"
 import { codePointCount, perPoint } from "../../../base/code-points.ts"
 import { occurrences } from "../../../base/contains-text.ts"
 import type { JsonValue } from "../../../base/json-value.ts"
+import { runValueLevels } from "../../../base/limits.ts"
+import { failure, type RunFailure } from "../../../ports/run-failure.ts"
 import { parseJson } from "../parse-json.ts"
 import type { Steps } from "../steps.ts"
 import { ArrayBuilder, TextBuilder, textSteps } from "../value-builders.ts"
@@ -183,6 +186,17 @@ export function* json(call: FunctionCall): Steps<JsonValue> {
   return written
 }
 
+function refuseJson(call: FunctionCall, text: string): never {
+  const tooMuch = (message: string): RunFailure => failure("limit_exceeded", call.scope.path, message)
+  if (isTooMuchJson(text)) throw tooMuch("The text for parse_json holds more values than can be read at once")
+  const value = jsonOf(text)
+  if (value === undefined) return call.fail("the text is not JSON")
+  if (isDeeper(value, runValueLevels)) {
+    throw tooMuch(`The text for parse_json is nested deeper than ${runValueLevels} levels`)
+  }
+  return call.fail("the JSON has a key `__proto__`, or a number that is too large")
+}
+
 /** Reading a character of JSON takes as long as copying this many. */
 const perJsonCharacter = 8
 
@@ -190,7 +204,7 @@ export function parseJsonText(call: FunctionCall): JsonValue {
   const text = call.text(0)
   call.spend(text.length * perJsonCharacter)
   const value = parseJson(text)
-  if (value === undefined) return call.fail("the text is not JSON")
+  if (value === undefined) return refuseJson(call, text)
   call.madeText(text)
   call.bytes(value)
   return value
