@@ -157,15 +157,18 @@ export class Files {
   }
 
   #near(from: string, written: string): string | undefined {
-    const plain = written.replaceAll("\\", "/").replace(/^\/+/, "").replace(/\/$/, "")
+    const plain = written
+      .trim()
+      .replaceAll(/[\\/]+/g, "/")
+      .replaceAll(/^\/|\/$/g, "")
     const whole = plain.endsWith(".wire") ? plain : `${plain}.wire`
-    const wanted = resolveModule(from, /^\.\.?\//.test(whole) ? whole : `./${whole}`) ?? whole
-    const near = didYouMean(
-      wanted,
-      [...this.#texts.near(wanted)].filter((path) => path !== from),
+    const fromRoot = whole.replace(/^(?:\.\.?\/)+/, "")
+    const wanted = resolveModule(from, /^\.\.?\//.test(whole) ? whole : `./${whole}`) ?? fromRoot
+    const near = [...new Set([...this.#texts.near(wanted), ...this.#texts.near(fromRoot)])].filter(
+      (one) => one !== from,
     )
-    const exact = this.#texts.read(wanted) === undefined ? undefined : wanted
-    const meant = exact ?? near
+    const exact = [wanted, fromRoot].find((path) => path !== from && this.#texts.read(path) !== undefined)
+    const meant = exact ?? didYouMean(wanted, near) ?? near.find((path) => baseName(path) === baseName(wanted))
     return meant === undefined ? undefined : writtenPath(from, meant)
   }
 
@@ -222,4 +225,8 @@ function placedHere(found: Diagnostic, { tree, files }: Program): Diagnostic {
   if (!isForeign(found.span)) return kept
   const first = tree.declarations.find(({ kind }) => kind === "file-import")
   return { ...kept, span: { start: first?.start ?? 0, end: first?.end ?? 0 } }
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1)
 }

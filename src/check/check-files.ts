@@ -16,6 +16,7 @@ import { knownNames } from "./known-list.ts"
 import type { FoundFile, Program, SchemaAlong } from "./program.ts"
 import { readProperties } from "./properties.ts"
 import { schemaAlong } from "./schemas-along.ts"
+import { declareUnique } from "./repeated-name.ts"
 import { requestScope } from "./scope.ts"
 
 // Declarations of other files. They are entered beside those of this file before anything is checked; what an import says of secrets
@@ -339,7 +340,7 @@ export function checkSecrets(
   for (const binding of block?.items ?? []) {
     const { name, value } = binding
     const fieldPath = `${path}.secrets.${name.text}`
-    bound.add(name.text)
+    declareUnique(checking, bound, name, fieldPath)
     const wanted = program.secrets && fieldNamed(program.secrets.type, name.text)
     const node = wanted && nodeOf(wanted)
     if (wanted !== undefined && node !== undefined) {

@@ -150,7 +150,7 @@ export function checkArguments(
   if (input === undefined || checking.skipped.hasError(node)) return
   for (const { name, type } of input.fields) {
     if (given.has(name) || set.has(name) || propertyOf(node.block, name) !== undefined) continue
-    // It is not sent then.
+    // It is not sent then, and is null for a workflow.
     if (nullable(type, checking.types)) continue
     const message = `The ${what} needs the ${one} \`${name}\``
     const hint = `Add \`${name}: …\` (${showType(type)}) to its \`input\`.`

@@ -1,4 +1,6 @@
+import type { Span } from "../source/span.ts"
 import { openingComment } from "../source/opening-comment.ts"
+import { textAt } from "../check/file-space.ts"
 import type { Program } from "../check/program.ts"
 import { showName, showType } from "../types/show-type.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -119,8 +121,7 @@ function variantCode(name: string, type: Type | undefined): string {
 function idOf(program: Program, node: Syntax.ModelDeclaration): string | undefined {
   const id = node.body.items.find((item) => item.name.text === "id")
   if (id?.value.kind !== "expression") return undefined
-  const { start, end } = id.value.expression
-  return program.tree.text.slice(start, end)
+  return textAt(program.tree, program.files.space, id.value.expression)
 }
 
 function describeImport(
@@ -130,11 +131,11 @@ function describeImport(
 ): Description {
   const { importKind } = node
   const symbol = importsOf(program, importKind).get(node.name.text)
-  const { text } = program.tree
+  const written = (span: Span): string => textAt(program.tree, program.files.space, span)
   const source =
     node.kind === "import"
-      ? text.slice(node.source.start, node.source.end)
-      : `mcp.${symbol?.server?.text ?? "…"}.${importKind}.${text.slice(node.remote.start, node.remote.end)}`
+      ? written(node.source)
+      : `mcp.${symbol?.server?.text ?? "…"}.${importKind}.${written(node.remote)}`
   const lines = [`${importKind} ${node.name.text} from ${source}`]
   if (symbol?.input !== undefined) lines.push(`input ${body(symbol.input.fields)}`)
   if (symbol?.output !== undefined) lines.push(`output ${showType(symbol.output, lineWidth * 3)}`)

@@ -2,7 +2,7 @@ import type { Dirent, Stats } from "node:fs"
 import { readdir, realpath, stat } from "node:fs/promises"
 import { join, sep } from "node:path"
 import type { WorkflowIssue } from "../api/workflows.ts"
-import { isHidden, whyNotName } from "./workflow-name.ts"
+import { isHidden, isHiddenName, whyNotName } from "./workflow-name.ts"
 
 const extension = ".wire"
 /** More is not a folder of workflows but a mistake, such as `wire serve /`. */
@@ -10,8 +10,10 @@ const mostFiles = 10_000
 /** Links may show one folder under many names: so many workflows, folders and links are looked at, by whatever name. */
 const mostEntries = 40_000
 const deepest = 32
+/** Folders that begin with `_` are looked into for files that others import, so many of them in all. */
+const mostHiddenFolders = 100
 
-/** A file that may be served. */
+/** A file that may be served, or that those may import. */
 export interface FoundFile {
   readonly name: string
   readonly path: string
@@ -40,16 +42,20 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   const files: FoundFile[] = []
   const refused: RefusedFile[] = []
   const folders: string[] = []
+  /** Looked into at the end, so that the workflows have their places first. */
+  const hiddenFolders: (() => Promise<void>)[] = []
+  let hiddenLeft = mostHiddenFolders
   let entriesSeen = 0
   let isFull = false
 
   const refuse = (name: string, code: WorkflowIssue["code"], message: string, hint?: string): void => {
+    if (isHiddenName(name)) return
     refused.push({ name, issue: { code, severity: "error", path: "", message, ...(hint !== undefined && { hint }) } })
   }
   /** Said once: there may be millions of them. */
   const refuseMore = (name: string, message: string): void => {
     if (!isFull) refuse(name, "workflow-count", message)
-    isFull = true
+    isFull ||= !isHiddenName(name)
   }
 
   const addFile = (name: string, path: string, facts: Stats): void => {
@@ -95,7 +101,8 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   const add = async (entry: Dirent, folderPath: string, prefix: string, above: readonly string[]): Promise<void> => {
     const path = join(folderPath, entry.name)
     const name = prefix === "" ? entry.name : `${prefix}/${entry.name}`
-    if (entry.isSymbolicLink()) await addLink(name, path, above)
+    if (entry.isDirectory() && isHidden(entry.name)) hiddenFolders.push(() => walk(path, path, name, above))
+    else if (entry.isSymbolicLink()) await addLink(name, path, above)
     else if (entry.isDirectory()) await walk(path, path, name, above)
     else {
       const facts = await stat(path).catch(() => null)
@@ -105,7 +112,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   }
 
   const walk = async (path: string, real: string, prefix: string, above: readonly string[]): Promise<void> => {
-    if (above.length >= deepest) return
+    if (above.length >= deepest || (isHiddenName(prefix) && --hiddenLeft < 0)) return
     if (folders.length >= mostFiles || entriesSeen >= mostEntries) {
       const most = `At most ${mostFiles} folders are looked into, with ${mostEntries} workflows, folders and links in them`
       refuseMore(prefix, `${most}: this one, and maybe others, are not`)
@@ -137,13 +144,14 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   }
 
   await walk(root, root, "", [])
+  for (const look of hiddenFolders) await look()
   const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
   return { root, files: files.sort(byName), refused: refused.sort(byName), folders }
 }
 
 /** It may be a workflow, or lead to one. */
 function isOfInterest(entry: Dirent): boolean {
-  if (isHidden(entry.name) || entry.name.endsWith(`.test${extension}`)) return false
+  if (entry.name.startsWith(".") || entry.name.endsWith(`.test${extension}`)) return false
   return entry.isDirectory() || entry.isSymbolicLink() || (entry.isFile() && entry.name.endsWith(extension))
 }
 

@@ -7,7 +7,7 @@ import type { LoadedWorkflow, LoadOutcome } from "./load-workflow.ts"
 import { loadWorkflow, readWorkflow } from "./load-workflow.ts"
 import type { FolderScan, FoundFile } from "./scan-folder.ts"
 import { currentStamp, scanFolder } from "./scan-folder.ts"
-import { mcpName } from "./workflow-name.ts"
+import { isHiddenName, mcpName } from "./workflow-name.ts"
 
 type AnyIssue = ValidateIssue | WorkflowIssue
 
@@ -110,7 +110,10 @@ export class WorkflowFolder {
   #found: { files: number; refused: readonly string[] } = { files: 0, refused: [] }
 
   async #load(scan: FolderScan): Promise<void> {
-    this.#found = { files: scan.files.length, refused: scan.refused.map(({ name }) => name) }
+    this.#found = {
+      files: scan.files.filter(({ name }) => !isHiddenName(name)).length,
+      refused: scan.refused.map(({ name }) => name),
+    }
     // All are read first: they may use each other.
     for (const file of scan.files) {
       if (this.#closed) return
@@ -292,7 +295,7 @@ export class WorkflowFolder {
 
   #settleOutcome(file: FoundFile, outcome: LoadOutcome, holds: boolean): void {
     if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
-    else if (outcome.loaded.described.empty) this.#takeAway(file.name, file.stamp)
+    else if (outcome.loaded.described.empty || isHiddenName(file.name)) this.#takeAway(file.name, file.stamp)
     else this.#settleLoaded(file, outcome.loaded, holds)
   }
 
@@ -320,6 +323,7 @@ export class WorkflowFolder {
   }
 
   #settle({ name, stamp }: FoundFile, issue: WorkflowIssue, version: string | null): void {
+    if (isHiddenName(name)) return this.#takeAway(name, stamp)
     const before = this.#workflows.get(name)
     const serving = before?.serving ?? null
     this.#set(name, stamp, { name, serving, broken: null, version, issues: [issue], refused: false })

@@ -17,6 +17,11 @@ export function isHidden(segment: string): boolean {
   return segment.startsWith("_") || segment.startsWith(".")
 }
 
+/** Whether a workflow of this name is not served: others may import its file. */
+export function isHiddenName(name: string): boolean {
+  return name.split("/").some(isHidden)
+}
+
 /** The tool that `/mcp` offers a workflow as. */
 export function mcpName(name: string): string {
   return name.replaceAll("/", "_")

@@ -276,3 +276,12 @@ test("cases of a variant of another file are completed, found and renamed, throu
     assert.ok(texts["kinds.wire"]?.includes(newName), `${file} ${mark}`)
   }
 })
+
+test("hover on what comes from another file shows the text that stands there", async () => {
+  const { open, at } = project(all)
+  await open("main.wire")
+  const hovered = async (mark: string): Promise<string> =>
+    JSON.stringify((await at("hover", "main.wire", main, mark)).result)
+  assert.match(await hovered("model.qu‸ick"), / id: \\"demo\\" \}/)
+  assert.match(await hovered("call tool.se‸arch"), /tool search from mcp\.s\.tool\.search_books/)
+})

@@ -31,7 +31,7 @@ mcp tracker {
     }
 }
 
-tool search from mcp.tracker.tool.search_books {
+tool search from mcp.tracker.tool.find-books {
     input {
         query: string
     }

@@ -6,8 +6,9 @@ import { placeKey, type CallPast } from "../../log/past.ts"
 import { showSpent } from "../../log/usage.ts"
 import { mayWait } from "../../plan/may-wait.ts"
 import { levelsOf } from "../../plan/call-scope.ts"
-import type { CalledWorkflow } from "../../plan/plan-shape.ts"
+import type { CalledWorkflow, Plan } from "../../plan/plan-shape.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
+import { nullable } from "../../types/relations.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import { failureOfCall } from "../context/failure.ts"
 import { shown } from "../log/log.ts"
@@ -47,9 +48,10 @@ export interface WorkflowCall {
  * Calls a workflow inside the run, or goes on with a call that was interrupted, unless the log knows its outcome. Rejects with the failure of
  * the call.
  */
-export async function callWorkflow(running: RunContext, call: WorkflowCall): Promise<JsonValue> {
-  const { past, path, scope, about, workflow } = call
+export async function callWorkflow(running: RunContext, written: WorkflowCall): Promise<JsonValue> {
+  const { past, path, scope, about, workflow } = written
   const called = workflowOf(running, workflow)
+  const call = { ...written, input: withLeftOut(written.input, called.plan) }
   // What a person decided is not decided again for another run by the cache.
   if (about.agent !== undefined && (call.approval !== null || mayWait(called.plan))) {
     running.approvedAgents.add(placeKey(about.agent, about.iteration))
@@ -119,6 +121,13 @@ export async function callWorkflow(running: RunContext, call: WorkflowCall): Pro
   )
   running.work.received(memoryOf(result))
   return result
+}
+
+/** The input with null for each field that is left out and may be null. */
+function withLeftOut(input: JsonObject, { input: type, types }: Plan): JsonObject {
+  const missing = type.fields.filter((field) => !Object.hasOwn(input, field.name) && nullable(field.type, types))
+  if (missing.length === 0) return input
+  return { ...input, ...Object.fromEntries(missing.map(({ name }) => [name, null])) }
 }
 
 export function workflowOf({ plan }: RunContext, name: string): CalledWorkflow {

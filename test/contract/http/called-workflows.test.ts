@@ -110,3 +110,54 @@ for (const store of ["memory", "sqlite"]) {
     })
   })
 }
+
+describe("the files of a workflow, over HTTP", async () => {
+  const service = await startService()
+
+  it("get null for what a call leaves out of their input, and may be null", async () => {
+    const body = {
+      workflow_source: `workflow in from "./in.wire"
+output { one: call workflow.in { input { text: "x" } }  again: repeat workflow.in { input { text: "y" } until: true next { text: "z" } at_most: 2 } }`,
+      modules: { "in.wire": "input { text: string  n: maybe integer }\noutput { text: input.text  n: input.n ?? 7 }" },
+    }
+    const response = await service.post("/execute", body)
+    const answer = (await response.json()) as { one: unknown; again: { result: unknown } }
+    assert.deepEqual(
+      [response.status, answer.one, answer.again.result],
+      [200, { text: "x", n: 7 }, { text: "y", n: 7 }],
+    )
+  })
+
+  it("are suggested by the nearest path that exists", async () => {
+    const modules = { "lib/common.wire": "schema s { a: string }", "other.wire": "schema s { a: string }" }
+    for (const [written, meant] of [
+      ["lib/common.wire", "../lib/common.wire"],
+      ["/lib/common.wire", "../lib/common.wire"],
+      ["../lib/common.wire ", "../lib/common.wire"],
+      ["../../lib/common.wire", "../lib/common.wire"],
+      ["../lib//common.wire", "../lib/common.wire"],
+      ["./other.wire", "../other.wire"],
+      ["./common.wire", "../lib/common.wire"],
+    ]) {
+      const workflow_source = `import { schema.s } from "${written}"\ninput { a: schema.s }\noutput { a: input.a }`
+      const response = await service.post("/validate", { workflow_source, modules, file: "flows/main.wire" })
+      const { issues } = (await response.json()) as { issues: readonly { code: string; hint?: string }[] }
+      const [issue] = issues
+      assert.deepEqual([issue?.code, issue?.hint], ["unknown-file", `Did you mean \`${meant}\`?`], written)
+    }
+  })
+
+  it("may have each secret once", async () => {
+    const workflow_source = `workflow d from "./d.wire" { secrets { k: secrets.one, k: secrets.two } }
+secrets { one: string  two: string }
+output { d: call workflow.d }`
+    const d =
+      'secrets { k: string }\nprovider p from openai { endpoint: "demo" api_key: secrets.k }\nmodel m from p { id: "demo" }\nagent a { model: model.m instruction: "x" output { t: string } }\noutput { t: agent.a.t }'
+    const response = await service.post("/validate", { workflow_source, modules: { "d.wire": d } })
+    const { issues } = (await response.json()) as { issues: readonly { code: string; path: string }[] }
+    assert.deepEqual(
+      issues.map(({ code, path }) => [code, path]),
+      [["duplicate-field", "workflow.d.secrets.k"]],
+    )
+  })
+})

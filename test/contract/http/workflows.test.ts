@@ -23,6 +23,13 @@ describe("workflows with names", async () => {
     "tickets/ünïcode.wire": hello,
     "_draft.wire": hello,
     "_drafts/a.wire": hello,
+    "_lib/deep/words.wire": "schema word { text: string }\n",
+    "_lib/odd name.wire": hello,
+    "uses-hidden.wire": `import { schema.word } from "./_lib/deep/words.wire"
+workflow draft from "./_draft.wire"
+input { word: schema.word }
+output { greeting: (call workflow.draft { input { name: input.word.text } }).message }
+`,
     ".git/b.wire": hello,
     "hello.test.wire": hello,
     "notes.txt": "x",
@@ -45,6 +52,14 @@ describe("workflows with names", async () => {
     ((await (await service.get("/workflows")).json()) as WorkflowsAnswer).workflows
   const named = async (name: string) => (await list()).find((workflow) => workflow.name === name)
 
+  it("import and call files in folders that begin with _, which are not served", async () => {
+    const response = await service.post("/workflows/uses-hidden/execute", { input: { word: { text: "Ada" } } })
+    const body = (await response.json()) as { greeting: string }
+    assert.equal(response.status, 200, JSON.stringify(body))
+    assert.match(body.greeting, /Ada/)
+    assert.equal((await service.get("/workflows/_lib/deep/words")).status, 404)
+  })
+
   it("are listed: those with names that are allowed, and, with their issues, those that are refused", async () => {
     const seen = Object.fromEntries((await list()).map(({ name, valid }) => [name, valid]))
     assert.deepEqual(seen, {
@@ -64,6 +79,7 @@ describe("workflows with names", async () => {
       "tickets/execute": false,
       "tickets/triage": true,
       "tickets/ünïcode": false,
+      "uses-hidden": true,
     })
   })
 
