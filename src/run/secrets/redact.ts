@@ -39,18 +39,19 @@ export function redactor(secrets: JsonObject): Redactor {
     if (numeric && text.length >= shortestSearched) numbers.set(Number(text), label(name))
   }
   let search = searchFor(found)
+  let isSame = found.every(isSameInJson)
   return {
     // A run without secrets may still get a token to hide, so that it has a redactor of its own.
     redact: <T>(value: T) => (found.length === 0 ? value : (walk(value as JsonValue, whole, numbers, search) as T)),
     redactLong: <T>(value: T) =>
       search === null ? value : (walk(value as JsonValue, noTexts, noNumbers, search) as T),
-    holdsNone: (text) =>
-      found.length === 0 || (found.every(isSameInJson) && (search === null || search.replace(text) === text)),
+    holdsNone: (text) => found.length === 0 || (isSame && (search === null || search.replace(text) === text)),
     stream: () => search?.scan() ?? openStream,
     alsoHide(name, text) {
       if (found.some((one) => one.text === text)) return
       found.push({ name, text, numeric: false })
       search = searchFor(found)
+      isSame &&= found.every(isSameInJson)
     },
   }
 }
@@ -115,6 +116,11 @@ function walk(
 
 const escapes = /%[0-9a-f]{2}/i
 
+/** Few texts have the sign at all, which is found faster than the pattern. */
+function hasEscapes(text: string): boolean {
+  return text.includes("%") && escapes.test(text)
+}
+
 /** Finds long secrets in a text. What it needs is made when a text first calls for it: most runs never do. */
 class Search {
   readonly #secrets: readonly SecretText[]
@@ -128,7 +134,7 @@ class Search {
 
   replace(text: string): string {
     if (text.length < shortestSearched || !this.#suspects(text)) return text
-    const scan = this.scan(escapes.test(text))
+    const scan = this.scan(hasEscapes(text))
     const clean = scan.push(text) + scan.end()
     return scan.replaced ? clean : text
   }
@@ -141,7 +147,7 @@ class Search {
 
   #suspects(text: string): boolean {
     this.#filter ??= new GramFilter(this.#formsOnce().map((form) => form.text))
-    return this.#filter.mayHold(text) || escapes.test(text)
+    return this.#filter.mayHold(text) || hasEscapes(text)
   }
 
   #formsOnce(): readonly SecretForm[] {
