@@ -153,8 +153,6 @@ interface TurnBase {
   readonly message: AssistantMessage
   readonly calls: readonly ModelCallRecord[]
   readonly usage: Usage
-  /** For each output that requirements sent back: which. Absent where there was none. */
-  readonly rejected?: readonly (readonly Rejection[])[]
 }
 
 export type ModelTurn =
@@ -165,8 +163,9 @@ export type ModelTurn =
 /** One turn with a model: retries, the ladder of output formats, and repairs are the client's business. */
 export interface ModelClient {
   /**
-   * Rejects with a `RunFailure` (issues with an empty path are the agent's; its `calls` tell what was tried), or, once
-   * the signal aborts, with anything; either way no socket of the call is open by then. `text` in spite of a contract
+   * Rejects with a `RunFailure` (issues with an empty path are the agent's; its `calls` tell what was tried), with an
+   * `AnswerFailure` where the model's answer is the reason, or, once the signal aborts, with anything; either way no socket
+   * of the call is open by then. `text` in spite of a contract
    * means that the backend gives no structured output while tools are offered: the caller then makes one closing turn
    * without tools.
    */

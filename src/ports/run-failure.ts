@@ -16,6 +16,9 @@ export class RunFailure extends Error {
   }
 }
 
+/** A failure that the model's own answer caused: the same answer would cause it again. */
+export class AnswerFailure extends RunFailure {}
+
 /** A failure that ends the run even where the step may be skipped. */
 export class RunEnding extends RunFailure {}
 

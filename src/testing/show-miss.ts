@@ -16,9 +16,9 @@ export function showMiss({ request, nearest }: Miss, remedy = remedies.test): st
     const shown = asked.slice(0, mostLines)
     return ["Nothing like it is recorded:", ...shown, ...(asked.length > mostLines ? ["…"] : []), remedy]
   }
-  return [
-    "The nearest recorded request differs (- recorded, + asked):",
-    ...showLines(sortedJson(nearest).split("\n"), asked),
-    remedy,
-  ]
+  const recorded = sortedJson(nearest).split("\n")
+  if (recorded.join("\n") === asked.join("\n")) {
+    return ["The same request is recorded, but not the answer to this asking.", remedy]
+  }
+  return ["The nearest recorded request differs (- recorded, + asked):", ...showLines(recorded, asked), remedy]
 }

@@ -4,7 +4,7 @@ import type { AssistantPart, ModelToolCall, ProviderData } from "../../log/messa
 import type { ModelWatch } from "../../ports/model.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import type { Answer } from "../model-turn/model-api.ts"
-import { brokenAnswer } from "../model-turn/upstream-failure.ts"
+import { brokenAnswer, UnusableAnswer } from "../model-turn/upstream-failure.ts"
 import { answerTool } from "./answer-tool.ts"
 
 /** A part of an answer, in its order. `own`: what only the API that said it understands, under the API's name. */
@@ -95,10 +95,10 @@ function refuseUnfinished({ parts, end, reason: raw, usage }: Result): void {
   const reason = /^[\w .-]{1,60}$/.test(raw) ? raw : "no reason given"
   switch (end) {
     case "length":
-      throw brokenAnswer(`The answer is incomplete (${reason}): a larger max_tokens may help`, false, usage)
+      throw new UnusableAnswer(`The answer is incomplete (${reason}): a larger max_tokens may help`, usage)
     case "blocked": {
       const refused = raw === "refusal" || raw === "stop"
-      throw brokenAnswer(refused ? "The model refused to answer" : `The answer was blocked (${reason})`, false, usage)
+      throw new UnusableAnswer(refused ? "The model refused to answer" : `The answer was blocked (${reason})`, usage)
     }
     case "malformed":
       // Google's word for a call that the model wrote wrongly; another attempt may bring a right one.

@@ -2,12 +2,20 @@ import { defaultRetries } from "../../plan/inference-defaults.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import type { EgressLimits } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { ErrorIssue, ErrorKind, ModelCallRecord, Rejection, TokenUsage, Usage } from "../../log/events.ts"
+import type {
+  ErrorIssue,
+  ErrorKind,
+  ModelCallRecord,
+  Rejection,
+  TokenUsage,
+  Usage,
+  WireError,
+} from "../../log/events.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 import type { TurnProgress } from "../../log/turn-progress.ts"
-import { RunFailure, wireError } from "../../ports/run-failure.ts"
+import { AnswerFailure, RunFailure, wireError } from "../../ports/run-failure.ts"
 import { usualOutput } from "../../run/budget/budget.ts"
 import { pricedUsage, usageOf } from "../../log/usage.ts"
 import type { Answer, Built } from "./model-api.ts"
@@ -15,7 +23,7 @@ import type { Refusal } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
 import { longestWait, retryDelay } from "./retry-delay.ts"
 import { turnForRequest } from "./turn-for.ts"
-import { UpstreamFailure } from "./upstream-failure.ts"
+import { UnusableAnswer, UpstreamFailure } from "./upstream-failure.ts"
 import { modelAdaptations } from "../../base/limits.ts"
 
 /** A request, and the name of its output format for the call's record. */
@@ -117,15 +125,23 @@ export class Caller {
     this.#parts.watch.signal.throwIfAborted()
   }
 
+  fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): RunFailure {
+    return new RunFailure(this.#error(kind, issues), this.calls)
+  }
+
   /** `answer`: the last one, where it was rejected; secrets are replaced in it already. */
-  fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]], answer?: string): RunFailure {
+  failForAnswer(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]], answer?: string): AnswerFailure {
+    return new AnswerFailure(this.#error(kind, issues), this.calls, answer)
+  }
+
+  #error(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): WireError {
     const { watch } = this.#parts
     const [first, ...others] = issues.map(({ message, hint, ...issue }) => ({
       ...issue,
       message: watch.redact(message),
       ...(hint === undefined ? {} : { hint: watch.redact(hint) }),
     }))
-    return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls, answer)
+    return wireError(kind, [first ?? issues[0], ...others])
   }
 
   /** Makes the call when the limits of the run have room for it. */
@@ -242,6 +258,9 @@ export class Caller {
     const message = `${failed.message}${tries}`
     if (failed instanceof UpstreamFailure) {
       const { status } = failed.error
+      if (failed instanceof UnusableAnswer) {
+        return this.failForAnswer("provider_error", [{ path, message: failed.message, upstream_status: 200 }])
+      }
       if (status === 401 || status === 403) {
         return this.fail("provider_error", [{ path, upstream_status: status, ...this.#refused(message) }])
       }

@@ -78,8 +78,6 @@ export class Turn {
   #apart: boolean
   #closing: boolean
   #repairs: number
-  /** Which requirements sent outputs of this turn back. */
-  readonly #rejected: (readonly Rejection[])[] = []
   /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
   #added: readonly Message[]
 
@@ -193,10 +191,9 @@ export class Turn {
     answer: Answer,
     text: string,
     tool_calls: readonly ModelToolCall[],
-  ): Pick<ModelTurn, "message" | "calls" | "usage" | "rejected"> {
+  ): Pick<ModelTurn, "message" | "calls" | "usage"> {
     const { calls, usage } = this.#caller
-    const turn = { message: answer.toMessage(text, tool_calls), calls, usage }
-    return this.#rejected.length === 0 ? turn : { ...turn, rejected: this.#rejected }
+    return { message: answer.toMessage(text, tool_calls), calls, usage }
   }
 
   /** JSON within a string (arguments, a rejected answer): escapes may hide a secret from the search of the string. */
@@ -240,10 +237,9 @@ export class Turn {
     const { output_retries = defaultRepairs } = this.#request.inference
     if (this.#repairs >= output_retries) {
       const kind = this.#pending === null ? "provider_error" : "output_error"
-      throw this.#caller.fail(kind, fit.issues, this.#shownAnswer(answer))
+      throw this.#caller.failForAnswer(kind, fit.issues, this.#shownAnswer(answer))
     }
     this.#repairs++
-    if (fit.rejections !== undefined) this.#rejected.push(fit.rejections)
     const wrong = listOf(fit.problems)
     const asked = `Your answer does not fit what was asked for:\n${wrong}\nAnswer again, whole and corrected.`
     this.#added = this.#addition(answer, asked)

@@ -41,6 +41,15 @@ export function brokenAnswer(message: string, retryable: boolean, usage: TokenUs
   )
 }
 
+/** The model's own answer, which is not to be used: it refused, it was blocked, or it came to its limit. */
+export class UnusableAnswer extends UpstreamFailure {
+  constructor(message: string, usage: TokenUsage | null) {
+    const error = { status: 200, code: null, param: null, message, retryable: false, retryAfterMs: null }
+    super(error, message, usage)
+    this.name = "UnusableAnswer"
+  }
+}
+
 /** Nobody parses such an answer: it would hold up everybody else. */
 export function tooManyValues(): UpstreamFailure {
   return brokenAnswer("The model backend's answer holds too many JSON values", false)

@@ -1,32 +1,88 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantMessage, Message } from "../../log/messages.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
-import type { ModelCallRecord, TokenUsage, Usage } from "../../log/events.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, OutputContract, Retry } from "../../ports/model.ts"
+import type { ModelCallRecord, Rejection, TokenUsage, Usage, WireError } from "../../log/events.ts"
+import { defaultRepairs } from "../../plan/inference-defaults.ts"
 import { pricedUsage } from "../../log/usage.ts"
 import { rejectionReason } from "../../ports/model.ts"
+import { AnswerFailure } from "../../ports/run-failure.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { RecordedRun } from "./recorded-run.ts"
+import { askFor } from "./recorded-run.ts"
 
 /** A model whose turns are recorded, or played from a recording. The demo model is always asked. */
 export function recordedModel(model: ModelClient, run: RecordedRun): ModelClient {
   return {
-    turn(request, watch) {
+    async turn(request, watch) {
       if (request.backend.endpoint === "demo") return model.turn(request, watch)
-      const before = callCount(request.input)
-      return run.exchange(
+      const noted = new NotedRepairs(request, watch)
+      const outcome = await run.exchange<ModelTurn | AnswerFailure>(
         request.path,
         watch.redact(factsOf(request)),
         "provider_error",
-        () => model.turn(request, watch),
+        () => askFor(watch.signal, () => outcomeOf(model.turn(request, noted.watch))),
         {
-          record: (turn) => watch.redact(recordedTurn(turn, before)),
-          revive: (recorded) => revivedTurn(recorded, request, watch),
+          record: (made) => {
+            const kept = made instanceof AnswerFailure ? recordedFailure(made, request) : recordedTurn(made, request)
+            return watch.redact(noted.repairs.length === 0 ? kept : { ...kept, retried: noted.repairs })
+          },
+          holds: (recorded) => {
+            const kept = recorded as object as RecordedTurn | RecordedFailure
+            return kept.kind !== "failed" || kept.output_retries >= repairsOf(request)
+          },
+          revive: (recorded) => revived(recorded, request, watch),
           // What only the provider reads is not recorded, and the rest of this run's turns may need it.
-          settle: (turn, recorded) =>
-            turn.kind === "output" ? { ...turn, output: (recorded as object as typeof turn).output } : turn,
+          settle: (made, recorded) => {
+            if (made instanceof AnswerFailure)
+              return failureOf(recorded as object as RecordedFailure, request, made.calls)
+            return made.kind === "output" ? { ...made, output: (recorded as object as typeof made).output } : made
+          },
         },
       )
+      if (outcome instanceof AnswerFailure) throw outcome
+      return outcome
     },
+  }
+}
+
+/** The turn, or how the model's answer failed it, which is recorded like a turn. Other failures pass, and are not. */
+async function outcomeOf(turn: Promise<ModelTurn>): Promise<ModelTurn | AnswerFailure> {
+  try {
+    return await turn
+  } catch (error) {
+    if (error instanceof AnswerFailure) return error
+    throw error
+  }
+}
+
+/** An answer that was sent back, as the log has it. Attempts are counted from the turn's first. */
+type Repair = Pick<Retry, "attempt" | "reason" | "requirements"> & { readonly added?: readonly Message[] }
+
+/** Notes which answers are sent back. Other retries are the backend's doing: they differ from one asking to the next. */
+class NotedRepairs {
+  readonly repairs: JsonObject[] = []
+  readonly watch: ModelWatch
+
+  constructor({ attempts_before, progress }: ModelRequest, watch: ModelWatch) {
+    let before = progress?.repairs ?? 0
+    this.watch = {
+      ...watch,
+      retried: (retry) => {
+        const { attempt, reason, requirements, progress: reached } = retry
+        if (reached.repairs > before) {
+          const { added } = reached
+          const repair: Repair = {
+            attempt: attempt - attempts_before,
+            reason,
+            ...(requirements === undefined ? {} : { requirements }),
+            ...(added === undefined ? {} : { added }),
+          }
+          this.repairs.push(repair as object as JsonObject)
+        }
+        before = reached.repairs
+        return watch.retried(retry)
+      },
+    }
   }
 }
 
@@ -99,7 +155,8 @@ function callCount(messages: readonly Message[]): number {
 }
 
 /** The turn as it is kept: without times, ids of calls counted on from those before. */
-function recordedTurn(turn: ModelTurn, before: number): JsonObject {
+function recordedTurn(turn: ModelTurn, request: ModelRequest): JsonObject {
+  const before = callCount(request.input)
   const ids = new Map<string, string>()
   const numbered = (id: string): string => {
     const known = ids.get(id) ?? `call_${before + ids.size + 1}`
@@ -107,15 +164,8 @@ function recordedTurn(turn: ModelTurn, before: number): JsonObject {
     return known
   }
   const message = { role: "assistant", parts: plainParts(turn.message, numbered) }
-  const calls = turn.calls.map(recordedCall)
-  const { kind, usage, rejected } = turn
-  const base: JsonObject = {
-    kind,
-    message,
-    calls,
-    usage: tokensOf(usage),
-    ...(rejected === undefined ? {} : { rejected: rejected as object as JsonValue }),
-  }
+  const { kind, usage } = turn
+  const base: JsonObject = { kind, message, calls: recordedCalls(turn, request), usage: tokensOf(usage) }
   switch (turn.kind) {
     case "output":
       return { ...base, output: turn.output }
@@ -126,13 +176,33 @@ function recordedTurn(turn: ModelTurn, before: number): JsonObject {
   }
 }
 
-/** Without times and prices, which are those of the run that plays it. */
-function recordedCall({ attempt, format, usage }: ModelCallRecord): JsonObject {
+/** A failure as it is kept. The path is that of the agent, which the question may not name. */
+function recordedFailure(failed: AnswerFailure, request: ModelRequest): JsonObject {
+  const { error, answer } = failed
   return {
-    attempt,
+    kind: "failed",
+    path: request.path,
+    output_retries: repairsOf(request),
+    error: error as object as JsonObject,
+    calls: recordedCalls(failed, request),
+    ...(answer === undefined ? {} : { answer }),
+  }
+}
+
+function repairsOf({ inference: { output_retries = defaultRepairs } }: ModelRequest): number {
+  return output_retries
+}
+
+/** Without times and prices, which are those of the run that plays it, attempts counted from the turn's first. */
+function recordedCalls(
+  { calls }: { readonly calls: readonly ModelCallRecord[] },
+  { attempts_before }: ModelRequest,
+): JsonObject[] {
+  return calls.map(({ attempt, format, usage }) => ({
+    attempt: attempt - attempts_before,
     ...(format === undefined ? {} : { format }),
     ...(usage === undefined ? {} : { usage: tokensOf(usage) }),
-  }
+  }))
 }
 
 function tokensOf({ input_tokens, output_tokens, cached_tokens, reasoning_tokens }: Usage): JsonObject {
@@ -142,26 +212,63 @@ function tokensOf({ input_tokens, output_tokens, cached_tokens, reasoning_tokens
 /** Nothing to go on from: a test's run is not resumed. */
 const notBegun = { new_calls: [], retries: 0, repairs: 0, not_before: 0, closing: false, format: null }
 
-type RecordedTurn = Omit<ModelTurn, "calls" | "usage"> & {
+interface Recorded {
   readonly calls: readonly { readonly attempt: number; readonly format?: string; readonly usage?: TokenUsage }[]
-  readonly usage: TokenUsage
+  readonly retried?: readonly Repair[]
+  /** Of earlier versions, instead of `retried`: the requirements that sent outputs back. */
+  readonly rejected?: readonly (readonly Rejection[])[]
 }
 
-/** The turn, after the outputs that requirements sent back are announced as they were when it was recorded. */
-async function revivedTurn(
+type RecordedTurn = Recorded & Omit<ModelTurn, "calls" | "usage"> & { readonly usage: TokenUsage }
+
+interface RecordedFailure extends Recorded {
+  readonly kind: "failed"
+  readonly path: string
+  /** How often the answer could be sent back: more may help. */
+  readonly output_retries: number
+  readonly error: WireError
+  readonly answer?: string
+}
+
+/** The turn or its failure, after the answers that were sent back are announced as they were when it was recorded. */
+async function revived(
   recorded: JsonValue,
-  { turn, price, name }: ModelRequest,
+  request: ModelRequest,
   watch: ModelWatch,
-): Promise<ModelTurn> {
-  const kept = recorded as object as RecordedTurn
-  for (const [index, requirements] of (kept.rejected ?? []).entries()) {
-    const reason = rejectionReason(requirements)
-    await watch.retried({ attempt: index + 2, reason, delay_ms: 0, requirements, progress: notBegun })
+): Promise<ModelTurn | AnswerFailure> {
+  const { retried, rejected, ...kept } = recorded as object as RecordedTurn | RecordedFailure
+  const { turn, attempts_before, price, name, model, provider } = request
+  for (const { attempt, added, ...repair } of retried ?? (rejected ?? []).map(repairOfRequirements)) {
+    const progress = added === undefined ? notBegun : { ...notBegun, added }
+    await watch.retried({ ...repair, attempt: attempts_before + attempt, delay_ms: 0, progress })
   }
   const started_at = new Date(watch.now()).toISOString()
-  const calls = kept.calls.map(({ usage, ...call }): ModelCallRecord => {
-    const made = { ...call, turn, model: name, started_at, duration_ms: 0 }
+  // Earlier versions counted attempts from the agent's first.
+  const shift = attempts_before + 1 - (kept.calls[0]?.attempt ?? 1)
+  const own = { started_at, duration_ms: 0, model: name, id: model, provider }
+  const calls = kept.calls.map(({ usage, attempt, ...call }): ModelCallRecord => {
+    const made = { turn, attempt: attempt + shift, ...own, ...call }
     return usage === undefined ? made : { ...made, usage: pricedUsage(usage, price) }
   })
+  if (kept.kind === "failed") return failureOf(kept, request, calls)
   return { ...kept, calls, usage: pricedUsage(kept.usage, price) } as object as ModelTurn
+}
+
+function repairOfRequirements(requirements: readonly Rejection[], index: number): Repair {
+  return { attempt: index + 2, reason: rejectionReason(requirements), requirements }
+}
+
+/** The recorded failure at the place that asks now: a summary is asked for in the same words by any agent. */
+function failureOf(
+  { path, error, answer }: RecordedFailure,
+  request: ModelRequest,
+  calls: readonly ModelCallRecord[],
+): AnswerFailure {
+  const here = (text: string): string => (text.startsWith(path) ? `${request.path}${text.slice(path.length)}` : text)
+  const issues = error.issues.map(({ path: at, message, ...more }) => ({
+    path: here(at),
+    message: here(message),
+    ...more,
+  }))
+  return new AnswerFailure({ kind: error.kind, message: here(error.message), issues }, calls, answer)
 }

@@ -22,11 +22,23 @@ export interface Forms<T> {
   revive(recorded: JsonValue): T | Promise<T>
   /** The answer to go on with once it is recorded: values whose keys have an order have that of the recording. */
   settle(answer: T, recorded: JsonValue): T
+  /** Whether a recorded answer still answers; it does where this is absent. One that does not is asked for anew. */
+  holds?(recorded: JsonValue): boolean
 }
 
 /** Keys in order, as the file has them: a value that becomes text must be the same when it is played. */
 function sorted(value: JsonValue): JsonValue {
   return JSON.parse(canonicalJson(value)) as JsonValue
+}
+
+/** Asks for a run: what it rejects with when the run has ended is no failure that others share. */
+export async function askFor<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  }
 }
 
 /** One run's place in a recording: its n-th asking of a thing gets the n-th answer. */
@@ -60,7 +72,7 @@ export class RecordedRun {
     const number = this.#counts.get(key) ?? 0
     this.#counts.set(key, number + 1)
     const found = recording.answer(key, number)
-    if (found !== undefined) return forms.revive(found)
+    if (found !== undefined && forms.holds?.(found) !== false) return forms.revive(found)
     const request = shownRequest(clean)
     if (recording.mode === "play") throw this.#missed(path, request, kind)
     let own: { readonly answer: T } | null = null

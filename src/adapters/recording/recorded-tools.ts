@@ -18,6 +18,7 @@ import type { PromptMessage } from "../../log/messages.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import type { TypeTable } from "../../types/types.ts"
 import type { RecordedRun } from "./recorded-run.ts"
+import { askFor } from "./recorded-run.ts"
 
 /** Makes a tool of a definition as MCP servers publish them, and says how a declared type clashes with it; that of an api needs none. */
 export type ReviveTool = (
@@ -197,7 +198,7 @@ class RecordedSession implements HostSession {
     if (imported === undefined) return this.#demoSession().call(tool, values, call_id, signal, reply)
     const kind = imported.http === undefined ? "mcp call" : "http call"
     const facts = { kind, server: imported.server, tool: imported.remote, arguments: values, ...repliedWith(reply) }
-    return this.#exchange(`tool.${tool}`, facts, async () =>
+    return this.#exchange(`tool.${tool}`, facts, signal, async () =>
       (await this.#connected()).call(tool, values, call_id, signal, reply),
     )
   }
@@ -206,7 +207,7 @@ class RecordedSession implements HostSession {
     const imported = this.#request.resources.find(({ name }) => name === resource)
     if (imported === undefined) return this.#demoSession().read(resource, values, signal)
     const facts = { kind: "mcp read", server: imported.server, resource: imported.remote, arguments: values }
-    return this.#exchange(`resource.${resource}`, facts, async () =>
+    return this.#exchange(`resource.${resource}`, facts, signal, async () =>
       (await this.#connected()).read(resource, values, signal),
     )
   }
@@ -215,7 +216,7 @@ class RecordedSession implements HostSession {
     const imported = this.#request.prompts.find(({ name }) => name === prompt)
     if (imported === undefined) return this.#demoSession().render(prompt, values, signal)
     const facts = { kind: "mcp render", server: imported.server, prompt: imported.remote, arguments: values }
-    return this.#exchange(`prompt.${prompt}`, facts, async () =>
+    return this.#exchange(`prompt.${prompt}`, facts, signal, async () =>
       (await this.#connected()).render(prompt, values, signal),
     )
   }
@@ -226,8 +227,8 @@ class RecordedSession implements HostSession {
     await real?.close()
   }
 
-  #exchange<T>(path: string, facts: JsonObject, ask: () => Promise<T>): Promise<T> {
-    return this.#run.exchange<T>(path, facts, "tool_error", ask, {
+  #exchange<T>(path: string, facts: JsonObject, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    return this.#run.exchange<T>(path, facts, "tool_error", () => askFor(signal, ask), {
       record: (answer) => answer as JsonValue,
       revive: (recorded) => recorded as T,
       settle: (_, recorded) => recorded as T,

@@ -4,11 +4,13 @@ import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
 
 /** One thing that was asked, and the answers in the order of the askings. */
 export interface Exchange {
   /** Enough of the request to show how another one differs. */
   readonly request: JsonObject
+  /** Null where an asking before one that was answered failed, and its failure is not recorded: no answer is null. */
   readonly answers: readonly JsonValue[]
 }
 
@@ -34,7 +36,7 @@ export class Recording {
   constructor(mode: RecordingMode, exchanges: Exchanges = {}) {
     this.mode = mode
     for (const [key, { request, answers }] of Object.entries(exchanges)) {
-      this.#exchanges.set(key, { request, answers: [...answers] })
+      this.#exchanges.set(key, { request, answers: answers.map((answer) => answer ?? undefined) })
     }
   }
 
@@ -53,25 +55,29 @@ export class Recording {
     return found
   }
 
-  /** Asks once for an answer that is missing, and adds it. Failures are not recorded. */
+  /** Asks once for an answer that is missing, and adds it. What `ask` rejects with is not recorded. */
   async add(key: string, number: number, request: JsonObject, ask: () => Promise<JsonValue>): Promise<JsonValue> {
     const slot = `${key} ${number}`
-    const open = this.#open.get(slot)
-    if (open !== undefined) return open
-    const asking = ask().then((answer) => {
-      const exchange = this.#exchanges.get(key) ?? { request, answers: [] }
-      exchange.answers[number] = answer
-      this.#exchanges.set(key, exchange)
-      this.#changed = true
-      this.answer(key, number)
-      return answer
-    })
-    this.#open.set(slot, asking)
-    try {
-      return await asking
-    } finally {
-      this.#open.delete(slot)
+    for (let open = this.#open.get(slot); open !== undefined; open = this.#open.get(slot)) {
+      try {
+        return await open
+      } catch (error) {
+        // Any other error is the other run's own, such as its end: this run asks itself.
+        if (error instanceof RunFailure) throw error
+      }
     }
+    const asking = ask()
+      .then((answer) => {
+        const exchange = this.#exchanges.get(key) ?? { request, answers: [] }
+        exchange.answers[number] = answer
+        this.#exchanges.set(key, exchange)
+        this.#changed = true
+        this.answer(key, number)
+        return answer
+      })
+      .finally(() => this.#open.delete(slot))
+    this.#open.set(slot, asking)
+    return asking
   }
 
   /** All exchanges that it has now. `used`: only those that were asked for since it was opened. */
@@ -79,8 +85,8 @@ export class Recording {
     const kept: Record<string, Exchange> = {}
     for (const [key, { request, answers }] of this.#exchanges) {
       const count = which === "all" ? answers.length : (this.#used.get(key) ?? 0)
-      const present = answers.slice(0, count).flatMap((answer) => (answer === undefined ? [] : [answer]))
-      if (present.length > 0) kept[key] = { request, answers: present }
+      // `Array.from` also visits the slots that nothing was put into.
+      if (count > 0) kept[key] = { request, answers: Array.from(answers.slice(0, count), (answer) => answer ?? null) }
     }
     return kept
   }

@@ -4,7 +4,7 @@ import type { TokenUsage } from "../../log/events.ts"
 import type { ModelToolCall } from "../../log/messages.ts"
 import type { ModelWatch } from "../../ports/model.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
-import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
+import { brokenAnswer, readInnerError, UnusableAnswer, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 /** An item of the `/responses` wire format, in a request's `input` or a response's `output`. */
 export type Item = JsonObject
@@ -41,7 +41,7 @@ export function readAnswer(
   const fallback = typeof response["output_text"] === "string" ? watch.redact(response["output_text"]) : ""
   const tool_calls = items.filter((item) => item["type"] === "function_call").map((item, at) => toolCall(item, at))
   if (text === "" && tool_calls.length === 0 && holdsRefusal(items)) {
-    throw brokenAnswer("The model refused to answer", false, usage)
+    throw new UnusableAnswer("The model refused to answer", usage)
   }
   return { text: text === "" ? fallback : text, tool_calls, items, usage }
 }
@@ -54,7 +54,7 @@ function refuseUnfinished(response: JsonObject, usage: TokenUsage | null): void 
         isJsonObject(details) && typeof details["reason"] === "string" ? details["reason"] : "no reason given"
       const short = /^[\w .-]{1,60}$/.test(reason) ? reason : "no reason given"
       const hint = short === "max_output_tokens" ? ": a larger max_tokens may help" : ""
-      throw brokenAnswer(`The answer is incomplete (${short})${hint}`, false, usage)
+      throw new UnusableAnswer(`The answer is incomplete (${short})${hint}`, usage)
     }
     case "failed":
       throw brokenAnswer("The response failed without a reason", true, usage)
