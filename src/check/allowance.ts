@@ -5,8 +5,8 @@
 export interface Allowance {
   /** `run`: all values of the run, and calls; `request`: only `input` and `secrets`, which are known before the run. */
   readonly values: "run" | "request" | "constants"
-  /** `compared`: the operand of an operator, in a place that otherwise allows secrets. */
-  readonly secrets: "allowed" | "exposed" | "compared"
+  /** `compared`, `computed`: the operand of an operator or a function, in a place that otherwise allows secrets. */
+  readonly secrets: "allowed" | "exposed" | "compared" | "computed"
   /** Whether the expression may be an asset (`value`), or a text with assets in it (`text`). */
   readonly assets: "text" | "value" | "none"
   /** Only computed: `call`, `read` and `render` are not allowed. */
@@ -59,7 +59,7 @@ export function inAlternative<P extends Allowance>(place: P): P {
   return place.assets === "text" ? { ...place, assets: "none" } : place
 }
 
-/** An operand: it may not be a secret, because the result of the comparison would tell about it. */
-export function inOperand<P extends Allowance>(place: P): P {
-  return { ...place, secrets: place.secrets === "allowed" ? "compared" : place.secrets, assets: "none" }
+/** An operand: it may not be a secret, because the result would tell about it. */
+export function inOperand<P extends Allowance>(place: P, how: "compared" | "computed" = "compared"): P {
+  return { ...place, secrets: place.secrets === "exposed" ? "exposed" : how, assets: "none" }
 }

@@ -54,6 +54,8 @@ export class CheckContext {
   observed: ((node: Syntax.ObservedNode) => Type) | null = null
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
+  /** Hints that may still be tried out before they are given. */
+  trials = 1000
 
   /** Types of the fields of schemas, which `schema.name.field` copies. */
   readonly schemaFields = new Map<Syntax.TypeField, Type>()
@@ -135,6 +137,14 @@ export class CheckContext {
     this.files = files
     this.declarations = [...tree.declarations]
     this.skipped = new SkippedText(tree)
+  }
+
+  /** A context that knows the same declarations, for an expression of another text. Nothing that it finds comes back here. */
+  withTree(tree: Syntax.Tree): CheckContext {
+    const { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, incomplete } = this
+    const { tools, resources, prompts, workflows } = this
+    const known = { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, incomplete }
+    return Object.assign(new CheckContext(tree, this.files), known, { tools, resources, prompts, workflows, trials: 0 })
   }
 
   /** Where the fields of types and of object literals are written. */

@@ -40,8 +40,11 @@ function checkRequirement(
   checking.muted = muted
   const isWrong = checking.diagnostics.slice(before).some(isError)
   if (!isWrong && !refersToResult(checking, condition)) {
-    const message = "This requirement does not mention `result`: no output changes whether it holds"
-    const hint = "Refer to `result`, or give the step a condition with `when`."
+    const isHidden = namesResult(condition)
+    const message = `This requirement ${isHidden ? "means the loop variable `result`" : "does not mention `result`"}: no output changes whether it holds`
+    const hint = isHidden
+      ? "Give the loop variable another name."
+      : "Refer to `result`, or give the step a condition with `when`."
     checking.report("constant-requirement", scope.path, condition, message, hint)
   }
   // The text is shown where the condition does not hold.

@@ -49,6 +49,21 @@ describe("test files", () => {
     assert.deepEqual(problems(`${judged}${testOf('expect judge model.judge "ok"')}`), [])
   })
 
+  test("hints offer what a test sees", () => {
+    const hints = (body: string, input?: string): (string | undefined)[] => {
+      const find = (): typeof program => program
+      return compileTests(testOf(body, input), "a.test.wire", find).diagnostics.map(({ hint }) => hint)
+    }
+    const seen = "A value begins with `output`, `usage`, `duration_ms`, `input`, `agent`, `ask`, `run`."
+    assert.deepEqual(hints('expect secrets.key == "x"'), [`Tests do not see \`secrets\`. ${seen}`])
+    assert.deepEqual(hints("expect dynamic.d == 2"), [`Tests do not see \`dynamic\`. ${seen}`])
+    assert.deepEqual(hints("expect nothing == 2"), [seen])
+    assert.deepEqual(hints("expect tool.find == 1"), ["A tool is not a value: write `calls tool.find`."])
+    const failing = 'expect error.kind == "timeout" && output.level == "low"'
+    assert.deepEqual(hints(failing), ["A test of an error has no `output`."])
+    assert.deepEqual(hints("", "input { text: dynamic.d }"), ["Tests do not see `dynamic`. Write the value out."])
+  })
+
   test("an object in an expectation is none of the braces that are a mistake", () => {
     assert.deepEqual(problems(testOf('expect { level: "low" } == { level: output.level }')), [])
   })

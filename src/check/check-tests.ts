@@ -55,6 +55,8 @@ const mutedInExpectations: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>
   "constant-condition",
 ])
 
+const givenResult = "a given result"
+
 const countedWords: ReadonlySet<string> = new Set<Syntax.ObservedNode["word"]>(["calls", "rejections"])
 
 /** What a test file may declare beside its tests: what its judges need. */
@@ -217,6 +219,7 @@ class TestCheck {
       local: undefined,
       ...(after === "after" ? runPlace : withoutSecrets(requestPlace)),
       present: nonePresent,
+      roots: after === "after" ? ["input", "agent", "ask", "run"] : place === givenResult ? ["input"] : [],
     }
   }
 
@@ -243,7 +246,7 @@ class TestCheck {
     const checking = this.#checking
     if (isOfRun(chain)) return this.#checkRun(given)
     const step = testedStep(checking, chain, this.#tested, this.#path)
-    const scope = at(this.#scope("a given result", "before"), checking.quote(chain))
+    const scope = at(this.#scope(givenResult, "before"), checking.quote(chain))
     if (step !== undefined) {
       if (step.index !== undefined) {
         const hint = "Give a looped agent an array, or one object for every item."

@@ -19,7 +19,7 @@ export function inferArithmetic(
   whole: Syntax.BinaryNode = node,
 ): Type {
   const left = inferLeft(checking, node, operator, scope, infer, whole)
-  const right = inferOperand(checking, node.right, scope, infer)
+  const right = inferOperand(checking, node.right, scope, infer, "computed")
   takeNumbers(checking, node.left, numberType)
   takeNumbers(checking, node.right, numberType)
   const hint = operator === "+" ? sumHint(checking, whole, [left, right]) : undefined
@@ -44,7 +44,7 @@ function inferLeft(
   whole: Syntax.BinaryNode,
 ): Type {
   if (operator !== "+" || left.kind !== "binary" || left.operator !== "+")
-    return inferOperand(checking, left, scope, infer)
+    return inferOperand(checking, left, scope, infer, "computed")
   const type = inferArithmetic(checking, left, operator, scope, infer, whole)
   checking.expressionTypes.set(left, type)
   return type
@@ -57,7 +57,7 @@ export function inferNegation(
   scope: Scope,
   infer: Infer,
 ): Type {
-  const type = inferOperand(checking, node.operand, scope, infer)
+  const type = inferOperand(checking, node.operand, scope, infer, "computed")
   takeNumbers(checking, node.operand, numberType)
   if (type.kind === "error") return errorType
   if (!mustBe(checking, node.operand, type, numberType, "`-` takes a number", "0", scope)) return errorType

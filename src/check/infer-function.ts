@@ -6,13 +6,14 @@ import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
-import { reportUnknownFunction } from "./foreign-functions.ts"
+import { inOneList, reportUnknownFunction } from "./foreign-functions.ts"
 import type { Fit, FunctionRow, Taken } from "./function-table.ts"
 import { functionRow, isFunction, resultType, takenAt, takesCount } from "./function-table.ts"
 import { isSecret } from "./infer-operators.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
+import { typeOfText } from "./type-of-text.ts"
 
 /** `name(item, …)` */
 export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode, scope: Scope, infer: Infer): Type {
@@ -26,7 +27,7 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   if (node.items.some(({ kind }) => kind === "missing-expression")) return errorType
   const row = functionRow(name)
   if (!takesCount(row, node.items.length)) {
-    if (!checking.skipped.hasError(node)) wrongCount(checking, node, row, scope)
+    if (!checking.skipped.hasError(node)) wrongCount(checking, node, row, scope, infer)
     return errorType
   }
   const [first = errorType] = types
@@ -44,7 +45,7 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
 /** The type of an argument. An array that is written out has a known length. */
 function inferItem(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type {
   // An asset is not allowed either, but the check of its type reports it, once.
-  const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
+  const type = infer(checking, node, { ...inOperand(scope, "computed"), assets: "value" })
   if (isSecret(checking, node)) return errorType
   if (isAsset(checking, type)) {
     const hint = "Use something else, such as the text that it is made from."
@@ -61,16 +62,18 @@ function writtenType(checking: CheckContext, node: Syntax.Expression, type: Type
   return { kind: "tuple", elements: elements.length > 1 ? elements.map(withoutLiterals) : elements }
 }
 
-function wrongCount(checking: CheckContext, node: Syntax.FunctionNode, row: FunctionRow, scope: Scope): void {
+function wrongCount(
+  checking: CheckContext,
+  node: Syntax.FunctionNode,
+  row: FunctionRow,
+  scope: Scope,
+  infer: Infer,
+): void {
   const count = node.items.length
-  const name = node.name.text
-  const message = `\`${name}\` does not take ${count === 1 ? "1 argument" : `${count} arguments`}`
-  const [form = ""] = row.forms
+  const message = `\`${node.name.text}\` does not take ${count === 1 ? "1 argument" : `${count} arguments`}`
   const forms = row.forms.map((one) => `\`${one}\``).join(" or ")
-  // `max(a, b)`, as other languages have it.
-  const isListed = row.takes.length === 1 && form.includes("(list") && count > 1
-  const items = node.items.map((item) => checking.quote(item)).join(", ")
-  const hint = isListed ? `Write \`${name}([${items}])\`: the form is ${forms}.` : `The form is ${forms}.`
+  const meant = inOneList(checking, node, (text) => typeOfText(checking, text, scope, infer))
+  const hint = meant === undefined ? `The form is ${forms}.` : `Write \`${meant}\`: the form is ${forms}.`
   checking.report("wrong-arguments", scope.path, node, message, hint)
 }
 

@@ -1,3 +1,4 @@
+import { eachChain } from "../syntax/each-chain.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
@@ -20,8 +21,6 @@ import { maybe, nullable } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { RecordType, Type } from "../types/types.ts"
 
-const callHint = "Make a `dynamic` value of the call, and use `dynamic.name` here."
-
 const kinds = { call: "tool", read: "resource", render: "prompt" } as const
 
 /** Reports a call where nothing may be called; returns the scope without that rule, so that one mistake is one message. */
@@ -32,8 +31,21 @@ export function refuseMisplaced(checking: CheckContext, node: Syntax.InvokeNode,
   }
   if (scope.isComputed !== true) return scope
   const message = `\`${node.kind}\` is not allowed in ${scope.place}`
-  checking.report("call-in-condition", scope.path, node.keyword, message, callHint)
+  checking.report("call-in-condition", scope.path, node.keyword, message, insteadOf(node, scope))
   return { ...scope, isComputed: false }
+}
+
+/** Where a call may stand instead: a `dynamic` value sees neither the items of the list nor the result. */
+function insteadOf(node: Syntax.InvokeNode, { variables, result, hasRound, isClosed }: Scope): string {
+  if (isClosed === true) return "Call in the workflow itself."
+  const names = new Set<string>()
+  eachChain(node, ({ base }) => base.kind === "name" && names.add(base.text))
+  const item = [...names].find((name) => variables.get(name)?.isItem)
+  const isAfter = item !== undefined || names.has("result") || names.has("round")
+  if (hasRound === true && isAfter) return "Call in the repeated workflow, and give the answer in its `output`."
+  if (result !== undefined && isAfter) return "Let an agent or a `dynamic` value after this one call and judge."
+  if (item === undefined) return "Make a `dynamic` value of the call, and use `dynamic.name` here."
+  return `Call in a list first, \`[{ ${item}: ${item}, made: ${node.kind} … } for ${item} in …]\`, and make this list from that one.`
 }
 
 /** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */

@@ -25,6 +25,8 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
     const leftType = inferOperand(checking, left, scope, infer)
     const guarded = narrowed(scope, pathsPresent(left, operator === "&&"))
     const rightType = inferOperand(checking, right, guarded, infer)
+    // The parser has reported `&`: it may be meant to join texts.
+    if (checking.textOf(node.sign) === "&") return errorType
     return mustBoth(checking, node, leftType, rightType, booleanType, scope) ? booleanType : errorType
   }
   if (isComparison(left)) {
@@ -151,9 +153,15 @@ function inferBoolean(
 }
 
 /** The type of an operand; an asset cannot be one, which is reported. */
-export function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type {
+export function inferOperand(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  scope: Scope,
+  infer: Infer,
+  how: "compared" | "computed" = "compared",
+): Type {
   // An asset is not allowed either, but the check of its type reports it, once.
-  const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
+  const type = infer(checking, node, { ...inOperand(scope, how), assets: "value" })
   if (isSecret(checking, node)) return errorType
   if (!isAsset(checking, type)) return type
   const hint = "Use something else, such as the text that it is made from."

@@ -68,6 +68,8 @@ class Steps {
   /** Up to this step, what the chain reads is known not to be null. */
   readonly #present: number
   #firstPluck: number | undefined
+  /** Something before the step may be null. */
+  #mayBeNull = false
 
   constructor(checking: CheckContext, chain: Syntax.Chain, scope: Scope) {
     this.#checking = checking
@@ -85,8 +87,11 @@ class Steps {
     if (step.kind === "case") return this.#case(type, step, index)
     if (type.kind === "any") return this.#untyped(step, index)
     if (nullable(type, this.#checking.types)) {
-      if (step.optional) return maybe(this.from(withoutNull(type, this.#checking.types), index))
-      if (this.#dropsSlot(step, index)) return this.from(withoutNull(type, this.#checking.types), index)
+      const value = withoutNull(type, this.#checking.types)
+      this.#mayBeNull ||= step.optional || isLength(step)
+      if (step.optional) return maybe(this.from(value, index))
+      // `?.` would not help with a length.
+      if ((isLength(step) && this.#hasLength(value)) || this.#dropsSlot(step, index)) return this.from(value, index)
       this.#nullable(step)
       return errorType
     }
@@ -162,16 +167,32 @@ class Steps {
         return this.#unknown(
           step,
           none,
-          isAssignable(resolved, stringType, types) ? this.#lengthHint(step, hint) : hint,
+          isAssignable(resolved, stringType, types) ? this.#lengthHint(step, type, hint) : hint,
         )
       }
     }
   }
 
-  /** `input.s.length`: how many there are is a function. */
-  #lengthHint(step: FieldStep, otherwise: string): string {
-    const isLength = step.kind === "field" && lengthNames.has(step.name.text)
-    return isLength ? `Write \`length(${this.#before(step)})\`.` : otherwise
+  #hasLength(type: Type): boolean {
+    const { types } = this.#checking
+    return elementType(type, types) !== undefined || isAssignable(type, stringType, types)
+  }
+
+  /** `input.s.length`: how many there are is a function. After `.*` it is that of each element. */
+  #lengthHint(step: FieldStep, type: Type, otherwise: string): string {
+    if (!isLength(step)) return otherwise
+    const { steps } = this.#chain
+    const plucks = steps.slice(0, steps.indexOf(step)).filter(({ kind }) => kind === "pluck")
+    const [pluck] = plucks
+    const before = this.#before(step)
+    if (pluck === undefined) {
+      const fallback = elementType(type, this.#checking.types) === undefined ? '""' : "[]"
+      return `Write \`length(${before}${this.#mayBeNull ? ` ?? ${fallback}` : ""})\`.`
+    }
+    if (plucks.length > 1 || this.#mayBeNull) {
+      return `Loop over \`${this.#before(pluck)}\` with \`for\`: \`length(x)\` is that of one value.`
+    }
+    return `Write \`[length(item) for item in ${before}]\`.`
   }
 
   /** What a step reads from, in words. */
@@ -204,7 +225,7 @@ class Steps {
 
   #arrayAccess(step: FieldStep, type: Type): Type {
     const element = plainType(elementType(type, this.#checking.types) ?? anyType, this.#checking.types)
-    const hint = this.#lengthHint(step, this.#elementHint(step, element))
+    const hint = this.#lengthHint(step, type, this.#elementHint(step, element))
     this.#report("array-access", step, `${this.#subject(step)} is an array`, hint)
     return errorType
   }
@@ -298,6 +319,10 @@ class Steps {
     const rest = this.from(record, index + 1)
     return rest.kind === "error" || index < this.#present ? rest : maybe(rest)
   }
+}
+
+function isLength(step: Step): boolean {
+  return step.kind === "field" && lengthNames.has(step.name.text)
 }
 
 /** Which field names the case is known of a declared type only. */

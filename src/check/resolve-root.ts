@@ -37,12 +37,14 @@ export function inferRoot(
     case "input":
       return requestRoot(checking, chain, base, "input", scope)
     case "secrets":
+      if (scope.roots !== undefined && checking.secrets === undefined) return unknownRoot(checking, chain, base, scope)
       return requestRoot(checking, chain, base, "secrets", scope)
     case "agent":
       return stepRoot(checking, chain, base, "agent", checking.agents, scope)
     case "ask":
       return stepRoot(checking, chain, base, "ask", checking.asks, scope)
     case "dynamic":
+      if (scope.roots !== undefined) return unknownRoot(checking, chain, base, scope)
       return dynamicRoot(checking, chain, base, scope)
     case "run":
       return runRoot(checking, chain, scope)
@@ -257,6 +259,9 @@ function rootHint(checking: CheckContext, { base, steps }: Syntax.Chain, root: s
   return `Did you mean ${whole}${element === undefined ? "" : ".*"}.${text}?`
 }
 
+/** What workflows have and tests do not, or not always. */
+const isUnseen = /^(?:secrets|dynamic|output)$/
+
 function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): undefined {
   // It may be a variable of the loop that could not be read.
   if (scope.hasBrokenLoop || checking.skipped.hasError(chain)) return undefined
@@ -274,7 +279,8 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
   if (kind !== undefined) {
     const [step] = chain.steps
     const name = step?.kind === "field" ? step.name.text : "name"
-    return report(`A ${kind} is not a value: write \`${verbs[kind]} ${kind}.${name}\`.`)
+    const verb = scope.roots === undefined ? verbs[kind] : "calls"
+    return report(`A ${kind} is not a value: write \`${verb} ${kind}.${name}\`.`)
   }
   if (text === "workflow") {
     const [step] = chain.steps
@@ -292,13 +298,18 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
     ["dynamic", checking.dynamicFields.has(text) || scope.agent?.localFields.has(text) === true] as const,
   ].find(([, known]) => known)?.[0]
   if (root !== undefined) return report(rootHint(checking, chain, root))
-  const roots = [...scope.variables.keys(), "input", "agent", "ask", "dynamic", "run", "secrets"]
+  const roots = [...scope.variables.keys(), ...(scope.roots ?? ["input", "agent", "ask", "dynamic", "run", "secrets"])]
+  const otherwise = (): string =>
+    roots.length === 0 ? "Write the value out." : `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
+  if (scope.roots !== undefined && isUnseen.test(text)) {
+    const isFailure = text === "output" && scope.variables.has("error")
+    return report(isFailure ? "A test of an error has no `output`." : `Tests do not see \`${text}\`. ${otherwise()}`)
+  }
   if (scope.result !== undefined) roots.unshift("result")
   if (scope.hasRound === true) roots.unshift("round")
   // `inputname`, `input_name`
   const joined = roots.find((one) => one.length > 2 && text.startsWith(one) && text.length > one.length + 1)
   if (joined !== undefined) return report(`Did you mean ${joined}.${written.slice(joined.length).replace(/^_/, "")}?`)
-  const otherwise = `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
-  unknownReference(checking, chain, base, () => roots, scope.path, otherwise)
+  unknownReference(checking, chain, base, () => roots, scope.path, otherwise())
   return undefined
 }

@@ -22,6 +22,8 @@ export interface Scope extends Allowance {
   readonly local: string | undefined
   /** Paths that a condition around the expression makes non-null (see narrowing.ts). */
   readonly present: ReadonlySet<string>
+  /** In a test: where a value may begin, besides its variables. */
+  readonly roots?: readonly string[]
   /** Its variables are all that it may refer to. */
   readonly isClosed?: true
   /** In a requirement, or after a round of a repetition: the type of the output or the answer that is judged. */

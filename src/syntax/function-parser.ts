@@ -87,24 +87,39 @@ function arrowAt(reader: TokenReader): Arrow | undefined {
   return isGroup ? { variable, tokens: 4 } : undefined
 }
 
-const maps: ReadonlySet<string> = new Set(["map", "flatMap", "flat_map", "forEach", "for_each", "collect", "select"])
-const filters: ReadonlySet<string> = new Set([
-  "filter",
-  "find",
-  "some",
-  "every",
-  "any",
-  "all",
-  "count",
-  "reject",
-  "where",
-])
-const sorts: ReadonlySet<string> = new Set(["sort", "sorted", "sortBy", "sort_by", "orderBy", "order_by"])
+const mapped = "[$b for $x in $l]"
+const chosen = "[$x for $x in $l when $b]"
+const sorted = "[$x for $x in $l by $b]"
 
-/** Whether other languages have a function of this name that takes a function. `any` and `all` are ours. */
-function isForeign(name: string): boolean {
-  return maps.has(name) || sorts.has(name) || (filters.has(name) && name !== "any" && name !== "all")
-}
+/** What to write for `name(l, x => b)`, by the name without case and `_`. */
+const arrows: Readonly<Partial<Record<string, string>>> = Object.assign(Object.create(null), {
+  map: mapped,
+  foreach: mapped,
+  collect: mapped,
+  select: mapped,
+  flatmap: `flatten(${mapped})`,
+  filter: chosen,
+  where: chosen,
+  reject: "[$x for $x in $l when !($b)]",
+  find: `first(${chosen})`,
+  first: `first(${chosen})`,
+  findlast: `last(${chosen})`,
+  last: `last(${chosen})`,
+  count: `length(${chosen})`,
+  length: `length(${chosen})`,
+  some: `any(${mapped})`,
+  any: `any(${mapped})`,
+  every: `all(${mapped})`,
+  all: `all(${mapped})`,
+  sum: `sum(${mapped})`,
+  sort: sorted,
+  sorted,
+  sortby: sorted,
+  orderby: sorted,
+})
+
+/** Functions of this language, which take a list alone. */
+const own: ReadonlySet<string> = new Set(["first", "last", "length", "any", "all", "sum"])
 
 /** `map(list, x => x.y)`: explained with the list from a list, and read over. */
 function refuseArrow(reader: TokenReader, arrow: Arrow, name: Name, list: Expression | undefined): Expression {
@@ -113,17 +128,25 @@ function refuseArrow(reader: TokenReader, arrow: Arrow, name: Name, list: Expres
   const from = reader.token.start
   while (!reader.is(",") && !reader.is(")") && !endsBracket(reader.token)) reader.skipBalanced()
   const variable = reader.textOf(arrow.variable)
-  const body = reader.quote({ start: from, end: reader.previous.end })
-  const items = list === undefined ? "list" : reader.quote(list)
-  const meant = filters.has(name.text)
-    ? `[${variable} for ${variable} in ${items} when ${body}]`
-    : sorts.has(name.text)
-      ? `[${variable} for ${variable} in ${items} by ${body}]`
-      : `[${body} for ${variable} in ${items}]`
-  const hint = `Write a list from a list: \`${meant}\`.`
+  const body = resultOf(reader.quote({ start: from, end: reader.previous.end }))
+  // `list?.map(…)`
+  const isOptional = list !== undefined && reader.text.slice(list.end, name.start).includes("?")
+  const items = list === undefined ? "list" : `${reader.quote(list)}${isOptional ? " ?? []" : ""}`
+  const form = arrows[name.text.toLowerCase().replaceAll("_", "")]
+  const parts: Record<string, string> = { $x: variable, $l: items, $b: body ?? "…" }
+  const meant = (form ?? "[… for $x in $l when …]").replace(/\$[xlb]/g, (part) => parts[part] ?? part)
+  const hint = `Write ${meant.startsWith("[") ? "a list from a list: " : ""}\`${meant}\`.`
   // In a row of methods the first is reported.
   if (list?.kind === "function" && list.items.some(({ kind }) => kind === "missing-expression")) reader.passOver()
-  else if (isForeign(name.text)) reader.report(name, `Unknown function: ${name.text}`, hint, "unknown-function")
+  else if (form !== undefined && !own.has(name.text))
+    reader.report(name, `Unknown function: ${name.text}`, hint, "unknown-function")
   else reader.report({ start, end: reader.previous.end }, "Functions are not values", hint)
   return missing(reader)
+}
+
+/** What a function gives: of `{ return x }` that is `x`. Undefined where more is done than can be written here. */
+function resultOf(body: string): string | undefined {
+  const [, result] = /^\{ ?return\b ?(.*?) ?;? ?\}$/.exec(body) ?? []
+  const value = result ?? body
+  return value.includes(";") ? undefined : value
 }

@@ -49,7 +49,10 @@ function parseFrom(reader: TokenReader, left: Expression, least: number, parseOp
 function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOperator, parseOperand: Parse): Expression {
   const { token } = reader
   if (token.kind === "bad" || (token.kind === "name" && operator !== "contains")) {
-    reader.report(token, `\`${reader.textOf(token)}\` is not an operator`, `Write \`${operator}\`.`)
+    // In Basic and in sheets it joins texts.
+    const joins = reader.textOf(token) === "&" && /string|head/.test(left.kind + reader.peek().kind)
+    const hint = joins ? 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.' : `Write \`${operator}\`.`
+    reader.report(token, `\`${reader.textOf(token)}\` is not an operator`, hint)
   }
   const sign = reader.take()
   refuseForgottenComma(reader, left, sign)

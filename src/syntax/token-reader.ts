@@ -68,7 +68,9 @@ export class TokenReader extends MistakeReporter {
   enter(): boolean {
     if (this.#depth >= sourceNesting) {
       this.#reportDepth()
-      this.skipBalanced()
+      // More signs would only be reported one by one.
+      do this.skipBalanced()
+      while (this.is("-") || this.is("!"))
       return false
     }
     this.#depth++

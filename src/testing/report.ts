@@ -7,6 +7,8 @@ import type { TestResult } from "./run-suites.ts"
 export interface BrokenFile {
   readonly file: string
   readonly problem: string
+  /** The files are fine, but none has a test to run. */
+  readonly isEmpty?: true
 }
 
 export interface Totals {

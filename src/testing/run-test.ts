@@ -6,7 +6,7 @@ import { timeForm } from "../check/run-values.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
 import type { Scope } from "../run/values/scope.ts"
 import { evaluate } from "../run/values/evaluate.ts"
-import type { Usage } from "../log/events.ts"
+import type { ErrorIssue, Usage } from "../log/events.ts"
 import { validateRequest } from "../run/validate-request.ts"
 import { addUsage, noUsage } from "../log/usage.ts"
 import { runValues, type RunValues } from "../run/context/run-values.ts"
@@ -66,7 +66,7 @@ export async function runTest(
   }
   const misfit = validateRequest(tested.plan, input, tested.secrets)
   if (misfit !== null) {
-    const details = misfit.issues.map(({ path, message }) => `${path}: ${message}`)
+    const details = misfit.issues.map(issueText)
     return failed(`The input does not fit the workflow${where}`, details)
   }
   const observed = await runOnce(engine, tested, tested.plan, input, tested.secrets, given, signal)
@@ -98,7 +98,7 @@ async function holdAgainst(
     }
   } else if (error !== null && !test.fails) {
     const details = error.issues.flatMap(({ path, message, hint }) => [
-      ...(path === "" ? message : `${path}: ${message}`).split("\n"),
+      ...issueText({ path, message }).split("\n"),
       ...(hint === undefined ? [] : hint.split("\n").map((line) => `= ${line}`)),
     ])
     failures.push({ text: `The run failed: ${error.kind}`, at: test.span.start, details })
@@ -149,4 +149,9 @@ function readGiven({ given, started_at }: TestPlan, scope: Scope): Given {
     else others.set(path, value)
   }
   return { steps, others, run: started_at === null ? usualRun : startedAt(evaluate(started_at, scope)) }
+}
+
+/** The place once: many messages begin with it. */
+function issueText({ path, message }: ErrorIssue): string {
+  return path === "" || message.startsWith(`${path}: `) ? message : `${path}: ${message}`
 }

@@ -261,6 +261,17 @@ output { ns: range(input.n) }
     assert.equal(code, 0, out)
   })
 
+  test("a title that nothing has, and a row that does not fit, are said once", async () => {
+    const rows = 'test "t" for row in "./rows.jsonl" { input { text: row.text }  expect output.escalated }'
+    const cwd = folderWith({ "a.wire": workflow, "a.test.wire": rows, "rows.jsonl": '{ "text": 5 }' })
+    const missed = await runWire(["test", "-t", "nothing"], { cwd })
+    assert.equal(missed.code, 2, missed.out)
+    assert.match(missed.out, /No test has "nothing" in its title\.\n\n0 passed in /)
+    const misfit = await runWire(["test"], { cwd })
+    assert.equal(misfit.code, 1, misfit.out)
+    assert.match(misfit.out, /^ *input\.text: expected string, found number 5$/m)
+  })
+
   soakTest("a broken file, missing data, and a title that nothing has, are exit code 2", async () => {
     const rows = 'test "t" for row in "./rows.jsonl" { input { text: row.text }  expect output.escalated }'
     const cwd = folderWith({

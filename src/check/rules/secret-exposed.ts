@@ -10,6 +10,7 @@ import type { SentSecrets } from "../secret-routes.ts"
 /** Reports a secret in an expression whose scope does not allow one. */
 export function secretExposed(checking: CheckContext, chain: Syntax.Chain, scope: Scope): void {
   if (scope.secrets === "compared") return secretCompared(checking, chain, scope.path)
+  if (scope.secrets === "computed") return secretComputed(checking, chain, scope.path)
   const hint = "Secrets belong in an `endpoint`, `api_key` or `headers`, and in the `bindings` of tools and resources."
   report(checking, chain, scope.path, `in ${scope.place}`, hint)
 }
@@ -22,6 +23,11 @@ export function secretInSetting(checking: CheckContext, chain: Syntax.Chain, pat
 export function secretCompared(checking: CheckContext, chain: Syntax.Chain, path: string): void {
   const message = `\`${checking.quote(chain)}\` may not be compared: that would reveal a secret bit by bit`
   checking.report("secret-exposed", path, chain, message, "Decide by a value of `input` instead.")
+}
+
+function secretComputed(checking: CheckContext, chain: Syntax.Chain, path: string): void {
+  const message = `\`${checking.quote(chain)}\` may not be computed with: functions and operators take no secret`
+  checking.report("secret-exposed", path, chain, message, "Store it as it is sent, and use it so.")
 }
 
 /** Reports secrets in the value of a `match` on plain values, which is a comparison too. */

@@ -148,6 +148,7 @@ async function testOnce(asked: Asked): Promise<Outcome> {
     broken.push({
       file: "",
       problem: asked.title === null ? "There are no tests." : visibleText(`No test has "${asked.title}" in its title.`),
+      isEmpty: true,
     })
   }
   if (asked.mode !== "play") {

@@ -61,10 +61,11 @@ export function reportPretty({ results, broken, lineOf }: Report, elapsed_ms: nu
     out.push("")
   }
   const totals = totalsOf(results)
+  const unrun = broken.filter(({ isEmpty }) => isEmpty !== true).length
   const parts = [
     `${totals.passed} passed`,
     ...(totals.failed > 0 ? [palette.error(`${totals.failed} failed`)] : []),
-    ...(broken.length > 0 ? [palette.error(`${count(broken.length, "file")} could not run`)] : []),
+    ...(unrun > 0 ? [palette.error(`${count(unrun, "file")} could not run`)] : []),
   ]
   out.push(`${parts.join(", ")} in ${seconds(elapsed_ms)}, ${usageText(totals.usage)}.`)
   return out.join("\n")

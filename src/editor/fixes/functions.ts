@@ -45,6 +45,6 @@ export function fixArgument({ span, message, hint = "" }: Diagnostic): readonly 
 export function fixLength(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
   const text = written(hint, "Write")
   const use = useAt(program, span.start)
-  if (use?.kind !== "step" || text?.startsWith("length(") !== true) return []
+  if (use?.kind !== "step" || text?.includes("length(") !== true) return []
   return write({ start: use.chain.start, end: use.step.end }, text)
 }
