@@ -1,5 +1,17 @@
 import { json, route, type Answer } from "./route.ts"
-import { anyObject, array, boolean, exactly, integer, maybe, named, object, string, type Schema } from "./schema.ts"
+import {
+  anyObject,
+  array,
+  boolean,
+  exactly,
+  integer,
+  maybe,
+  named,
+  object,
+  string,
+  withRefusal,
+  type Schema,
+} from "./schema.ts"
 import { startsRun } from "./execute.ts"
 
 // Workflows with a `chat` block, as the models of OpenAI's APIs. Fields that are not described are taken as well.
@@ -72,6 +84,8 @@ export const createChatCompletion = route({
   errorsLike,
 })
 
+export const inputRefusal = "`input` must be a string, or a list of messages"
+
 export const createResponse = route({
   id: "createResponse",
   method: "POST",
@@ -85,7 +99,7 @@ export const createResponse = route({
   body: object({
     model,
     input: {
-      anyOf: [string(), array(anyObject())],
+      anyOf: [withRefusal(inputRefusal, string()), withRefusal(inputRefusal, array(anyObject()))],
       description: "A message, or messages; the last must be the user's.",
     },
     instructions: maybe(string()),

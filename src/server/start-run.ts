@@ -87,10 +87,21 @@ export async function admitRun(
     shareOf(request),
   )
   if (admitted.outcome === "refused") throw new HttpError(admitted.error, { "retry-after": "1" })
-  if (admitted.outcome === "conflict") {
-    throw refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")
-  }
+  if (admitted.outcome === "conflict") throw keyTaken()
   return { run_id: admitted.run_id, key, replayed: admitted.outcome === "exists" }
+}
+
+function keyTaken(): HttpError {
+  return refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")
+}
+
+/** Refuses a request that starts no run, and whose Idempotency-Key has one. True where it has a key that is free. */
+export async function hasFreeKey(parts: RouteDependencies, request: FastifyRequest): Promise<boolean> {
+  const key = idempotencyKey(request)
+  if (key === undefined) return false
+  // No request that starts a run has this fingerprint.
+  if ((await parts.store.existing(callerOf(request), { key, fingerprint: "" })) !== null) throw keyTaken()
+  return true
 }
 
 /** Sends the events of a run after one of them. The reply is hijacked. */

@@ -40,6 +40,17 @@ chat { message: input.question history: input.history reply: output.text }
 output { text: agent.answer.text }
 `
 
+const reviewed = `
+input { question: string }
+provider llm from openai { endpoint: "demo" }
+model m from llm { id: "demo" }
+agent draft { model: model.m instruction: "Draft {{ input.question }}" output { text: string } }
+ask review { question: "Good: {{ agent.draft.text }}?" output { yes: boolean } }
+agent final { model: model.m instruction: "{{ agent.draft.text }} {{ ask.review.yes }}" output { text: string } }
+chat { message: input.question reply: output.text }
+output { text: agent.final.text }
+`
+
 const echo = `
 input { question: string, history: [{ role: enum { user, assistant }, text: string }], system: maybe string, files: [string], level: integer }
 chat { message: input.question history: input.history system: input.system files: input.files reply: output.text }
@@ -63,6 +74,7 @@ output { text: "paid {{ dynamic.paid.ok }}" }
     "tickets/echo.wire": echo,
     "ask.wire": ask,
     "approve.wire": approve,
+    "reviewed.wire": reviewed,
     "held.wire": held,
     "none.wire": "output { a: 1 }\n",
   })
@@ -192,6 +204,68 @@ output { text: "paid {{ dynamic.paid.ok }}" }
     assert.deepEqual((third.events.at(-1) as unknown as { result: unknown }).result, { text: "true Ada" })
   })
 
+  it("say again how a run ended whose answers are repeated", async () => {
+    const first = await run("ask")
+    const [review, other] = (first.events.at(-1) as unknown as Interrupted).outcome.interrupts
+    const resume = [
+      { interruptId: review?.id ?? "", status: "resolved" as const, payload: { yes: true } },
+      { interruptId: other?.id ?? "", status: "resolved" as const, payload: { name: "Ada" } },
+    ]
+    const ended = await run("ask", agentOf("ask"), { resume })
+    const again = await run("ask", agentOf("ask"), { resume })
+    for (const { events } of [ended, again]) {
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        [
+          "RUN_STARTED",
+          "STATE_SNAPSHOT",
+          "TEXT_MESSAGE_START",
+          "TEXT_MESSAGE_CONTENT",
+          "TEXT_MESSAGE_END",
+          "RUN_FINISHED",
+        ],
+      )
+      assert.deepEqual((events.at(-1) as unknown as { result: unknown }).result, { text: "true Ada" })
+    }
+  })
+
+  it("go on with the state that the run has", async () => {
+    const { events, agent } = await run("reviewed")
+    const [question] = (events.at(-1) as unknown as Interrupted).outcome.interrupts
+    const draft = (agent.state as Record<string, unknown>)["agent.draft"]
+    assert.ok(draft !== undefined)
+    const resume = [{ interruptId: question?.id ?? "", status: "resolved" as const, payload: { yes: true } }]
+    const second = await run("reviewed", agent, { resume })
+    assert.deepEqual(second.events[1]?.["snapshot"], { "agent.draft": draft })
+    assert.deepEqual(Object.keys(agent.state as object), ["agent.draft", "agent.final"])
+    // Of a run that has ended, all of it.
+    const third = await run("reviewed", agentOf("reviewed"), { resume })
+    assert.deepEqual(third.events[1]?.["snapshot"], agent.state)
+    assert.equal(third.events.at(-1)?.type, "RUN_FINISHED")
+  })
+
+  it("go through to the end of a run that has waited, for a request with its Idempotency-Key", async () => {
+    const body = { threadId: "t", runId: "r", messages: [{ id: "1", role: "user", content: "x" }] }
+    const post = async (): Promise<Seen[]> => {
+      const response = await service.post("/workflows/reviewed/ag-ui", body, { "idempotency-key": "k1" })
+      return (await response.text())
+        .split("\n\n")
+        .filter((frame) => frame.startsWith("data: "))
+        .map((frame) => EventSchemas.parse(JSON.parse(frame.slice(6))) as unknown as Seen)
+    }
+    const [question] = ((await post()).at(-1) as unknown as Interrupted).outcome.interrupts
+    const resume = [{ interruptId: question?.id ?? "", status: "resolved" as const, payload: { yes: true } }]
+    await run("reviewed", agentOf("reviewed"), { resume })
+    const again = await post()
+    assert.deepEqual(
+      again.flatMap(({ type, stepName }) => (type === "STEP_FINISHED" ? [stepName] : [])),
+      ["agent.draft", "agent.final"],
+    )
+    const last = again.at(-1) as unknown as { type: string; result: { text: string } }
+    assert.equal(last.type, "RUN_FINISHED")
+    assert.ok(last.result.text.length > 0)
+  })
+
   it("approve with the digest of what was seen, and decline by cancelling", async () => {
     const first = await run("approve")
     const [question] = (first.events.at(-1) as unknown as Interrupted).outcome.interrupts
@@ -213,6 +287,13 @@ output { text: "paid {{ dynamic.paid.ok }}" }
       () => ({ type: "RUN_ERROR", code: "tool_error" }),
     )
     assert.deepEqual([declined?.type, declined?.["code"]], ["RUN_ERROR", "tool_error"])
+    const again = await service.post("/workflows/approve/ag-ui", {
+      threadId: "t",
+      runId: "r",
+      messages: [],
+      resume: [{ interruptId: question.id, status: "cancelled" }],
+    })
+    assert.match(await again.text(), /"type":"RUN_ERROR"[^\n]*"code":"tool_error"/)
   })
 
   it("show tool calls with their arguments and results", async () => {

@@ -73,6 +73,21 @@ chat { message: input.question reply: output.text }
 output { text: "Answered: {{ ask.review.yes }}" }
 `
 
+const asksTwice = `
+input { question: string }
+ask first { question: "First?" output { yes: boolean } }
+ask second { question: "Second, after {{ ask.first.yes }}?" output { yes: boolean } }
+chat { message: input.question reply: output.text }
+output { text: "{{ ask.first.yes }} {{ ask.second.yes }}" }
+`
+
+const asksMaybe = `
+input { question: string }
+ask review { question: "A note?" output { note: maybe string } }
+chat { message: input.question reply: output.text }
+output { text: "Noted: {{ ask.review.note }}" }
+`
+
 const asksMuch = `
 input { question: string }
 ask review { question: "Which?" output { yes: boolean, note: string } }
@@ -122,6 +137,8 @@ describe("workflows as models of OpenAI's APIs", async () => {
     "plain.wire": plain,
     "asks.wire": asks,
     "asks-much.wire": asksMuch,
+    "asks-twice.wire": asksTwice,
+    "asks-maybe.wire": asksMaybe,
     "held.wire": chatOf(`${backend.origin}/v1`),
     "rejected.wire": chatOf(`${rejecting.origin}/v1`),
     "halves.wire": chatOf(`${halving.origin}/v1`),
@@ -168,7 +185,18 @@ describe("workflows as models of OpenAI's APIs", async () => {
 
   it("are listed, one by one and together", async () => {
     const ids = (await collect(client.models.list())).map(({ id }) => id)
-    assert.deepEqual(ids, ["asks", "asks-much", "halves", "held", "plain", "rejected", "support", "tickets/echo"])
+    assert.deepEqual(ids, [
+      "asks",
+      "asks-maybe",
+      "asks-much",
+      "asks-twice",
+      "halves",
+      "held",
+      "plain",
+      "rejected",
+      "support",
+      "tickets/echo",
+    ])
     assert.equal((await client.models.retrieve("tickets/echo")).id, "tickets/echo")
     await assert.rejects(client.models.retrieve("suport"), refusedWith(404, "model", "model_not_found"))
     await assert.rejects(client.models.retrieve("no-chat"), /has no `chat` block/)
@@ -532,6 +560,8 @@ describe("workflows as models of OpenAI's APIs", async () => {
         create({ text: { format: { type: "json_object" } } }),
         refusedWith(400, "text.format", "invalid_request_error"),
       )
+      for (const input of [null, 1, [1]])
+        await assert.rejects(create({ input }), /must be a string, or a list of messages/)
       const query = await service.get("/v1/responses/resp_x_1?stream=true", { authorization: "Bearer ann-key" })
       assert.equal(query.status, 400)
       const { response } = await client.responses
@@ -551,7 +581,11 @@ describe("workflows as models of OpenAI's APIs", async () => {
       assert.ok((first.metadata?.["question_id"] ?? "") !== "")
       await assert.rejects(
         client.responses.create({ model: "asks", input: "perhaps", previous_response_id: first.id }),
-        refusedWith(400, "input", "invalid_request_error"),
+        (error: unknown) => {
+          assert.ok(error instanceof OpenAI.APIError)
+          assert.equal(error.headers?.get("x-should-retry"), "false")
+          return refusedWith(400, "input", "invalid_request_error")(error)
+        },
       )
       const second = await client.responses.create({ model: "asks", input: "Yes", previous_response_id: first.id })
       assert.equal(second.output_text, "Answered: true")
@@ -561,6 +595,69 @@ describe("workflows as models of OpenAI's APIs", async () => {
       const streamed = await client.responses.create({ model: "asks", input: "on" })
       const stream = client.responses.stream({ model: "asks", input: "no", previous_response_id: streamed.id })
       assert.equal((await stream.finalResponse()).output_text, "Answered: false")
+    })
+
+    it("answer a question once, however often the message with its Idempotency-Key is repeated", async () => {
+      const send = async (
+        body: object,
+        key: string,
+      ): Promise<{ data: OpenAI.Responses.Response; replayed: boolean }> => {
+        const options = { headers: { "Idempotency-Key": key } }
+        const { data, response } = await client.responses.create(body as never, options).withResponse()
+        return {
+          data: data as unknown as OpenAI.Responses.Response,
+          replayed: response.headers.get("idempotency-replayed") === "true",
+        }
+      }
+      const first = await send({ model: "asks-twice", input: "go" }, "z0")
+      assert.match(first.data.output_text, /^First\?/)
+      const yes = { model: "asks-twice", input: "yes", previous_response_id: first.data.id }
+      const second = await send(yes, "z1")
+      assert.deepEqual([second.data.id, second.replayed], [first.data.id.replace(/_1$/, "_2"), false])
+      assert.match(second.data.output_text, /^Second, after true\?/)
+      const repeated = await send(yes, "z1")
+      assert.deepEqual([repeated.data, repeated.replayed], [second.data, true])
+      const third = await send({ ...yes, input: "no", previous_response_id: second.data.id }, "z2")
+      assert.equal(third.data.output_text, "true false")
+      // The run has ended: each turn is what it was.
+      for (const [body, key, { data }] of [
+        [{ model: "asks-twice", input: "go" }, "z0", first],
+        [yes, "z1", second],
+        [{ ...yes, input: "no", previous_response_id: second.data.id }, "z2", third],
+      ] as const) {
+        const again = await send(body, key)
+        assert.deepEqual([again.data, again.replayed], [data, true])
+        const stream = client.responses.stream(body as never, { headers: { "Idempotency-Key": key } })
+        const streamed = await stream.finalResponse()
+        assert.deepEqual([streamed.id, streamed.output_text], [data.id, data.output_text])
+      }
+    })
+
+    it("refuse an answer with an Idempotency-Key that another request has", async () => {
+      const headers = { "Idempotency-Key": "taken" }
+      const first = await client.responses.create({ model: "asks", input: "go" }, { headers })
+      const answer = { model: "asks", input: "yes", previous_response_id: first.id }
+      await assert.rejects(client.responses.create(answer, { headers }), refusedWith(409, null, "conflict"))
+      const long = { "Idempotency-Key": "k".repeat(256) }
+      await assert.rejects(
+        client.responses.create(answer, { headers: long }),
+        refusedWith(400, null, "invalid_request"),
+      )
+      assert.equal((await client.responses.create(answer)).output_text, "Answered: true")
+    })
+
+    it("take a message as the answer of a field that may be null", async () => {
+      const first = await client.responses.create({ model: "asks-maybe", input: "go" })
+      assert.match(first.output_text, /next message/)
+      const answer = { model: "asks-maybe", input: "all well", previous_response_id: first.id }
+      assert.equal((await client.responses.create(answer)).output_text, "Noted: all well")
+    })
+
+    it("do not speak of a next message where none can follow", async () => {
+      const { output_text } = await client.responses.create({ model: "asks", input: "go", store: false })
+      assert.match(output_text, /^Really go\?\n\n\(Answer it at POST \/execute\//)
+      const stream = client.responses.stream({ model: "asks", input: "go", store: false })
+      assert.doesNotMatch((await stream.finalResponse()).output_text, /next message/)
     })
 
     it("give the address of a question that a message cannot answer", async () => {

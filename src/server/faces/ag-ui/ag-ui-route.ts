@@ -3,7 +3,7 @@ import type { LogEvent, Question } from "../../../log/events.ts"
 import { answerAs } from "../../answer-as.ts"
 import { asHttpError } from "../../answer-error.ts"
 import { corsOf } from "../../cors.ts"
-import { refuse, refuseAt } from "../../http-error.ts"
+import { refuse, refuseAt, runExpired } from "../../http-error.ts"
 import { ownRun } from "../../own-run.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { admitRun } from "../../start-run.ts"
@@ -32,8 +32,11 @@ export async function answerAgUi(
       ? await begin(parts, request, workflow, body)
       : { ...(await resume(parts, request, name, resumes)), source: null, key: undefined }
   const events = new AgentEvents(body.threadId, body.runId, `${run_id}-reply-${after}`)
-  const frames = (signal: AbortSignal): AsyncIterable<string> =>
-    translate(parts, request, workflow, run_id, source, events, parts.store.follow(run_id, after, signal))
+  const before = await stepEnds(parts, run_id, after)
+  const frames = (signal: AbortSignal): AsyncIterable<string> => {
+    const log = parts.store.follow(run_id, after, signal)
+    return translate(parts, request, workflow, { run_id, after, before, source }, events, log)
+  }
   reply.hijack()
   const left = await parts.streams.sendText(reply.raw, { ...corsOf(reply), "x-service-run-id": run_id }, frames)
   if (left && key === undefined) await cancelTurn(parts, request, run_id)
@@ -76,7 +79,21 @@ async function resume(
   const row = await ownRun(parts, request, run_id)
   if (row.workflow?.name !== name) throw refuse("not_found", "There is no such run of this workflow")
   for (const one of resumes) await answerOne(parts, request, one)
-  return { run_id, after: row.last_event_id }
+  // A run that has ended says how once more.
+  return { run_id, after: row.finished_at === null ? row.last_event_id : row.last_event_id - 1 }
+}
+
+/** The events up to one of them that say what steps gave. */
+async function stepEnds({ store }: RouteDependencies, run_id: string, until: number): Promise<readonly LogEvent[]> {
+  const found: LogEvent[] = []
+  for (let after = 0; after < until;) {
+    const page = await store.read(run_id, after, Math.min(until - after, 500))
+    const last = page.at(-1)
+    if (last === undefined) break
+    found.push(...page.filter(({ type }) => type === "agent_completed" || type === "step_reused"))
+    after = last.id
+  }
+  return found
 }
 
 async function answerOne(parts: RouteDependencies, request: FastifyRequest, given: Resume): Promise<void> {
@@ -91,19 +108,22 @@ async function answerOne(parts: RouteDependencies, request: FastifyRequest, give
   await answerAs(parts, request, question, { answer, digest: known, by: null })
 }
 
+interface Followed extends Pick<Begun, "run_id" | "after" | "source"> {
+  readonly before: readonly LogEvent[]
+}
+
 async function* translate(
   parts: RouteDependencies,
   request: FastifyRequest,
   { chat }: ChatWorkflow,
-  run_id: string,
-  source: ReplySource | null,
+  { run_id, after, before, source }: Followed,
   written: AgentEvents,
   log: AsyncIterable<LogEvent>,
 ): AsyncGenerator<string> {
   const reader = new ReplyReader(source)
-  yield written.begin()
+  yield written.begin(before)
   try {
-    if (await isWaitingStill(parts, run_id)) {
+    if (await isWaitingAt(parts, run_id, after)) {
       yield await waiting(parts, request, run_id, written)
       return
     }
@@ -123,12 +143,15 @@ async function* translate(
       if (said !== "") yield said
       const end = turnEnd(event, chat.reply)
       if (end === null) continue
+      // It waited, and has gone on since.
+      if (end.kind === "waiting" && !(await isWaitingAt(parts, run_id, event.id))) continue
       if (end.kind === "completed" && event.type === "workflow_completed") {
         yield written.completed(event.data.output.result)
       } else if (end.kind === "waiting") yield await waiting(parts, request, run_id, written)
       else yield written.failed(end.kind === "failed" ? end.error : cancelledError)
       return
     }
+    throw parts.runs.isDraining ? refuse("overloaded", "The service is shutting down") : runExpired()
   } catch (error) {
     const known = asHttpError(error)
     if (known === undefined) throw error
@@ -145,10 +168,10 @@ function restOf(
   return end?.kind === "completed" ? reader.rest(end.reply) : null
 }
 
-/** Nothing that was answered lets the run go on. */
-async function isWaitingStill({ store }: RouteDependencies, run_id: string): Promise<boolean> {
+/** The run waits for people, and nothing has happened after the event. */
+async function isWaitingAt({ store }: RouteDependencies, run_id: string, event: number): Promise<boolean> {
   const found = await store.lookup(run_id)
-  return found.found === "run" && found.run.waiting
+  return found.found === "run" && found.run.waiting && found.run.last_event_id === event
 }
 
 /** More than a person can look at. */

@@ -21,9 +21,17 @@ export class AgentEvents {
     this.#messageId = messageId
   }
 
-  begin(): string {
+  /** `before`: the events of the run that came before those of this stream. */
+  begin(before: readonly LogEvent[]): string {
     const { threadId, runId } = this.#ids
-    return frame("RUN_STARTED", { threadId, runId }) + frame("STATE_SNAPSHOT", { snapshot: {} })
+    const outputs = before.flatMap((event): [string, JsonValue][] => {
+      if (event.type === "agent_completed") return [[stepName(event.data), event.data.output]]
+      return event.type === "step_reused" ? [[reusedName(event.data), event.data.output]] : []
+    })
+    for (const [name] of outputs) this.#state.add(name)
+    return (
+      frame("RUN_STARTED", { threadId, runId }) + frame("STATE_SNAPSHOT", { snapshot: Object.fromEntries(outputs) })
+    )
   }
 
   /** What an event of the run adds besides the reply. */
@@ -36,7 +44,7 @@ export class AgentEvents {
       case "agent_failed":
         return this.#finish(stepName(event.data))
       case "step_reused":
-        return this.#finish(`${event.data.step}${placeOf(event.data)}`, event.data.output)
+        return this.#finish(reusedName(event.data), event.data.output)
       case "tool_call_started": {
         const { call_id, tool } = event.data
         this.#calls.add(call_id)
@@ -126,6 +134,10 @@ interface Place {
 function stepName(about: Place & { readonly agent: string }): string {
   const scope = about.scope === undefined ? "" : `${about.scope}/`
   return `${scope}agent.${about.agent}${placeOf(about)}`
+}
+
+function reusedName(about: Place & { readonly step: string }): string {
+  return `${about.step}${placeOf(about)}`
 }
 
 function placeOf({ iteration }: Place): string {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { ChatFields } from "../../../check/chat-fields.ts"
 import type { ApiError } from "../../../api/error-kinds.ts"
-import type { Question, Usage } from "../../../log/events.ts"
+import type { LogEvent, Question, Usage } from "../../../log/events.ts"
 import { usageOf } from "../../../log/usage.ts"
 import { callerOf } from "../../caller-of.ts"
 import { refuse, runExpired } from "../../http-error.ts"
@@ -20,6 +20,8 @@ export interface OpenTurn {
   readonly after: number
   /** The run goes on when the client leaves. */
   readonly goesOn: boolean
+  /** How the turn ended, where it has: the run may have gone on since. */
+  readonly ended?: LogEvent | undefined
 }
 
 export const cancelledError: ApiError = { kind: "cancelled", message: "The run was cancelled", issues: [] }
@@ -28,10 +30,10 @@ export const cancelledError: ApiError = { kind: "cancelled", message: "The run w
 export async function awaitTurn(
   parts: RouteDependencies,
   reply: FastifyReply,
-  { run_id, chat, goesOn }: OpenTurn,
+  { run_id, chat, goesOn, ended }: OpenTurn,
 ): Promise<{ readonly end: TurnEnd; readonly at: number } | null> {
   const { signal, stop } = clientGone(reply)
-  const event = await parts.runs.ending(run_id, signal)
+  const event = ended ?? (await parts.runs.ending(run_id, signal))
   stop()
   if (signal.aborted) {
     if (!goesOn) await cancelTurn(parts, reply.request, run_id)

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { Question } from "../../../log/events.ts"
 
 /** More are counted. */
@@ -26,15 +27,17 @@ export type TextAnswer = { readonly field: string; readonly type: "string" | "bo
 /** The one string or boolean field that answers a question; null for an approval, and for other answers. */
 export function textAnswerOf({ kind, schema }: Question): TextAnswer | null {
   const properties = schema["properties"]
-  if (kind !== "ask" || typeof properties !== "object" || properties === null || Array.isArray(properties)) return null
+  if (kind !== "ask" || !isJsonObject(properties)) return null
   const [only, ...more] = Object.entries(properties)
   if (only === undefined || more.length > 0) return null
   const [field, described] = only
-  if (typeof described !== "object" || described === null || Array.isArray(described) || "enum" in described)
-    return null
-  const types = [described["type"]].flat().filter((type) => type !== "null")
-  const [type] = types
-  return types.length === 1 && (type === "string" || type === "boolean") ? { field, type } : null
+  if (!isJsonObject(described)) return null
+  // A field that may be null has its type beside that of null.
+  const choices = Array.isArray(described["anyOf"]) ? described["anyOf"].filter(isJsonObject) : [described]
+  const [choice, ...others] = choices.filter(({ type }) => type !== "null")
+  if (choice === undefined || others.length > 0 || "enum" in choice) return null
+  const { type } = choice
+  return type === "string" || type === "boolean" ? { field, type } : null
 }
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, yes: true, false: false, no: false }

@@ -61,7 +61,8 @@ export function laterTurn(first: ChatRequest, before: { readonly run_id: string;
   return { ...asked, previous: responseId(before) }
 }
 
-async function turnEnds({ store }: RouteDependencies, row: RunRow, plan: Plan): Promise<LogEvent[]> {
+/** How the turns of a run have ended so far. */
+export async function turnEnds({ store }: RouteDependencies, row: RunRow, plan: Plan): Promise<LogEvent[]> {
   const { run_id, last_event_id, finished_at } = row
   if (!mayWait(plan)) return finished_at === null ? [] : store.read(run_id, last_event_id - 1, 1)
   const ends: LogEvent[] = []
@@ -86,7 +87,7 @@ export async function storedObject(
   if (event === undefined || end === null) {
     return responseObject(facts, { status: row.last_event_id === 0 ? "queued" : "in_progress" })
   }
-  return responseObject(facts, await endState(parts, request, facts.run_id, end, Date.parse(event.at)))
+  return responseObject(facts, await endState(parts, request, facts, end, Date.parse(event.at)))
 }
 
 export type EndState = Exclude<ResponseState, { readonly status: "queued" | "in_progress" }>
@@ -95,7 +96,7 @@ export type EndState = Exclude<ResponseState, { readonly status: "queued" | "in_
 export async function endState(
   parts: RouteDependencies,
   request: FastifyRequest,
-  run_id: string,
+  { run_id, asked }: ResponseFacts,
   end: TurnEnd,
   completed_at: number,
 ): Promise<EndState> {
@@ -104,7 +105,8 @@ export async function endState(
       return { status: "completed", text: end.reply, usage: end.usage, completed_at }
     case "waiting": {
       const { questions, usage, isTextual } = await waitingFacts(parts, request, run_id, end.questions)
-      const text = waitingReply(run_id, questions, isTextual)
+      // A response that is not stored has no next message.
+      const text = waitingReply(run_id, questions, isTextual && asked.store)
       return { status: "completed", text, usage, completed_at, metadata: { question_id: end.questions[0] ?? "" } }
     }
     case "failed": {

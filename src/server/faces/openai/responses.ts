@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import * as api from "../../../api/openai.ts"
+import { jsonEqual } from "../../../base/json-equal.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../../log/events.ts"
+import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest } from "../../../ports/store.ts"
 import { answerAs } from "../../answer-as.ts"
 import { asHttpError, sendError } from "../../answer-error.ts"
@@ -10,7 +12,7 @@ import { corsOf } from "../../cors.ts"
 import { refuse, type HttpError } from "../../http-error.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { serve } from "../../serve-route.ts"
-import { admitRun } from "../../start-run.ts"
+import { admitRun, hasFreeKey } from "../../start-run.ts"
 import { awaitTurn, cancelledError, cancelTurn, mayAnswer, type OpenTurn } from "../chat/answer-turn.ts"
 import { inputOf, othersFromTexts, type ChatMessage, type ChatTurn } from "../chat/chat-input.ts"
 import { chatRun, type ChatWorkflow } from "../chat/chat-workflow.ts"
@@ -30,11 +32,11 @@ import {
   textIn,
   wrongField,
 } from "./fields.ts"
-import { endState, findResponse, laterTurn, storedObject, type StoredResponse } from "./find-response.ts"
+import { endState, findResponse, laterTurn, storedObject, turnEnds, type StoredResponse } from "./find-response.ts"
 import { modelOf } from "./models.ts"
 import { readMessages } from "./read-messages.ts"
 import { ResponseEvents } from "./response-events.ts"
-import { responseObject, type ResponseFacts } from "./response-object.ts"
+import { responseId, responseObject, type ResponseFacts, type ResponseState } from "./response-object.ts"
 
 /** Of the messages before, at most so many pairs go on with a conversation. */
 const mostPairs = 100
@@ -115,6 +117,8 @@ async function create(
   const ignored = [...(ignores ? ["input"] : []), ...ignoredFields(body)]
   if (instructions !== null && chat.system === undefined) ignored.push("instructions")
   const earlier = previous === null ? null : await earlierResponse(parts, request, workflow, previous)
+  const isRepeated = earlier !== null && hasKey(request) && (await isAnswer(parts, earlier, turn.message))
+  if (earlier !== null && !isRepeated) refuseUnfit(earlier)
   const asked: ChatRequest = { api: "responses", store, background, metadata, instructions, previous }
   const source = isStream ? replySource(plan) : null
   const headers: Record<string, string> = {}
@@ -123,18 +127,24 @@ async function create(
     "x-service-run-id": run_id,
     ...(ignored.length > 0 && { "x-ignored": ignored.join(",") }),
   })
-  if (earlier !== null && earlier.row.waiting) {
-    const { facts, row } = earlier
+  if (earlier !== null && (isRepeated || earlier.row.waiting)) {
+    const { facts, row, ends } = earlier
     const { run_id } = row
-    await answerWith(parts, request, earlier, turn.message)
-    const next = { run_id, turn: facts.turn + 1, created_at: Date.now(), model: name }
+    // There is a run, whatever becomes of this message.
+    void reply.headers(noRetry)
+    const keyed = await hasFreeKey(parts, request)
+    if (isRepeated) headers["idempotency-replayed"] = "true"
+    else await answerWith(parts, request, earlier, turn.message)
+    void reply.removeHeader("x-should-retry")
+    const next = { run_id, turn: facts.turn + 1, created_at: row.created_at, model: name }
     const later = { ...laterTurn(asked, { run_id, turn: facts.turn }), metadata }
-    const open = {
+    const open: OpenTurn = {
       run_id,
       chat: earlier.chat,
       source: null,
-      after: row.last_event_id,
-      goesOn: background || hasKey(request),
+      after: ends[facts.turn - 1]?.id ?? row.last_event_id,
+      goesOn: background || keyed,
+      ended: ends[facts.turn],
     }
     return answer(parts, request, reply, open, { ...next, asked: later }, isStream, sendHeaders(run_id))
   }
@@ -146,7 +156,8 @@ async function create(
   const keeps = (key: string | undefined): boolean => background || key !== undefined
   const { run_id, key, replayed } = await admitRun(parts, request, plan, run, keeps)
   if (replayed) headers["idempotency-replayed"] = "true"
-  const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: keeps(key) }
+  const ended = replayed ? await firstEnd(parts, run_id, plan) : undefined
+  const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: keeps(key), ended }
   const facts: ResponseFacts = { run_id, turn: 1, created_at: Date.now(), model: name, asked }
   return answer(parts, request, reply, open, facts, isStream, sendHeaders(run_id))
 }
@@ -158,7 +169,7 @@ function hasKey({ headers }: FastifyRequest): boolean {
 function itemsOf(input: JsonValue | undefined): readonly JsonValue[] {
   if (typeof input === "string") return [{ role: "user", content: input }]
   if (Array.isArray(input)) return input
-  throw wrongField("input", "`input` must be a string, or a list of messages")
+  throw wrongField("input", api.inputRefusal)
 }
 
 // ------------------------------------------------------------------------------------------------- conversations
@@ -172,11 +183,37 @@ async function earlierResponse(
   const found = await findResponse(parts, request, id)
   const missing = `There is no response ${id.slice(0, 200)} of the model ${name}`
   if (found === null || found.facts.model !== name) throw notFound(missing)
-  const { row, facts, ends } = found
-  if (row.waiting && facts.turn !== ends.length)
-    throw notFound(`${id.slice(0, 200)} is not the last of its conversation`)
-  if (!row.waiting && ends.at(-1)?.type !== "workflow_completed") throw notFound(`${id.slice(0, 200)} is not completed`)
   return found
+}
+
+function refuseUnfit({ row, facts, ends }: StoredResponse): void {
+  const id = responseId(facts)
+  if (row.waiting && facts.turn !== ends.length) throw notFound(`${id} is not the last of its conversation`)
+  if (!row.waiting && ends.at(-1)?.type !== "workflow_completed") throw notFound(`${id} is not completed`)
+}
+
+/**
+ * Whether the message is the answer that the question of this response has. No store knows the keys of answers: a request with a key that
+ * gives the same answer again is the same request.
+ */
+async function isAnswer(
+  { store }: RouteDependencies,
+  { row, facts, ends }: StoredResponse,
+  message: string,
+): Promise<boolean> {
+  const end = ends[facts.turn - 1]
+  const [id, ...others] = end?.type === "run_waiting" ? end.data.questions : []
+  const question = id === undefined || others.length > 0 ? null : await store.questions.one(row.run_id, id)
+  if (question?.status !== "answered") return false
+  const textual = textAnswerOf(question)
+  const value = textual === null ? undefined : readAnswer(textual, message)
+  return textual !== null && value !== undefined && jsonEqual(question.answer ?? null, { [textual.field]: value })
+}
+
+/** How the first turn of a run ended: the run may have gone on since. */
+async function firstEnd(parts: RouteDependencies, run_id: string, plan: Plan): Promise<LogEvent | undefined> {
+  const found = await parts.store.lookup(run_id)
+  return found.found === "run" ? (await turnEnds(parts, found.run, plan))[0] : undefined
 }
 
 function notFound(message: string): HttpError {
@@ -245,21 +282,28 @@ async function answer(
     return reply
   }
   void reply.headers(headers)
-  if (facts.asked.background) return reply.send(responseObject(facts, { status: await presentStatus(parts, run_id) }))
+  if (facts.asked.background) return reply.send(responseObject(facts, await presentState(parts, request, open, facts)))
   void reply.headers(noRetry)
   const ended = await awaitTurn(parts, reply, open)
   if (ended === null) return reply
   if (ended.end.kind === "failed") return sendError(reply, ended.end.error)
   if (ended.end.kind === "cancelled") return sendError(reply, cancelledError)
-  const state = await endState(parts, request, run_id, ended.end, ended.at)
+  const state = await endState(parts, request, facts, ended.end, ended.at)
   // As it is when the response is fetched later.
   const found = await parts.store.lookup(run_id)
   const created_at = found.found === "run" ? found.run.created_at : facts.created_at
   return reply.removeHeader("x-should-retry").send(responseObject({ ...facts, created_at }, state))
 }
 
-async function presentStatus(parts: RouteDependencies, run_id: string): Promise<"queued" | "in_progress"> {
-  return (await parts.runs.status(run_id)) === "queued" ? "queued" : "in_progress"
+async function presentState(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  { run_id, chat, ended }: OpenTurn,
+  facts: ResponseFacts,
+): Promise<ResponseState> {
+  const end = ended === undefined ? null : turnEnd(ended, chat.reply)
+  if (ended !== undefined && end !== null) return endState(parts, request, facts, end, Date.parse(ended.at))
+  return { status: (await parts.runs.status(run_id)) === "queued" ? "queued" : "in_progress" }
 }
 
 async function* events(
@@ -281,7 +325,7 @@ async function* events(
         yield failed(rejectedError)
         return
       } else {
-        const state = await endState(parts, request, run_id, news, Date.now())
+        const state = await endState(parts, request, facts, news, Date.now())
         if (news.kind === "waiting" && state.status === "completed") yield written.text(state.text)
         yield written.end(state)
         return
