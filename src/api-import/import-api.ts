@@ -7,11 +7,11 @@ import { quoteText } from "../source/quote-text.ts"
 import { formatText } from "../syntax/format.ts"
 import { commentLines, docLines } from "./comment-lines.ts"
 import type { ImportedOperation, LeftOut } from "./operations.ts"
-import { Operations, operationsOf } from "./operations.ts"
+import { canBeTool, Operations, operationsOf } from "./operations.ts"
 import { fieldsText, keyText, usedSchemas, withoutCircles } from "./print-types.ts"
 import { Schemas } from "./schemas.ts"
 import type { ImportedSecurity } from "./security.ts"
-import { securityOf } from "./security.ts"
+import { otherSignIn, securityOf } from "./security.ts"
 import { hasDotSegment } from "../base/has-dot-segment.ts"
 
 export interface ImportOptions {
@@ -32,32 +32,37 @@ export type ApiImport =
 export function importApi(document: JsonObject, { as, only }: ImportOptions): ApiImport {
   const notes: string[] = []
   const schemas = new Schemas(document, (what) => notes.push(what))
-  const all = operationsOf(document, schemas)
+  const { operations: all, unreadable } = operationsOf(document, schemas)
   const chosen = only.length === 0 ? all : all.filter(({ id }) => only.some((pattern) => matches(pattern, id)))
   if (all.length === 0) return { problem: "The document has no operations." }
   if (chosen.length === 0) return { problem: `No operation is called ${only.join(" or ")}.` }
-  if (only.length === 0 && all.length > importOperations) {
-    const example = all
+  const possible = all.filter(canBeTool)
+  if (only.length === 0 && possible.length > importOperations) {
+    const example = possible
       .slice(0, 3)
       .map(({ id }) => id)
       .join(",")
     return {
-      problem: `The document has ${all.length} operations: name those that you need, up to ${importOperations}, such as --only '${example}'.`,
+      problem: `The document has ${possible.length} operations: name those that you need, up to ${importOperations}, such as --only '${example}'.`,
     }
   }
   const operations = new Operations(schemas, notes)
   let imported: ImportedOperation[] = []
-  const left: LeftOut[] = []
+  const left: LeftOut[] = only.length === 0 ? [...unreadable] : []
+  const security = securityOf(
+    document,
+    chosen.map(({ body }) => body),
+    schemas,
+  )
   for (const operation of chosen) {
     const outcome = operations.import(operation)
     if ("why" in outcome) left.push(outcome)
-    else imported.push(outcome)
+    else imported.push({ ...outcome, left: [...outcome.left, ...otherSignIn(document, operation.body, security)] })
   }
   withoutCircles(schemas.declared)
-  const bodies = chosen.map(({ body }) => body)
   // What does not compile is left out, until all of it does.
   for (;;) {
-    const text = printed(document, as, schemas, imported, bodies, left)
+    const text = printed(document, as, schemas, imported, security, left)
     if (text.length > sourceBytes) {
       return {
         problem:
@@ -69,7 +74,7 @@ export function importApi(document: JsonObject, { as, only }: ImportOptions): Ap
     if ("formatted" in formatted) {
       for (const one of compile(formatted.formatted).diagnostics.filter(isError)) wrong.set(one.path, one.message)
       if (wrong.size === 0) {
-        const count = left.length + imported.reduce((sum, one) => sum + one.left.length, 0)
+        const count = left.length + security.left.length + imported.reduce((sum, one) => sum + one.left.length, 0)
         return { text: formatted.formatted, tools: imported.length, left: count }
       }
     }
@@ -99,12 +104,11 @@ function printed(
   as: string,
   schemas: Schemas,
   imported: readonly ImportedOperation[],
-  bodies: readonly JsonObject[],
+  security: ImportedSecurity,
   left: readonly LeftOut[],
 ): string {
   const { info, servers } = document
   const title = isJsonObject(info) && typeof info["title"] === "string" ? info["title"] : "an OpenAPI document"
-  const security = securityOf(document, bodies, schemas)
   const apis = new Apis(as, serverOf(servers))
   const tools = imported.map((one) => toolText(one, apis.of(one)))
   const roots = imported.flatMap(({ input, output }) => [...input, ...(output ?? [])])

@@ -10,7 +10,8 @@ import { orNull } from "./schemas.ts"
 export interface Operation {
   /** The operation's id; the method and the path without one. */
   readonly id: string
-  readonly method: HttpMethod
+  /** One that tools have, or another one of OpenAPI. */
+  readonly method: string
   readonly path: string
   readonly item: JsonObject
   readonly body: JsonObject
@@ -36,22 +37,36 @@ export interface LeftOut {
   readonly why: string
 }
 
-/** The operations of a document in its order. */
-export function operationsOf(document: JsonObject, schemas: Schemas): Operation[] {
-  const found: Operation[] = []
+/** Methods of OpenAPI that no tool has. */
+const otherMethods = ["HEAD", "OPTIONS", "TRACE"]
+
+export function canBeTool({ method }: Operation): boolean {
+  return !otherMethods.includes(method)
+}
+
+/** The operations of a document in its order, and the paths that cannot be read. */
+export function operationsOf(
+  document: JsonObject,
+  schemas: Schemas,
+): { readonly operations: readonly Operation[]; readonly unreadable: readonly LeftOut[] } {
+  const operations: Operation[] = []
+  const unreadablePaths: LeftOut[] = []
   const { paths } = document
   for (const [path, value] of Object.entries(isJsonObject(paths) ? paths : {})) {
     const item = schemas.resolve(value)
-    if (!isJsonObject(item)) continue
-    for (const method of httpMethods) {
+    if (!isJsonObject(item)) {
+      unreadablePaths.push({ route: path, why: unreadable })
+      continue
+    }
+    for (const method of [...httpMethods, ...otherMethods]) {
       const body = item[method.toLowerCase()]
       if (!isJsonObject(body)) continue
       const { operationId } = body
       const id = typeof operationId === "string" && operationId.trim() !== "" ? operationId : `${method} ${path}`
-      found.push({ id, method, path, item, body })
+      operations.push({ id, method, path, item, body })
     }
   }
-  return found
+  return { operations, unreadable: unreadablePaths }
 }
 
 interface Argument {
@@ -75,10 +90,13 @@ export class Operations {
     this.#notes = notes
   }
 
-  import({ id, method, path, item, body }: Operation): ImportedOperation | LeftOut {
-    const route = `${method} ${path}`
+  import(operation: Operation): ImportedOperation | LeftOut {
+    const { id, path, item, body } = operation
+    const route = `${operation.method} ${path}`
+    if (!canBeTool(operation)) return { route, why: "no tool has this method" }
     const read = readRoute(route)
     if (!isRoute(read)) return { route, why: read.problem }
+    const { method } = read
     this.#notes.length = 0
     const left: string[] = []
     const given = this.#arguments(item, body, left)
@@ -153,18 +171,23 @@ export class Operations {
     const isJson = isJsonObject(content)
     const schema = isJson ? Object.values(content).find(isJsonObject)?.["schema"] : parameter["schema"]
     const type = this.#schemas.typeOf(schema ?? { type: "string" }, "body", name)
-    const isRequired = parameter["required"] === true || place === "path"
+    const isPath = place === "path"
+    const isRequired = parameter["required"] === true || isPath
     const doc = textOf(parameter["description"])
     const plain = type === null ? null : withoutNull(type)
+    const mayBeNull = !isRequired || (!isPath && type !== null && isNullable(type))
     const field = (of: Type): Field => {
-      return { name, type: orNull(of, !isRequired), ...(doc === undefined ? {} : { doc }) }
+      return { name, type: orNull(of, mayBeNull), ...(doc === undefined ? {} : { doc }) }
     }
     if (place !== "query") {
       const usual = style === undefined || style === "simple"
       if (!usual) return `its style ${textOf(style) ?? ""} is not spoken`
-      return { name, in: place, field: field(plain !== null && isScalar(plain) ? plain : { kind: "string" }) }
+      if (plain !== null && isScalar(plain)) return { name, in: place, field: field(plain) }
+      const why = plain === null ? this.#schemas.whyNot(schema) : "a path and a header take one value"
+      this.#notes.push(`The type of the parameter ${name}: ${why}; it is declared as a string`)
+      return { name, in: place, field: field({ kind: "string" }) }
     }
-    if (plain === null) return "any value, which no type can say"
+    if (plain === null) return this.#schemas.whyNot(schema)
     if (isScalar(plain)) return { name, in: "query", field: field(plain) }
     const isUsual = (style === undefined || style === "form") && explode !== false && !isJson
     if (plain.kind === "array" && isUsual) return { name, in: "query", field: field(plain) }
@@ -179,7 +202,10 @@ export class Operations {
     left: string[],
   ): { readonly fields: readonly Field[]; readonly whole: boolean } | null | "unsayable" {
     const request = this.#schemas.resolve(operation["requestBody"])
-    if (!isJsonObject(request)) return null
+    if (!isJsonObject(request)) {
+      if (operation["requestBody"] !== undefined) left.push(`The body: ${unreadable}`)
+      return null
+    }
     const isRequired = request["required"] === true
     const schema = jsonSchema(request["content"])
     if (schema === undefined || method === "GET") {
@@ -187,17 +213,20 @@ export class Operations {
       left.push(method === "GET" ? "The body: a GET has none" : "The body: it is not JSON")
       return null
     }
+    const before = this.#notes.length
     const fields = this.#schemas.fieldsOf(schema, "body", "body")
     const isFlat = fields !== null && method !== "DELETE" && fields.every(({ name }) => !taken.has(name))
     if (isFlat) {
       const optional = fields.map((field) => ({ ...field, type: orNull(field.type, !isRequired) }))
       return { fields: optional, whole: false }
     }
+    // They are read again as one value. A schema that was declared is not.
+    this.#notes.push(...this.#notes.splice(before).filter((note) => note.startsWith("schema.")))
     let name = "body"
     for (let count = 2; taken.has(name); count++) name = `body_${count}`
     const type = this.#schemas.typeOf(schema, "body", name)
     if (type === null) {
-      left.push("The body: any value, which no type can say; it is declared as an object")
+      left.push(`The body: ${this.#schemas.whyNot(schema)}; it is declared as an object`)
     }
     return { fields: [{ name, type: orNull(type ?? { kind: "object" }, !isRequired) }], whole: true }
   }
@@ -207,16 +236,21 @@ export class Operations {
     if (!isJsonObject(responses)) return null
     const good = Object.keys(responses).find((status) => /^2(?:\d\d|XX)$/i.test(status)) ?? "default"
     const response = this.#schemas.resolve(responses[good])
+    if (responses[good] !== undefined && !isJsonObject(response)) left.push(`The answer: ${unreadable}`)
     const schema = isJsonObject(response) ? jsonSchema(response["content"]) : undefined
     if (schema === undefined) return null
     const before = this.#notes.length
     const fields = this.#schemas.fieldsOf(schema, "answer", "answer")
     if (fields !== null && fields.length > 0) return fields
     this.#notes.length = before
-    left.push("The type of the answer: it is not an object with fields, and stays untyped")
+    const isKnown = isJsonObject(this.#schemas.resolve(schema))
+    const why = isKnown ? "it is not an object with fields" : this.#schemas.whyNot(schema)
+    left.push(`The type of the answer: ${why}, and stays untyped`)
     return null
   }
 }
+
+const unreadable = "it is a reference that leads nowhere, or to another document"
 
 /** The operation's id; without one, the words of the method and the path. */
 function nameOf(id: string, route: string): string {
@@ -235,6 +269,10 @@ function jsonSchema(content: JsonValue | undefined): JsonValue | undefined {
   const type = Object.keys(content).find((one) => /^[\w.*-]+\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(one) || one === "*/*")
   const media = type === undefined ? undefined : content[type]
   return isJsonObject(media) ? (media["schema"] ?? {}) : undefined
+}
+
+function isNullable(type: Type): boolean {
+  return type.kind === "null" || (type.kind === "union" && type.members.some(({ kind }) => kind === "null"))
 }
 
 function withoutNull(type: Type): Type {

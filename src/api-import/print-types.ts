@@ -23,6 +23,10 @@ export function typeText(type: Type): string {
         : type.values.map((value) => quoteText(value)).join(" | ")
     case "array":
       return `[${typeText(type.element)}]`
+    case "tuple": {
+      const elements = type.elements.map((element) => typeText(element))
+      return elements.length === 1 ? `(${elements.join("")},)` : `(${elements.join(", ")})`
+    }
     case "record":
       return `{\n${fieldsText(type.fields)}\n}`
     case "ref":
@@ -69,6 +73,8 @@ function inner(type: Type): readonly Type[] {
   switch (type.kind) {
     case "array":
       return [type.element]
+    case "tuple":
+      return type.elements
     case "record":
       return type.fields.map((field) => field.type)
     case "union":
@@ -88,6 +94,7 @@ export function withoutCircles(schemas: readonly DeclaredSchema[]): void {
     if (type.kind === "record") {
       return { kind: "record", fields: type.fields.map((field) => ({ ...field, type: breakIn(field.type) })) }
     }
+    if (type.kind === "tuple") return { kind: "tuple", elements: type.elements.map(breakIn) }
     if (type.kind !== "ref") return type
     if (state.get(type.name) === "open") return { kind: "union", members: [type, { kind: "null" }] }
     visit(type.name)

@@ -102,12 +102,8 @@ export class Schemas {
   #withoutNull(schema: JsonObject, side: Side, place: string, depth: number): Type | null {
     const { enum: values, const: constant, oneOf, anyOf, allOf } = schema
     if (typeof constant === "string") return { kind: "literal", value: constant }
-    if (Array.isArray(values)) {
-      const texts = values.filter((one) => typeof one === "string")
-      const others = values.filter((one) => typeof one !== "string" && one !== null)
-      if (texts.length > 0 && others.length === 0)
-        return orNull({ kind: "enum", values: [...new Set(texts)] }, values.includes(null))
-    }
+    const listed = constant === undefined ? values : [constant]
+    if (Array.isArray(listed) && listed.length > 0) return this.#listed(listed, place)
     const choices = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined
     if (choices !== undefined && !isJsonObject(schema["properties"])) {
       return this.#choice(schema, choices, side, place, depth)
@@ -128,6 +124,8 @@ export class Schemas {
         case "object":
           return { kind: name }
         case "array": {
+          if (Array.isArray(schema["prefixItems"]))
+            return this.#tuple(schema, schema["prefixItems"], side, place, depth)
           const element = this.#typeOf(schema["items"], side, place, depth + 1)
           return element === null ? null : { kind: "array", element }
         }
@@ -136,6 +134,36 @@ export class Schemas {
       }
     })
     return unionOf(types)
+  }
+
+  /** `enum` and `const`: the types of numbers and booleans say less than the list. */
+  #listed(values: readonly JsonValue[], place: string): Type | null {
+    const others = values.filter((one) => one !== null)
+    const texts = others.filter((one) => typeof one === "string")
+    const hasNull = others.length < values.length
+    if (texts.length > 0 && texts.length === others.length) {
+      return orNull({ kind: "enum", values: [...new Set(texts)] }, hasNull)
+    }
+    const type = unionOf(kindsOf(others))
+    if (type === null) return null
+    const isAll = type.kind === "boolean" && new Set(others).size === 2
+    if (!isAll) this.#leave(`${place}: which values it may have, since only texts can be listed`)
+    return orNull(type, hasNull)
+  }
+
+  /** Only where there are as many elements as types. One that is sent may have no more. */
+  #tuple(schema: JsonObject, places: readonly JsonValue[], side: Side, place: string, depth: number): Type | null {
+    const { items, minItems, maxItems } = schema
+    const isClosed = items === false || maxItems === places.length
+    const isLonger = typeof minItems === "number" && minItems > places.length
+    if (places.length === 0 || isLonger || (side === "answer" && !isClosed)) return null
+    const elements: Type[] = []
+    for (const one of places) {
+      const element = this.#typeOf(one, side, place, depth + 1)
+      if (element === null) return null
+      elements.push(element)
+    }
+    return { kind: "tuple", elements }
   }
 
   /** `oneOf` and `anyOf`: only where a value tells which one it is. */
@@ -182,13 +210,17 @@ export class Schemas {
   #fields({ properties, required }: Merged, side: Side, place: string, depth: number): Field[] {
     const fields: Field[] = []
     for (const [name, schema] of properties) {
-      const target = this.resolve(schema)
-      if (name === "__proto__" || !isJsonObject(target)) continue
+      const found = this.resolve(schema)
+      const target = isJsonObject(found) ? found : {}
       if (target[side === "body" ? "readOnly" : "writeOnly"] === true) continue
       const own = `${place}.${name}`
+      if (name === "__proto__") {
+        this.#leave(`${own}: a field cannot have this name`)
+        continue
+      }
       const type = this.#typeOf(schema, side, own, depth + 1)
       if (type === null) {
-        this.#leave(`${own}: ${whyNot(target)}`)
+        this.#leave(`${own}: ${this.whyNot(schema)}`)
         if (side === "answer" || !required.has(name)) continue
       }
       const doc = docOf(isJsonObject(schema) && typeof schema["description"] === "string" ? schema : target)
@@ -199,6 +231,28 @@ export class Schemas {
       })
     }
     return fields
+  }
+
+  /** Why no type says what a schema says. */
+  whyNot(value: JsonValue | undefined, depth = 0): string {
+    const schema = this.resolve(value)
+    if (schema === undefined && isJsonObject(value)) {
+      const ref = value["$ref"]
+      return typeof ref === "string" && !ref.startsWith("#")
+        ? "its type is in another document, and nothing is fetched"
+        : "its type is a reference that leads nowhere"
+    }
+    if (!isJsonObject(schema)) return anything
+    if (schema["oneOf"] !== undefined || schema["anyOf"] !== undefined) {
+      return "one of several types, and nothing in the value tells which"
+    }
+    if (schema["const"] !== undefined || schema["enum"] !== undefined) return "fixed values that no type can say"
+    if (Array.isArray(schema["allOf"])) return "several types at once that are not all objects"
+    if (!typeNames(schema).includes("array")) return anything
+    if (depth > 2) return "arrays within arrays"
+    const { prefixItems, items } = schema
+    if (!Array.isArray(prefixItems)) return `an array, and of its elements: ${this.whyNot(items, depth + 1)}`
+    return "an array with a type for each place, which may be longer or has a place without a type"
   }
 
   #isRecord(schema: JsonObject): boolean {
@@ -268,7 +322,7 @@ function typeNames(schema: JsonObject): string[] {
   const { type } = schema
   const names = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === "string" && name !== "null")
   if (names.length > 0) return names as string[]
-  return schema["items"] === undefined ? [] : ["array"]
+  return schema["items"] === undefined && schema["prefixItems"] === undefined ? [] : ["array"]
 }
 
 function docOf({ description }: JsonObject): string | undefined {
@@ -285,7 +339,8 @@ function unionOf(types: readonly (Type | null)[]): Type | null {
   const [only] = members
   if (only === undefined) return null
   if (members.length === 1) return only
-  const kinds = members.map(({ kind }) => (kind === "integer" ? "number" : kind === "ref" ? "record" : kind))
+  const alike: Partial<Record<Type["kind"], Type["kind"]>> = { integer: "number", ref: "record", tuple: "array" }
+  const kinds = members.map(({ kind }) => alike[kind] ?? kind)
   const isClear = new Set(kinds).size === kinds.length && !(kinds.includes("record") && kinds.includes("object"))
   return isClear && !kinds.includes("variant") ? { kind: "union", members } : null
 }
@@ -298,9 +353,18 @@ export function orNull(type: Type, isNullable: boolean): Type {
     : { kind: "union", members: [...type.members, { kind: "null" }] }
 }
 
-function whyNot(schema: JsonObject): string {
-  if (schema["oneOf"] !== undefined || schema["anyOf"] !== undefined) {
-    return "one of several types, and nothing in the value tells which"
-  }
-  return "any value, which no type can say"
+const anything = "any value, which no type can say"
+
+/** The types of these values, each once; null among them for one that is an object or an array. */
+function kindsOf(values: readonly JsonValue[]): (Type | null)[] {
+  const isWhole = values.every((value) => typeof value !== "number" || Number.isInteger(value))
+  const kinds = new Set(
+    values.map((value) => {
+      if (typeof value === "string") return "string"
+      if (typeof value === "boolean") return "boolean"
+      if (typeof value !== "number") return null
+      return isWhole ? "integer" : "number"
+    }),
+  )
+  return [...kinds].map((kind) => (kind === null ? null : { kind }))
 }

@@ -5,6 +5,8 @@ import { keyText } from "./print-types.ts"
 import type { Schemas } from "./schemas.ts"
 
 export interface ImportedSecurity {
+  /** Names of the schemes that callers sign in with together; none without a sign-in. */
+  readonly schemes: readonly string[]
   /** Names of secrets. */
   readonly secrets: readonly string[]
   /** Lines of `headers { }`. */
@@ -36,7 +38,8 @@ export function securityOf(
     if (!secrets.includes(name)) secrets.push(name)
     return name
   }
-  for (const name of Object.keys(isJsonObject(demand) ? demand : {})) {
+  const demanded = Object.keys(isJsonObject(demand) ? demand : {})
+  for (const name of demanded) {
     const scheme = schemas.resolve(Object.hasOwn(schemes, name) ? schemes[name] : undefined)
     const { type, in: place, name: header, scheme: kind } = isJsonObject(scheme) ? scheme : {}
     const word = text(kind).toLowerCase()
@@ -68,7 +71,22 @@ export function securityOf(
       headers.push(`Authorization: "Bearer {{ secrets.${secret("access_token")} }}"`)
     } else left.push(`The sign-in ${name}: only headers are sent`)
   }
-  return { secrets, headers, auth, left }
+  return { schemes: demanded, secrets, headers, auth, left }
+}
+
+/** A sentence about an operation that has another sign-in than the api, which all tools use. */
+export function otherSignIn(document: JsonObject, operation: JsonObject, security: ImportedSecurity): string[] {
+  const list = operation["security"] ?? document["security"]
+  const ways = (Array.isArray(list) ? list : []).filter(isJsonObject).map((way) => Object.keys(way))
+  const isSame = (way: readonly string[]): boolean =>
+    way.length === security.schemes.length && way.every((name) => security.schemes.includes(name))
+  if (ways.some(isSame)) return []
+  const [own] = ways
+  if (own !== undefined && ways.every((way) => way.length > 0)) {
+    return [`The sign-in ${own.join(" and ")}: all tools of an api sign in alike`]
+  }
+  if (security.secrets.length === 0) return []
+  return ["That it needs no sign-in: the secrets of the api are sent all the same"]
 }
 
 /** The flow of client credentials, where its address can be written. */

@@ -177,6 +177,128 @@ describe("decisions", () => {
   })
 })
 
+describe("what is left out is said, and counted", () => {
+  const json = (schema: JsonValue): JsonObject => ({ content: { "application/json": { schema } } })
+  const get = (properties: JsonObject): JsonObject => ({ get: { responses: { "200": json({ properties }) } } })
+  const post = (schema: JsonObject, more: JsonObject = {}): JsonObject => ({
+    post: { requestBody: { required: true, ...json(schema) }, ...more },
+  })
+  const key = (name: string): JsonObject => ({ type: "apiKey", in: "header", name })
+
+  async function leftIn(paths: JsonObject, more: JsonObject = {}): Promise<{ left: string[]; text: string }> {
+    const outcome = await imported(documentOf(paths, more))
+    assert.ok("text" in outcome, JSON.stringify(outcome))
+    mustCompile(outcome.text)
+    const left = [...outcome.text.matchAll(/\/\/ Left out: (.*)/g)].map(([, what = ""]) => what)
+    assert.equal(outcome.left, left.length, outcome.text)
+    return { left, text: outcome.text }
+  }
+
+  test("fields whose type is elsewhere, or nowhere", async () => {
+    const properties = { far: { $ref: "other.json#/x" }, lost: { $ref: "#/components/schemas/none" }, any: true }
+    const { left, text } = await leftIn({
+      "/a": post({ required: ["far"], properties: { ok: { type: "string" }, ...properties } }),
+      "/b": get({ ok: { type: "string" }, ...properties }),
+    })
+    assert.deepEqual(left, [
+      "body.far: its type is in another document, and nothing is fetched.",
+      "body.lost: its type is a reference that leads nowhere.",
+      "body.any: any value, which no type can say.",
+      "answer.far: its type is in another document, and nothing is fetched.",
+      "answer.lost: its type is a reference that leads nowhere.",
+      "answer.any: any value, which no type can say.",
+    ])
+    assert.match(text, /ok: maybe string\n {8}far: object\n {4}\}/)
+  })
+
+  test("answers, bodies and paths that are references to nowhere", async () => {
+    const { left } = await leftIn({
+      "/a": { get: { responses: { "200": json({ $ref: "other.json" }) } } },
+      "/b": { get: { responses: { "200": { $ref: "other.json" } } } },
+      "/c": { post: { requestBody: { $ref: "#/components/requestBodies/none" } } },
+      "/d": { $ref: "other.json" },
+    })
+    assert.deepEqual(left, [
+      "/d: it is a reference that leads nowhere, or to another document.",
+      "The type of the answer: its type is in another document, and nothing is fetched, and stays untyped.",
+      "The answer: it is a reference that leads nowhere, or to another document.",
+      "The body: it is a reference that leads nowhere, or to another document.",
+    ])
+  })
+
+  test("operations with methods that no tool has", async () => {
+    const { left } = await leftIn({ "/a": { get: {}, head: {}, options: { operationId: "o" } } })
+    assert.deepEqual(left, ["HEAD /a: no tool has this method.", "OPTIONS /a: no tool has this method."])
+  })
+
+  test("sign-ins of operations", async () => {
+    const { left } = await leftIn(
+      {
+        "/same": { get: { security: [{ b: [] }, { a: [] }] } },
+        "/other": { get: { security: [{ b: [] }] } },
+        "/public": { get: { security: [] } },
+        "/usual": { get: {} },
+      },
+      { security: [{ a: [] }], components: { securitySchemes: { a: key("X-A"), b: key("X-B") } } },
+    )
+    assert.deepEqual(left, [
+      "The sign-in b: all tools of an api sign in alike.",
+      "That it needs no sign-in: the secrets of the api are sent all the same.",
+    ])
+    const query = { a: { type: "apiKey", in: "query", name: "key" } }
+    const unsent = { security: [{ a: [] }], components: { securitySchemes: query } }
+    assert.deepEqual((await leftIn({ "/a": { get: {} } }, unsent)).left, ["The sign-in a: only headers are sent."])
+  })
+
+  test("a body that has the name of a parameter, once", async () => {
+    const one = { oneOf: [{ properties: { a: {} } }, { properties: { b: {} } }] }
+    const schemas = { Inner: { properties: { deep: one, ok: { type: "string" } } } }
+    const body = { properties: { id: { type: "string" }, one, inner: { $ref: "#/components/schemas/Inner" } } }
+    const { left } = await leftIn({ "/a/{id}": post(body) }, { components: { schemas } })
+    const why = "one of several types, and nothing in the value tells which."
+    assert.deepEqual(left.toSorted(), [`body.one: ${why}`, `schema.Inner.deep: ${why}`])
+  })
+
+  test("tuples, fixed values and arrays", async () => {
+    const pair = { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }] }
+    const properties = {
+      pair: { ...pair, items: false },
+      open: pair,
+      five: { const: 5 },
+      sizes: { type: "integer", enum: [1, 2, null] },
+      mixed: { enum: ["a", 1] },
+      both: { type: "boolean", enum: [true, false] },
+      list: { type: "array" },
+    }
+    const { left, text } = await leftIn({ "/a": get(properties), "/b": post({ properties: { open: pair } }) })
+    assert.match(text, /pair: maybe \(string, integer\)\n {8}five: maybe integer\n {8}sizes: maybe integer\n/)
+    assert.match(text, /mixed: maybe \(string \| integer\)\n {8}both: maybe boolean\n {4}\}/)
+    assert.match(text, /open: maybe \(string, integer\)/)
+    const unlisted = "which values it may have, since only texts can be listed."
+    assert.deepEqual(left, [
+      "answer.open: an array with a type for each place, which may be longer or has a place without a type.",
+      `answer.five: ${unlisted}`,
+      `answer.sizes: ${unlisted}`,
+      `answer.mixed: ${unlisted}`,
+      "answer.list: an array, and of its elements: any value, which no type can say.",
+    ])
+  })
+
+  test("parameters: what may be null, and what a path does not take", async () => {
+    const type = ["integer", "null"]
+    const parameters = [
+      { name: "page", in: "query", required: true, schema: { type } },
+      { name: "id", in: "path", required: true, schema: { type } },
+      { name: "ids", in: "path", required: true, schema: { type: "array", items: { type: "string" } } },
+    ]
+    const { left, text } = await leftIn({ "/a/{id}/{ids}": { get: { parameters } } })
+    assert.match(text, /page: maybe integer\n {8}id: integer\n {8}ids: string\n/)
+    assert.deepEqual(left, [
+      "The type of the parameter ids: a path and a header take one value; it is declared as a string.",
+    ])
+  })
+})
+
 describe("documents of strangers", () => {
   test("texts stay texts: quotes, braces, line ends, words of the language", async () => {
     const evil = '"} }\u2028{{ secrets.x }}\\ \r\n} agent x { } /// \u202e'

@@ -605,7 +605,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
         const options = { headers: { "Idempotency-Key": key } }
         const { data, response } = await client.responses.create(body as never, options).withResponse()
         return {
-          data: data as unknown as OpenAI.Responses.Response,
+          data,
           replayed: response.headers.get("idempotency-replayed") === "true",
         }
       }
