@@ -90,14 +90,13 @@ export class CalledFiles {
 
   #once(
     symbol: WorkflowSymbol,
-    { block }: Syntax.InvokeNode,
+    node: Syntax.InvokeNode,
     given: ReadonlyMap<string, Labelled>,
     call: Call,
   ): Labelled {
     const { output, touched, report } = this.#file(symbol, (name) => given.get(name) ?? plain, call)
     report()
-    // Its null says that something in it failed.
-    return wordsOf(block, "on_failure")?.includes("skip") === true ? joined(output, touched) : output
+    return orSkipped(node, output, touched)
   }
 
   /** What a round gives may be what the next one is given: rounds are looked at until one changes nothing. */
@@ -113,12 +112,14 @@ export class CalledFiles {
     let given = first
     let ended: Marks = none
     let result: Labelled = plain
+    let touched: Marks = none
     for (let round = 0; ; round++) {
       const fields = given
       const decided = join(call.decided, ended)
       const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided })
       // The way that needs fewest rounds is the one to tell.
       result = either([result, called.output])
+      touched = join(touched, called.touched)
       const after: Place = { ...place, decided, result, round: ended }
       const nowEnded = join(ended, this.#here.flow.of(until, after).whole)
       const next = new Map(fields)
@@ -143,7 +144,8 @@ export class CalledFiles {
       break
     }
     const fields = { result: joined(result, ended), rounds: flat(ended), done: flat(ended) }
-    return record(new Map(Object.entries(fields)))
+    // What ends the rounds may fail, and decides which of them are made.
+    return orSkipped(node, record(new Map(Object.entries(fields))), join(touched, ended))
   }
 
   // -------------------------------------------------------------------------------------------------- calls of models
@@ -246,6 +248,11 @@ export class CalledFiles {
 
 /** Labels go on to another part with each round, until none has a new one. */
 const mostRounds = 8
+
+/** With `on_failure: skip`, its null says that something in it failed. */
+function orSkipped({ block }: Syntax.InvokeNode, value: Labelled, touched: Marks): Labelled {
+  return wordsOf(block, "on_failure")?.includes("skip") === true ? joined(value, touched) : value
+}
 
 /** What the declaration of a file says. Its private input is looked at inside. */
 function workflowRemote({ name, declaration: { body } }: WorkflowSymbol): Remote {

@@ -59,6 +59,52 @@ dynamic { read: call workflow.read { input { mail: input.mail } on_failure: skip
 output { a: match dynamic.read == null { true: call tool.refund { input { } }, false: null } }`,
     found: ["untrusted-action output.a: input.mail → workflow.read → dynamic.read → tool.refund"],
   },
+  "a repetition that is skipped where it fails tells it, too": {
+    files: { "read.wire": closed },
+    main: `workflow read from "./read.wire"
+input { mail: untrusted string }
+dynamic { read: repeat workflow.read { input { mail: input.mail } until: result.ok next { mail: input.mail } at_most: 2 on_failure: skip } }
+output { a: match dynamic.read == null { true: call tool.refund { input { } }, false: null } }`,
+    found: ["untrusted-action output.a: input.mail → workflow.read → dynamic.read → tool.refund"],
+  },
+  "a repetition that fails as a whole tells nothing": {
+    files: { "read.wire": closed },
+    main: `workflow read from "./read.wire"
+input { mail: untrusted string }
+dynamic { read: repeat workflow.read { input { mail: input.mail } until: result.ok next { mail: input.mail } at_most: 2 } }
+output { a: match dynamic.read.done { true: call tool.refund { input { } }, false: null } }`,
+  },
+  "a later round fails because of what the one before gave": {
+    files: {
+      "read.wire": `input { mail: string note: string }
+agent reader { model: model.safe instruction: "{{ input.mail }} {{ input.note }}" output { ok: boolean } }
+output { ok: agent.reader.ok }`,
+    },
+    main: `workflow read from "./read.wire"
+input { mail: untrusted string }
+dynamic { read: repeat workflow.read { input { mail: "x" note: "y" } until: result.ok next { note: input.mail } at_most: 2 on_failure: skip } }
+output { a: match (dynamic.read?.rounds ?? 0) > 1 { true: call tool.refund { input { } }, false: null } }`,
+    found: ["untrusted-action output.a: input.mail → workflow.read → dynamic.read → tool.refund"],
+  },
+  "a repetition may fail because of what ends it": {
+    files: { "read.wire": closed },
+    main: `workflow read from "./read.wire"
+input { mail: untrusted string }
+dynamic { read: repeat workflow.read { input { mail: "x" } until: length(input.mail) > 3 at_most: 1 on_failure: skip } }
+output { a: dynamic.read ?? call tool.refund { input { } } }`,
+    found: ["untrusted-action output.a: input.mail → dynamic.read → tool.refund"],
+  },
+  "that a repetition was skipped may be private": {
+    files: {
+      "read.wire": `input { mail: string }
+output { ok: length(release input.mail because "only its length") > 1 }`,
+    },
+    main: `workflow read from "./read.wire"
+input { name: private string }
+dynamic { read: repeat workflow.read { input { mail: input.name } until: result.ok at_most: 1 on_failure: skip } }
+output { a: match dynamic.read == null { true: call tool.post { input { } }, false: null } }`,
+    found: ["private-leak output.a: input.name → workflow.read → dynamic.read → tool.post"],
+  },
   "so does what the file read by itself": {
     files: {
       "read.wire": `agent reader { model: model.safe instruction: "Look." uses: [tool.search] output { ok: boolean } }

@@ -39,7 +39,7 @@ export interface FileCall {
   readonly input: FileInput
   readonly approval: Approval
   readonly skips: boolean
-  /** `repeat` in place of `call`; skips is false then. */
+  /** `repeat` in place of `call`. */
   readonly repeat?: { readonly until: RoundCondition; readonly next: RoundInput }
 }
 

@@ -269,7 +269,8 @@ class NaiveTrust {
     for (const [path, nodes] of this.#next(repeat.next, result, ended, where)) {
       this.#graph.flow([...nodes, ended], `${later.prefix}${path}`)
     }
-    return withOwn(result, [mark, ended])
+    const failed = skips ? [`${first.prefix}anything`, `${later.prefix}anything`] : []
+    return withOwn(result, [mark, ended, ...failed])
   }
 
   #fill(prefix: string, sent: ReadonlyMap<string, readonly string[]>): void {

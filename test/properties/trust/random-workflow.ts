@@ -268,7 +268,7 @@ class WorkflowMaker {
       workflow: name,
       input: this.#fileInput(name, inner),
       approval: this.#approval(),
-      skips: !isRepeated && random.chance(0.2),
+      skips: random.chance(0.2),
       ...(isRepeated && { repeat: { until: this.#until(inner), next: this.#next(name, inner) } }),
     }
   }
@@ -426,8 +426,9 @@ class WorkflowMaker {
 
   #fileFlag(value: FileValue): Condition {
     const { repeat, skips } = value.kind === "file-call" ? value : value.by
-    const field = repeat !== undefined ? "done" : skips ? "missing" : "flag"
-    return { kind: "file-flag", value, field: this.#random.pick(["flag", field]) }
+    const done = repeat === undefined ? [] : (["done"] as const)
+    const missing = skips ? (["missing"] as const) : []
+    return { kind: "file-flag", value, field: this.#random.pick(["flag", ...done, ...missing]) }
   }
 
   #list(scope: Scope): List {

@@ -157,8 +157,8 @@ function writeAsk({ name, when, question, to, isCleared, expired }: Ask): string
 }
 
 function writeCall({ workflow, input, approval, skips, repeat }: FileCall): string {
-  const block = `input { ${writeInput(input)} } ${writeApproval(approval)}`
-  if (repeat === undefined) return `call workflow.${workflow} { ${block} ${skips ? "on_failure: skip" : ""} }`
+  const block = `input { ${writeInput(input)} } ${writeApproval(approval)} ${skips ? "on_failure: skip" : ""}`
+  if (repeat === undefined) return `call workflow.${workflow} { ${block} }`
   const rounds = `until: ${writeUntil(repeat.until)} next { ${writeNext(repeat.next)} } at_most: 3`
   return `repeat workflow.${workflow} { ${block} ${rounds} }`
 }
@@ -209,9 +209,17 @@ function writeNext({ mail, iban, mails, letters }: RoundInput): string {
 
 /** The value, and a part of it. */
 function filePart(value: FileValue, part: "text" | "flag" | "list", otherwise: string): string {
-  const { repeat, skips } = value.kind === "file-call" ? value : value.by
-  if (skips) return `(${fileBase(value)}?.${part} ?? ${otherwise})`
-  return `${fileBase(value)}${repeat === undefined ? "" : ".result"}.${part}`
+  const path = callOf(value).repeat === undefined ? part : `result.${part}`
+  return orMissing(value, path, otherwise)
+}
+
+function orMissing(value: FileValue, path: string, otherwise: string): string {
+  if (!callOf(value).skips) return `${fileBase(value)}.${path}`
+  return `(${fileBase(value)}?.${path} ?? ${otherwise})`
+}
+
+function callOf(value: FileValue): FileCall {
+  return value.kind === "file-call" ? value : value.by
 }
 
 function fileBase(value: FileValue): string {
@@ -296,7 +304,7 @@ function condition(node: Condition): string {
     case "item-field":
       return node.isNullable ? `(${node.name}?.ok ?? false)` : `${node.name}.ok`
     case "file-flag":
-      if (node.field === "done") return `${fileBase(node.value)}.done`
+      if (node.field === "done") return orMissing(node.value, "done", "false")
       return node.field === "missing" ? `(${fileBase(node.value)} == null)` : filePart(node.value, "flag", "false")
   }
 }
