@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact"
 import { cloneElement, toChildArray } from "preact"
 import type { Bound } from "../../src/trust/reach-bounds.ts"
 import type { Reach } from "../../src/trust/reach-shape.ts"
-import { boundNames } from "../../src/trust/show-reach.ts"
+import { boundNames, callersByGuards } from "../../src/trust/show-reach.ts"
 import { isOutdated } from "../graph/graph-model.ts"
 import { reach } from "../state/reach.ts"
 import { select } from "../state/selection.ts"
@@ -78,16 +78,18 @@ function Agents({ reach: { agents } }: ReachProps) {
 function Tools({ reach: { tools } }: ReachProps) {
   return (
     <Table title="Tools" heads={["tool", "requires", "may be called by", "guarded by"]}>
-      {tools.map(({ tool, requires, callers, guards }) => (
-        <tr key={tool}>
-          <th scope="row">{tool}</th>
-          <td>{typeof requires === "string" ? requires : <Names names={requires} />}</td>
-          <td>
-            <Names names={callers} />
-          </td>
-          <td>{guards.join(", ") || "nothing"}</td>
-        </tr>
-      ))}
+      {tools.flatMap(({ tool, requires, ...called }) =>
+        callersByGuards(called).map(({ callers, guards }) => (
+          <tr key={`${tool} ${guards}`}>
+            <th scope="row">{tool}</th>
+            <td>{typeof requires === "string" ? requires : <Names names={requires} />}</td>
+            <td>
+              <Names names={callers} />
+            </td>
+            <td>{guards}</td>
+          </tr>
+        )),
+      )}
     </Table>
   )
 }

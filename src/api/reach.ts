@@ -23,6 +23,11 @@ export const reach = named(
         },
         callers: names,
         guards: names,
+        per_caller: optional(
+          array(object({ caller: string(), guards: names }), {
+            description: "What guards each caller, where they differ.",
+          }),
+        ),
       }),
     ),
     agents: array(

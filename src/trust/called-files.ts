@@ -88,12 +88,7 @@ export class CalledFiles {
     return labelled
   }
 
-  #once(
-    symbol: WorkflowSymbol,
-    node: Syntax.InvokeNode,
-    given: ReadonlyMap<string, Labelled>,
-    call: Call,
-  ): Labelled {
+  #once(symbol: WorkflowSymbol, node: Syntax.InvokeNode, given: ReadonlyMap<string, Labelled>, call: Call): Labelled {
     const { output, touched, report } = this.#file(symbol, (name) => given.get(name) ?? plain, call)
     report()
     return orSkipped(node, output, touched)

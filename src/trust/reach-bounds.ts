@@ -1,6 +1,9 @@
+import { remembered } from "../base/remembered.ts"
+import type { Expression } from "../plan/expression.ts"
+import { children, traits } from "../plan/expression-traits.ts"
 import { defaultRepairs, defaultRetries } from "../plan/inference-defaults.ts"
 import type { AgentNode, Plan } from "../plan/plan-shape.ts"
-import { mergedInference } from "../plan/prepare.ts"
+import { expressionsOf, mergedInference } from "../plan/prepare.ts"
 
 export type Bounded = "model_calls" | "tool_calls" | "tokens" | "cost"
 
@@ -9,39 +12,65 @@ export type Bound =
   | { readonly most: number; readonly by: string }
   | { readonly most: "unbounded"; readonly because: string }
 
+type Bounds = Readonly<Record<Bounded, Bound>>
+
 /** A call that a step makes itself. */
 interface OwnCall {
   readonly step: string
   readonly callee: string
+  /** The file that is called; undefined for a tool or a resource. */
+  readonly workflow?: string
+  readonly times: number
   readonly isRepeated: boolean
 }
 
-export function mostOf(plan: Plan, calls: readonly OwnCall[]): Readonly<Record<Bounded, Bound>> {
-  const agents = plan.nodes.filter((node) => node.kind === "agent")
-  // The run's own limit, else what follows from the steps.
-  const bound = (key: Bounded, computed: () => Bound): Bound => {
-    const own = plan.limits?.[key]
-    if (own !== undefined) return { most: own, by: `limits.${key}` }
-    const [called] = Object.values(plan.workflows ?? {})
-    if (called === undefined) return computed()
-    return { most: "unbounded", because: `it calls ${called.file}, and no \`limits { ${key}: … }\` bounds the run` }
-  }
-  return {
-    model_calls: bound("model_calls", () => sumOf(agents, (agent) => modelCalls(plan, agent))),
-    tool_calls: bound("tool_calls", () => toolCalls(plan, agents, calls)),
-    tokens: bound("tokens", () => unlimited("tokens", agents)),
-    cost: bound("cost", () => unlimited("cost", agents)),
-  }
+/** `known`: those of called files, which may be called in many places. */
+export function mostOf(plan: Plan, known = new Map<Plan, Bounds>()): Bounds {
+  return remembered(known, plan, () => {
+    const agents = plan.nodes.filter((node) => node.kind === "agent")
+    const calls = callsIn(plan)
+    const most = (key: Bounded): Bound => {
+      // The run's own limit, else what follows from the steps.
+      const own = plan.limits?.[key]
+      if (own !== undefined) return { most: own, by: `limits.${key}` }
+      const file = (name: string): Bound => ofFile(plan, name, key, known)
+      return sumOf([
+        ...agents.flatMap((agent) => ofAgent(plan, agent, key, file)),
+        ...calls.map((call) => ofCall(call, key, file)),
+      ])
+    }
+    return {
+      model_calls: most("model_calls"),
+      tool_calls: most("tool_calls"),
+      tokens: most("tokens"),
+      cost: most("cost"),
+    }
+  })
+}
+
+const nothing: Bound = { most: 0, by: "no steps" }
+
+// --------------------------------------------------------------------------------------------------------------- agents
+
+/** What the model of an agent may use, and the files that it calls. */
+function ofAgent(plan: Plan, agent: AgentNode, key: Bounded, file: (name: string) => Bound): Bound[] {
+  // It governs what happens in those files, too.
+  const own = agent.limits?.[key]
+  if (own !== undefined) return [{ most: own, by: `${agent.id}.limits` }]
+  const files = (agent.workflows ?? []).map(({ workflow, max_calls }) => {
+    return times(file(workflow), max_calls, () => `${agent.id} may use workflow.${workflow} without \`max_calls\``)
+  })
+  if (key === "model_calls") return [modelCalls(plan, agent), ...files]
+  if (key === "tool_calls") return [...toolCalls(plan, agent), ...files]
+  return [{ most: "unbounded", because: `neither the run nor ${agent.id} has \`limits { ${key}: … }\`` }]
 }
 
 function modelCalls(plan: Plan, agent: AgentNode): Bound {
-  const own = agent.limits?.model_calls
-  if (own !== undefined) return { most: own, by: `${agent.id}.limits` }
   if (agent.loop !== null) {
     return { most: "unbounded", because: `${agent.id} loops, and no \`limits { model_calls: … }\` bounds it` }
   }
   const models = agent.models.length + (agent.context?.compact?.models.length ?? 0)
-  const turns = agent.uses.length === 0 ? 1 : agent.max_steps
+  const turns = agent.uses.length === 0 && agent.workflows === undefined ? 1 : agent.max_steps
   // A list of models is tried in order; each call may be tried again, and each answer may be sent back.
   const settings = agent.models.map(({ name, inference }) => mergedInference(plan, name, inference))
   const retries = Math.max(...settings.map(({ max_retries = defaultRetries }) => max_retries))
@@ -49,49 +78,80 @@ function modelCalls(plan: Plan, agent: AgentNode): Bound {
   return { most: (turns + repairs) * (1 + retries) * models, by: "steps, models and retries" }
 }
 
-function toolCalls(plan: Plan, agents: readonly AgentNode[], calls: readonly OwnCall[]): Bound {
-  const ofAgents = sumOf(agents, (agent) => callsOfModel(plan, agent))
-  if (ofAgents.most === "unbounded") return ofAgents
-  const repeated = calls.find(({ isRepeated }) => isRepeated)
-  if (repeated === undefined) return { most: ofAgents.most + calls.length, by: "the steps" }
-  return { most: "unbounded", because: `${repeated.step} calls ${repeated.callee} for each item of a list` }
-}
-
 /** What the model of an agent may call, over all of its items. */
-function callsOfModel(plan: Plan, agent: AgentNode): Bound {
-  const callable = agent.uses.filter(({ kind }) => kind !== "prompt")
-  if (callable.length === 0) return { most: 0, by: "no tools" }
-  const own = agent.limits?.tool_calls
-  if (own !== undefined) return { most: own, by: `${agent.id}.limits` }
-  let sum = 0
-  for (const { kind, name, max_calls } of callable) {
+function toolCalls(plan: Plan, { id, uses }: AgentNode): Bound[] {
+  return uses.flatMap(({ kind, name, max_calls }) => {
+    if (kind === "prompt") return []
     const most = max_calls ?? (kind === "tool" ? (plan.tools[name]?.max_calls ?? null) : null)
-    if (most === null) {
-      return { most: "unbounded", because: `${agent.id} may use ${kind}.${name} without \`max_calls\`` }
-    }
-    sum += most
-  }
-  return { most: sum, by: "max_calls" }
+    return times({ most: 1, by: "max_calls" }, most, () => `${id} may use ${kind}.${name} without \`max_calls\``)
+  })
 }
 
-function sumOf(agents: readonly AgentNode[], boundOf: (agent: AgentNode) => Bound): Bound {
+// ---------------------------------------------------------------------------------------------------------------- calls
+
+function callsIn(plan: Plan): OwnCall[] {
+  const calls: OwnCall[] = []
+  const look = (expression: Expression, step: string, isRepeated: boolean): void => {
+    if (traits(expression).pure) return
+    const { op } = expression
+    if (op === "call") calls.push({ step, callee: `tool.${expression.tool}`, times: 1, isRepeated })
+    if (op === "read") calls.push({ step, callee: `resource.${expression.resource}`, times: 1, isRepeated })
+    if (op === "call-workflow") {
+      const { workflow, repeat } = expression
+      calls.push({ step, callee: `workflow.${workflow}`, workflow, times: repeat?.at_most ?? 1, isRepeated })
+    }
+    for (const part of children(expression)) {
+      look(part, step, isRepeated || (op === "list" && part === expression.value))
+    }
+  }
+  for (const node of plan.nodes) {
+    const loop = "loop" in node ? node.loop : null
+    for (const one of expressionsOf(node)) look(one, node.id, loop !== null && one !== loop.items)
+  }
+  return calls
+}
+
+function ofCall(call: OwnCall, key: Bounded, file: (name: string) => Bound): Bound {
+  // A call of a file is no call of a tool, and neither uses a model.
+  const tool: Bound = key === "tool_calls" ? { most: 1, by: "the steps" } : nothing
+  const one = call.workflow === undefined ? tool : file(call.workflow)
+  return times(one, call.isRepeated ? null : call.times, () => {
+    return `${call.step} calls ${call.callee} for each item of a list`
+  })
+}
+
+/** What one call of a file can use. */
+function ofFile(plan: Plan, name: string, key: Bounded, known: Map<Plan, Bounds>): Bound {
+  const called = plan.workflows?.[name]
+  if (called === undefined) return nothing
+  const inside = mostOf(called.plan, known)[key]
+  return inside.most === "unbounded"
+    ? { most: "unbounded", because: `in ${called.file}, ${inside.because}` }
+    : { most: inside.most, by: `${called.file}: ${inside.by}` }
+}
+
+// ----------------------------------------------------------------------------------------------------------------- sums
+
+/** Null: nobody knows how often. */
+function times(one: Bound, count: number | null, because: () => string): Bound {
+  if (one.most === "unbounded" || one.most === 0) return one
+  if (count === null) return { most: "unbounded", because: because() }
+  return { most: exact(one.most * count), by: one.by }
+}
+
+function sumOf(bounds: readonly Bound[]): Bound {
   let sum = 0
   const reasons = new Set<string>()
-  for (const agent of agents) {
-    const one = boundOf(agent)
+  for (const one of bounds) {
     if (one.most === "unbounded") return one
     sum += one.most
     if (one.most > 0) reasons.add(one.by)
   }
-  const [first = "no agents", ...others] = reasons
-  return { most: sum, by: others.length === 0 ? first : "the limits of the agents" }
+  const [first = "the steps", ...others] = reasons
+  return { most: exact(sum), by: others.length === 0 ? first : "the steps" }
 }
 
-function unlimited(key: "tokens" | "cost", agents: readonly AgentNode[]): Bound {
-  return sumOf(agents, ({ id, limits }) => {
-    const own = limits?.[key]
-    return own === undefined
-      ? { most: "unbounded", because: `neither the run nor ${id} has \`limits { ${key}: … }\`` }
-      : { most: own, by: `${id}.limits` }
-  })
+/** 0.3 for three times 0.1. */
+function exact(value: number): number {
+  return Number(value.toPrecision(12))
 }

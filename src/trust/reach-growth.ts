@@ -1,6 +1,6 @@
 import type { Bound } from "./reach-bounds.ts"
-import type { Pattern, Reach, ReachedTool } from "./reach-shape.ts"
-import { boundNames, showBound } from "./show-reach.ts"
+import type { Pattern, Reach } from "./reach-shape.ts"
+import { boundNames, guardsOfCallers, showBound } from "./show-reach.ts"
 
 /** The more dangerous, the higher. */
 const danger: Readonly<Record<Pattern, number>> = { plain: 0, privileged: 0, quarantined: 0, guarded: 1, open: 2 }
@@ -40,24 +40,31 @@ function factsOf({ hosts, tools, agents, decisions, exceptions }: Reach): string
   return facts
 }
 
-/** The guards of tools that are weaker now, or gone. */
+/** The guards of tools that are weaker now, or gone: for a new caller, those that all had. */
 function lostGuards(before: Reach, after: Reach): string[] {
-  const guards = new Map(before.tools.map((one) => [one.tool, one.guards]))
+  const known = new Map(before.tools.map((one) => [one.tool, one]))
   return after.tools.flatMap((tool) => {
-    const lost = guards.get(tool.tool)?.filter((guard) => !stillGuards(tool, guard)) ?? []
-    return lost.map((guard) => `${tool.tool} may be called without ${guard}`)
+    const old = known.get(tool.tool)
+    if (old === undefined) return []
+    const had = new Map(guardsOfCallers(old).map(({ caller, guards }) => [caller, guards]))
+    const lost = guardsOfCallers(tool).flatMap(({ caller, guards }) => {
+      return (had.get(caller) ?? old.guards).filter((guard) => !stillGuards(guards, guard))
+    })
+    return [...new Set(lost)].map((guard) => `${tool.tool} may be called without ${guard}`)
   })
 }
 
-/** A lower number, and an argument that is bound or must be trusted, are as good. */
-function stillGuards({ guards }: ReachedTool, guard: string): boolean {
+/** A lower number is as good. For an argument that is bound, and for trust, so is the other, or approval. */
+function stillGuards(guards: readonly string[], guard: string): boolean {
   const [kind = "", value = ""] = guard.split(": ")
   return guards.some((one) => {
     const [otherKind = "", other = ""] = one.split(": ")
     if (kind === "max_calls" || kind === "limits")
       return otherKind === kind && parseInt(other, 10) <= parseInt(value, 10)
-    const isArgument = (kind === "bound" || kind === "trust") && (otherKind === "bound" || otherKind === "trust")
-    return one === guard || (isArgument && (other === value || one === "trust"))
+    if (one === guard) return true
+    if (kind !== "bound" && kind !== "trust") return false
+    if (one === "approval" || one === "trust") return true
+    return (otherKind === "bound" || otherKind === "trust") && other === value
   })
 }
 

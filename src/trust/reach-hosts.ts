@@ -62,11 +62,12 @@ export class ReachedHosts {
       }))
   }
 
-  /** Where a backend is, and where it gets its tokens. */
+  /** Where a backend is, and where it gets its tokens; nothing for one that no step uses. */
   #hostsOf(declaration: Backend): ReachedHost[] {
     const { kind, name, body } = declaration
     const backend = `${kind}.${name.text}`
     const sent = this.#sent.get(backend)
+    if (sent === undefined) return []
     const auth = propertyOf(body, "auth")
     const isAuth = ({ start, end }: Span): boolean => auth !== undefined && auth.start <= start && end <= auth.end
     const namesIn = (chains: readonly Syntax.Chain[], root: "input" | "secrets", spans: readonly Span[]): string[] => {
@@ -81,14 +82,10 @@ export class ReachedHosts {
       host: this.#hostAt(expressionIn(body, "endpoint"), defaultEndpoint(declaration)),
       backend,
       inputs: sorted(
-        new Set([
-          ...namesIn(this.#inputs, "input", spans),
-          ...(sent?.inputs ?? []),
-          ...this.#names.madeFrom(sent?.steps ?? []),
-        ]),
+        new Set([...namesIn(this.#inputs, "input", spans), ...sent.inputs, ...this.#names.madeFrom(sent.steps)]),
       ),
-      secrets: sorted(new Set([...namesIn(this.#secrets, "secrets", spans), ...(sent?.secrets ?? [])])),
-      private: sent?.isPrivate ?? false,
+      secrets: sorted(new Set([...namesIn(this.#secrets, "secrets", spans), ...sent.secrets])),
+      private: sent.isPrivate,
     }
     if (auth?.value.kind !== "properties") return [own]
     const address = expressionIn(auth.value.block, "token_endpoint") ?? expressionIn(auth.value.block, "issuer")

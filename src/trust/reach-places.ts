@@ -31,19 +31,20 @@ export function spansOfSteps({ tree }: Program): Map<string, Span[]> {
   return spans
 }
 
-/** The steps that refer to each agent (`agent.a`) and to each field of one (`agent.a.ok`). */
+/** The steps that refer to each agent (`agent.a`), to each field of one (`agent.a.ok`), and to each dynamic value, whatever the field. */
 export function readersOf(program: Program): Map<string, Set<string>> {
   const steps = [...spansOfSteps(program)]
     .flatMap(([id, spans]) => spans.map(({ start, end }) => ({ id, start, end })))
     .sort((a, b) => a.start - b.start)
   const readers = new Map<string, Set<string>>()
   for (const [chain, root] of program.roots) {
-    if (root.kind !== "agent") continue
+    if (root.kind !== "agent" && root.kind !== "dynamic") continue
     const step = steps[firstFrom(steps, chain.start + 1) - 1]
     if (step === undefined || step.end < chain.end) continue
-    const field = chain.steps.slice(1).find((one) => one.kind === "field" || one.kind === "pluck")
-    const read = field === undefined ? `agent.${root.name}` : `agent.${root.name}.${field.name.text}`
-    remembered(readers, read, () => new Set()).add(step.id)
+    const ofAgent = root.kind === "agent" ? chain.steps.slice(1) : []
+    const field = ofAgent.find((one) => one.kind === "field" || one.kind === "pluck")
+    const read = `${root.kind}.${root.name}`
+    remembered(readers, field === undefined ? read : `${read}.${field.name.text}`, () => new Set()).add(step.id)
   }
   return readers
 }

@@ -27,7 +27,14 @@ export interface ReachedTool {
   readonly requires: "trusted" | "none" | "undeclared" | readonly string[]
   /** The agents that may call it, and the steps that do. */
   readonly callers: readonly string[]
-  /** `approval`, `max_calls: 3`, `bound: to`, `trust` */
+  /** What guards every call: `approval`, `max_calls: 3`, `bound: to`, `trust`. */
+  readonly guards: readonly string[]
+  /** What guards the calls of each caller. Absent where it is the same for all of them. */
+  readonly per_caller?: readonly GuardedCaller[]
+}
+
+export interface GuardedCaller {
+  readonly caller: string
   readonly guards: readonly string[]
 }
 

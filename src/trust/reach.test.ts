@@ -152,7 +152,163 @@ describe("the reach of a workflow", () => {
     assert.deepEqual(agents, [{ agent: "read.wire#agent.reader", pattern: "quarantined", reads: ["input.mail"] }])
     assert.deepEqual(
       decisions.map(({ value, leads_to }) => [value, leads_to]),
-      [["read.wire#agent.reader.urgent", ["read.wire#output"]]],
+      [["read.wire#agent.reader.urgent", ["output"]]],
+    )
+  })
+
+  describe("of a called file", () => {
+    const backends = `provider p from openai { endpoint: "demo" }
+      model m from p { id: "m"  price { input: 1  output: 1 }  inference { max_retries: 0  output_retries: 0 } }
+      mcp t { endpoint: "demo" }
+      tool go from mcp.t.tool.go { requires: none }
+      tool refund from mcp.t.tool.refund { requires: trusted }\n`
+    const pin = `input { who: string }
+      agent pick { model: model.m  instruction: input.who  output { k: enum { a, b } } }
+      output { k: agent.pick.k }`
+    const reached = (main: string, modules: Readonly<Record<string, string>>): Reach => {
+      const files = Object.entries(modules).map(([path, text]) => [path, `${backends}${text}`])
+      const { program, diagnostics } = compile(`${backends}${main}`, { modules: Object.fromEntries(files) })
+      assert.deepEqual(
+        diagnostics.filter(({ severity }) => severity === "error"),
+        [],
+      )
+      return reachOf(program)
+    }
+
+    test("its sources have the names of their files, once, whoever calls it", () => {
+      const modules = {
+        "deep.wire": `input { d: untrusted string  e: string }
+          agent deep { model: model.m  instruction: "{{ input.d }} {{ input.e }}"  uses: [tool.go]  output { x: string } }
+          output { x: agent.deep.x }`,
+        "w.wire": `workflow deep from "./deep.wire"
+          input { o: untrusted string  p: string }
+          agent a { model: model.m  instruction: "{{ input.o }} {{ input.p }}"  uses: [tool.go]  output { t: boolean } }
+          dynamic { d: call workflow.deep { input { d: "x"  e: input.o } } }
+          agent b { model: model.m  instruction: dynamic.d.x  output { t: string } }
+          output { t: agent.a.t }`,
+      }
+      const own = ["w.wire#input.o", "w.wire#tool.go"]
+      const deep = ["deep.wire#input.d", "deep.wire#tool.go", "w.wire#input.o"]
+      const called = reached(
+        `workflow w from "./w.wire"
+        input { mail: untrusted string }
+        output { x: call workflow.w { input { o: "x"  p: input.mail } } }`,
+        modules,
+      )
+      const reads = called.agents.map(({ agent, reads: sources }) => [agent, sources])
+      assert.deepEqual(reads, [
+        ["deep.wire#agent.deep", deep],
+        ["w.wire#agent.a", ["input.mail", ...own]],
+        ["w.wire#agent.b", deep],
+      ])
+      assert.deepEqual(
+        called.decisions.map(({ value, sources }) => [value, sources]),
+        [["w.wire#agent.a.t", ["input.mail", ...own]]],
+      )
+      const used = reached(
+        `workflow w from "./w.wire"
+        agent clerk { model: model.m  instruction: "x"  uses: [workflow.w { max_calls: 1 }]  output { t: string } }
+        output { t: agent.clerk.t }`,
+        modules,
+      )
+      const [clerk] = used.agents
+      const all = ["deep.wire#input.d", "deep.wire#tool.go", ...own]
+      assert.deepEqual([clerk?.agent, clerk?.reads], ["agent.clerk", all])
+      assert.deepEqual(used.agents.find(({ agent }) => agent === "w.wire#agent.a")?.reads, all)
+    })
+
+    test("what strangers decide in it leads to the steps that read what it gives", () => {
+      const leads = (main: string, modules: Readonly<Record<string, string>> = {}): readonly string[] | undefined => {
+        const head = `workflow pin from "./pin.wire"\ninput { mail: untrusted string }\n`
+        return reached(`${head}${main}`, { "pin.wire": pin, ...modules }).decisions[0]?.leads_to
+      }
+      const call = "call workflow.pin { input { who: input.mail } }"
+      const refund = `call tool.refund { input { q: "all" } }`
+      assert.deepEqual(
+        leads(`dynamic { k: ${call}  r: match dynamic.k.k { a: ${refund} _ null } } output { r: dynamic.r }`),
+        ["dynamic.r"],
+      )
+      assert.deepEqual(leads(`dynamic { k: ${call} } output { x: 1 }`), ["dynamic.k"])
+      assert.deepEqual(leads(`dynamic { k: match (${call}).k { a: ${refund} _ null } } output { x: dynamic.k }`), [
+        "dynamic.k",
+      ])
+      assert.deepEqual(
+        leads(
+          `workflow over from "./over.wire"
+          dynamic { k: call workflow.over { input { who: input.mail } } }
+          output { r: match dynamic.k.k { a: ${refund} _ null } }`,
+          {
+            "over.wire": `workflow pin from "./pin.wire"
+              input { who: string }
+              dynamic { k: call workflow.pin { input { who: input.who } } }
+              output { k: dynamic.k.k }`,
+          },
+        ),
+        ["output"],
+      )
+    })
+
+    test("the most that it can use counts for each call", () => {
+      const most = (main: string, file = pin): Reach["most"] => {
+        return reached(`workflow pin from "./pin.wire"\ninput { mail: string  all: [string] }\n${main}`, {
+          "pin.wire": file,
+        }).most
+      }
+      const call = "call workflow.pin { input { who: input.mail } }"
+      const none = most("output { x: 1 }")
+      assert.deepEqual(
+        Object.values(none).map((bound) => bound.most),
+        [0, 0, 0, 0],
+      )
+      const twice = most(`output { x: ${call}  y: ${call} }`)
+      assert.deepEqual(twice.model_calls, { most: 2, by: "pin.wire: steps, models and retries" })
+      assert.equal(twice.tool_calls.most, 0)
+      assert.deepEqual(twice.cost, {
+        most: "unbounded",
+        because: "in pin.wire, neither the run nor agent.pick has `limits { cost: … }`",
+      })
+      const limited = most(
+        `output { x: ${call}  y: ${call}  z: ${call} }`,
+        `${pin} limits { cost: 0.1  model_calls: 4 }`,
+      )
+      assert.deepEqual(limited.cost, { most: 0.3, by: "pin.wire: limits.cost" })
+      assert.equal(limited.model_calls.most, 12)
+      const rounds = most(
+        `output { x: repeat workflow.pin { input { who: input.mail }  until: result.k == "a"  next { who: "x" }  at_most: 5 } }`,
+      )
+      assert.equal(rounds.model_calls.most, 5)
+      const each = most(`output { x: [call workflow.pin { input { who: one } } for one in input.all] }`)
+      assert.deepEqual(each.model_calls, {
+        most: "unbounded",
+        because: "output calls workflow.pin for each item of a list",
+      })
+      assert.equal(each.tool_calls.most, 0)
+      const used = (more: string): Reach["most"] =>
+        most(
+          `agent clerk { model: model.m  instruction: "x"  max_steps: 3  uses: [workflow.pin${more}]  output { t: string } } output { t: agent.clerk.t }`,
+        )
+      assert.equal(used(" { max_calls: 4 }").model_calls.most, 7)
+      assert.deepEqual(used("").model_calls, {
+        most: "unbounded",
+        because: "agent.clerk may use workflow.pin without `max_calls`",
+      })
+      assert.equal(used("").tool_calls.most, 0)
+    })
+  })
+
+  test("hosts that no step calls are left out", () => {
+    const found = reach(`secrets { key: string }
+      provider used from openai { endpoint: "https://used.example.com/v1" }
+      provider other from openai { endpoint: "https://other.example.com/v1"  api_key: secrets.key }
+      model m from used { id: "x" }
+      model n from other { id: "x" }
+      mcp s { endpoint: "https://s.example.com/mcp"  headers { Authorization: "Bearer {{ secrets.key }}" } }
+      tool act from mcp.s.tool.act
+      agent a { model: model.m  instruction: "x"  output { t: string } }
+      output { t: agent.a.t }`)
+    assert.deepEqual(
+      found.hosts.map(({ host }) => host),
+      ["used.example.com"],
     )
   })
 
@@ -178,7 +334,7 @@ describe("the reach of a workflow", () => {
     )
   })
 
-  test("a guard holds for every caller, a call in a list has no bound, and secrets of bindings are sent", () => {
+  test("a guard of the tool holds for every caller; each caller has its own; a call in a list has no bound, and secrets of bindings are sent", () => {
     const found = reach(`
       input { mail: untrusted string  urls: [string]  id: string }
       secrets { key: string  client: string }
@@ -191,7 +347,16 @@ describe("the reach of a workflow", () => {
       agent b { model: model.m  instruction: "{{ input.id }}"  uses: [tool.act { max_calls: 2 }]  limits { tool_calls: 3 }  output { ok: boolean } }
       dynamic { pages: [call tool.get { input { url: u } } for u in input.urls] }
       output { pages: dynamic.pages }`)
-    assert.deepEqual(found.tools[0]?.guards, ["max_calls: 2", "trust"])
+    assert.deepEqual(found.tools[0]?.guards, ["max_calls: 2"])
+    assert.deepEqual(found.tools[0]?.per_caller, [
+      { caller: "agent.a", guards: ["approval", "max_calls: 2"] },
+      { caller: "agent.b", guards: ["limits: 3 tool calls", "max_calls: 2", "trust"] },
+    ])
+    assert.match(
+      showReach(found),
+      /agent\.a may call tool\.act \(requires: trusted; guarded by approval, max_calls: 2\)/,
+    )
+    assert.match(reachAsMarkdown("a.wire", found), /\| trusted \| `agent\.a` \| approval, max_calls: 2 \|/)
     assert.deepEqual(found.most.tool_calls, {
       most: "unbounded",
       because: "dynamic.pages calls tool.get for each item of a list",
@@ -221,6 +386,23 @@ describe("the reach of a workflow", () => {
       "model calls: at most 30, by limits.model_calls",
     ])
     assert.deepEqual(growthOf(after, before), [])
+  })
+
+  test("approval in place of trust is no growth, for one caller neither", () => {
+    const two = `input { a: string }
+      provider p from openai { }
+      model m from p { id: "x" }
+      mcp s { endpoint: "demo" }
+      tool act from mcp.s.tool.act { requires: trusted }
+      agent g { model: model.m  instruction: "{{ input.a }}"  uses: [tool.act { max_calls: 2 }]  output { t: string } }
+      agent h { model: model.m  instruction: "{{ input.a }}"  uses: [tool.act { max_calls: 1 }]  output { t: string } }
+      output { t: agent.g.t }`
+    const approved = two.replace("max_calls: 2", "max_calls: 2  approval: required")
+    assert.deepEqual(growthOf(reach(two), reach(approved)), [])
+    const more = approved.replace("max_calls: 2", "max_calls: 3")
+    assert.deepEqual(growthOf(reach(approved), reach(more)).slice(0, 1), [
+      "tool.act may be called without max_calls: 2",
+    ])
   })
 
   test("more guards, fewer sources and lower numbers are no growth; the opposite is", () => {

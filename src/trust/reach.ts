@@ -11,7 +11,7 @@ import { ClosedTypes } from "./closed-type.ts"
 import type { Requires } from "./declared.ts"
 import { usesTrust } from "./declared.ts"
 import type { Place } from "./flow.ts"
-import type { Marks } from "./marks.ts"
+import type { Marks, Source } from "./marks.ts"
 import { mostOf } from "./reach-bounds.ts"
 import { ReachedHosts } from "./reach-hosts.ts"
 import { readersOf, shortText, sorted } from "./reach-places.ts"
@@ -53,8 +53,11 @@ class ReachReader implements Watcher {
   readonly #closed: ClosedTypes
   /** Each tool, and what guards each of its callers. */
   readonly #tools = new Map<string, { readonly requires: Requires; readonly callers: Map<string, Set<string>> }>()
-  /** The calls of tools and resources that the steps make themselves. */
-  readonly #calls: { readonly step: string; readonly callee: string; readonly isRepeated: boolean }[] = []
+  /** The steps of other files that call this one. */
+  readonly #callers = new Map<string, { readonly reader: ReachReader; readonly step: string }>()
+  /** Whose call of this file is looked at. */
+  #caller: ReachReader | undefined
+  #after: readonly string[] | undefined
   #readers: ReadonlyMap<string, ReadonlySet<string>> | undefined
   /** A called file may be looked at several times: what one of them sees counts. */
   readonly #agents = new Map<string, { pattern: Pattern; readonly reads: Set<string> }>()
@@ -79,7 +82,7 @@ class ReachReader implements Watcher {
       agents: all.flatMap((one) => one.#reachedAgents()).sort(by(({ agent }) => agent)),
       decisions: all.flatMap((one) => one.#decided()).sort(by(({ value }) => value)),
       ways: all.flatMap((one) => [...one.#ways.values()]).sort(by(({ from, to }) => `${from} ${to}`)),
-      most: mostOf(this.#plan, this.#calls),
+      most: mostOf(this.#plan),
       exceptions: all
         .flatMap((one) => [...one.#exceptions.values()])
         .sort(by(({ place, value }) => `${place} ${value}`)),
@@ -87,12 +90,18 @@ class ReachReader implements Watcher {
   }
 
   #reachedTools(): ReachedTool[] {
-    return [...this.#tools].map(([tool, { requires, callers }]) => ({
-      tool: this.#names.of(tool),
-      requires: requires ?? "undeclared",
-      callers: sorted([...callers.keys()].map((caller) => this.#names.of(caller))),
-      guards: sorted(inAll([...callers.values()])),
-    }))
+    return [...this.#tools].map(([tool, { requires, callers }]) => {
+      const each = [...callers].map(([caller, guards]) => ({ caller: this.#names.of(caller), guards: sorted(guards) }))
+      const shared = sorted(inAll([...callers.values()]))
+      const isShared = each.every(({ guards }) => guards.length === shared.length)
+      return {
+        tool: this.#names.of(tool),
+        requires: requires ?? "undeclared",
+        callers: sorted(each.map(({ caller }) => caller)),
+        guards: shared,
+        ...(isShared ? {} : { per_caller: each.sort(by(({ caller }) => caller)) }),
+      }
+    })
   }
 
   #reachedAgents(): ReachedAgent[] {
@@ -118,7 +127,7 @@ class ReachReader implements Watcher {
       this.#reach(call, id, most === null ? [] : [`limits: ${most} tool calls`])
       this.#hosts.send(call.remote.server, id, isPrivate, call.bound)
     }
-    const strangers = reads.untrusted.map(({ source }) => source.name)
+    const strangers = reads.untrusted.map(({ source }) => this.#sourceName(source))
     const pattern = patternOf(strangers.length > 0, uses)
     const known = remembered(this.#agents, id, () => ({ pattern, reads: new Set<string>() }))
     if (fromLeast.indexOf(pattern) > fromLeast.indexOf(known.pattern)) known.pattern = pattern
@@ -128,15 +137,24 @@ class ReachReader implements Watcher {
   file({ file, program, declaration }: WorkflowSymbol, step: string): Watcher {
     const inner = remembered(this.#files, file, () => new ReachReader(program, `${file}#`, this.#files))
     inner.#names.calledBy(this.#names, step, declaration)
+    inner.#callers.set(this.#names.of(step), { reader: this, step })
+    inner.#caller = this
     return inner
+  }
+
+  /** A source by the name that it has in the run: it may be one of a caller, or of a file that is called here. */
+  #sourceName({ name, level = 0 }: Source): string {
+    const [, inFile] = /^(?:[^#"]+\.wire#)*([^#"]+\.wire#.+)$/.exec(name) ?? []
+    if (inFile !== undefined) return inFile
+    let at: ReachReader = this
+    for (let left = level; left > 0; left--) at = at.#caller ?? at
+    return at.#names.of(name)
   }
 
   call(call: Call, sent: Marks): void {
     const step = stepOf(call.path)
     this.#reach(call, step, [])
     this.#hosts.send(call.remote.server, step, sent.private.length > 0, call.bound)
-    const { id, symbol } = call.remote
-    if (symbol?.kind !== "prompt") this.#calls.push({ step, callee: id, isRepeated: call.isRepeated })
   }
 
   exception({ word, value, reason }: Syntax.ExceptionNode, place: Place): void {
@@ -169,10 +187,14 @@ class ReachReader implements Watcher {
     const most = [numberIn(remote.symbol.node.body, "max_calls"), numberIn(block, "max_calls")]
     for (const one of most) if (one !== null) guards.add(`max_calls: ${one}`)
     if (isApproved) guards.add("approval")
-    if (remote.requires === "trusted") guards.add("trust")
+    // A person who approves may let strangers' words through.
+    else if (remote.requires === "trusted") guards.add("trust")
     if (typeof remote.requires === "object") {
       const left = unboundOf(remote.requires, bound)
-      for (const name of remote.requires) guards.add(left.includes(name) ? `trust: ${name}` : `bound: ${name}`)
+      for (const name of remote.requires) {
+        if (!left.includes(name)) guards.add(`bound: ${name}`)
+        else if (!isApproved) guards.add(`trust: ${name}`)
+      }
     }
     const known = callers.get(caller)
     callers.set(caller, known === undefined ? guards : inAll([known, guards]))
@@ -187,7 +209,7 @@ class ReachReader implements Watcher {
           value: this.#names.of(`${id}.${path}`),
           type: showType(closed),
           sources: sorted(reads),
-          leads_to: this.#stepsThatRead(name, field).map((step) => this.#names.of(step)),
+          leads_to: this.#stepsThatRead(`agent.${name}`, field),
         })),
       )
     })
@@ -200,12 +222,36 @@ class ReachReader implements Watcher {
     return type.fields.flatMap((field) => this.#closedIn(field.type, `${path}.${field.name}`, depth + 1))
   }
 
-  /** The steps that refer to a field of an agent's output, or to all of it. */
-  #stepsThatRead(agent: string, field: string): string[] {
-    this.#readers ??= readersOf(this.#program)
-    const whole = this.#readers.get(`agent.${agent}`) ?? []
-    const all = sorted(new Set([...whole, ...(this.#readers.get(`agent.${agent}.${field}`) ?? [])]))
+  /** The steps that refer to a field of a step's value, or to all of it. */
+  #stepsThatRead(step: string, field: string): string[] {
+    const all = this.#goingOn([...this.#readersOf(step), ...this.#readersOf(`${step}.${field}`)])
     return all.length <= mostReaders ? all : [...all.slice(0, mostReaders), `${all.length - mostReaders} more`]
+  }
+
+  #readersOf(value: string): Iterable<string> {
+    this.#readers ??= readersOf(this.#program)
+    return this.#readers.get(value) ?? []
+  }
+
+  /** The names of these steps; in place of the output of a called file, the steps that get it. */
+  #goingOn(steps: readonly string[]): string[] {
+    const isCalled = this.#callers.size > 0
+    return sorted(
+      new Set(steps.flatMap((step) => (step === "output" && isCalled ? this.#afterOutput() : [this.#names.of(step)]))),
+    )
+  }
+
+  #afterOutput(): readonly string[] {
+    this.#after ??= [...this.#callers.values()].flatMap(({ reader, step }) => reader.#afterCall(step))
+    return this.#after
+  }
+
+  /** A dynamic value that is nothing but the call hands it on to those that read it. */
+  #afterCall(step: string): string[] {
+    const value = this.#program.dynamics.get(step.slice("dynamic.".length))?.field.value
+    const isCall = step.startsWith("dynamic.") && (value?.kind === "call" || value?.kind === "repeat")
+    const readers = isCall ? [...this.#readersOf(step)] : []
+    return this.#goingOn(readers.length === 0 ? [step] : readers)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Bound } from "./reach-bounds.ts"
-import type { Reach } from "./reach-shape.ts"
+import { remembered } from "../base/remembered.ts"
+import type { GuardedCaller, Reach, ReachedTool } from "./reach-shape.ts"
 
 /** A fact of a reach, in words: more of them is more that a workflow can do. */
 interface Fact {
@@ -24,9 +25,9 @@ function factsOf(reach: Reach): Fact[] {
     for (const secret of secrets) add("Hosts", `${host} (${backend}) gets ${secret}`)
     if (isPrivate) add("Hosts", `${host} (${backend}) gets private data`)
   }
-  for (const { tool, requires, callers, guards } of reach.tools) {
+  for (const { tool, requires, ...called } of reach.tools) {
     const demand = typeof requires === "string" ? requires : `[${requires.join(", ")}]`
-    for (const caller of callers) {
+    for (const { caller, guards } of guardsOfCallers(called)) {
       add("Tools", `${caller} may call ${tool} (requires: ${demand}; guarded by ${guards.join(", ") || "nothing"})`)
     }
   }
@@ -41,6 +42,22 @@ function factsOf(reach: Reach): Fact[] {
     add("Exceptions", `${place}: ${word} ${value} because "${because}"`)
   }
   return facts
+}
+
+type Called = Pick<ReachedTool, "callers" | "guards" | "per_caller">
+
+/** What guards each caller of a tool. */
+export function guardsOfCallers({ callers, guards, per_caller }: Called): readonly GuardedCaller[] {
+  return per_caller ?? callers.map((caller) => ({ caller, guards }))
+}
+
+/** The callers of a tool, those with the same guards together: one row of a table for each. */
+export function callersByGuards(tool: Called): { readonly callers: readonly string[]; readonly guards: string }[] {
+  const rows = new Map<string, string[]>()
+  for (const { caller, guards } of guardsOfCallers(tool)) {
+    remembered(rows, guards.join(", ") || "nothing", () => []).push(caller)
+  }
+  return [...rows].map(([guards, callers]) => ({ callers, guards }))
 }
 
 export function showBound(name: string, bound: Bound): string {
@@ -85,13 +102,9 @@ export function reachAsMarkdown(file: string, reach: Reach): string {
     section("Agents", table(["agent", "pattern", "strangers' words that it reads"], rows))
   }
   if (reach.tools.length > 0) {
-    const rows = reach.tools.map(({ tool, requires, callers, guards }) => {
-      return [
-        `\`${tool}\``,
-        typeof requires === "string" ? requires : code(requires),
-        code(callers),
-        guards.join(", ") || "nothing",
-      ]
+    const rows = reach.tools.flatMap(({ tool, requires, ...called }) => {
+      const demand = typeof requires === "string" ? requires : code(requires)
+      return callersByGuards(called).map(({ callers, guards }) => [`\`${tool}\``, demand, code(callers), guards])
     })
     section("Tools", table(["tool", "requires", "may be called by", "guarded by"], rows))
   }
