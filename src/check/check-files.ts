@@ -32,6 +32,8 @@ export interface UsedFile {
   readonly base: number
   /** By the other file's names. */
   readonly needs: ReadonlySet<string>
+  /** Some of what is imported is not there: nobody knows which secrets it would need. */
+  readonly isPartial: boolean
 }
 
 export type UsableFile = Extract<FoundFile, { kind: "found" }>
@@ -68,13 +70,15 @@ export function importFiles(checking: CheckContext): UsedFile[] {
     checking.imported.add(program)
     for (const item of items) source.take(item)
     const needs = new Set(items.flatMap(({ word, source: { text } }) => [...needsOf(program, `${word.text}.${text}`)]))
-    return { declaration, program, base, needs }
+    return { declaration, program, base, needs, isPartial: items.length < declaration.names.items.length }
   })
 }
 
 /** The file that a declaration names; reports why there is none. */
 export function findFile(checking: CheckContext, declaration: FileUse): UsableFile | undefined {
   const { file } = declaration
+  // The parser has reported it.
+  if (file.interpolations.length > 0) return undefined
   const written = file.texts[0] ?? ""
   const path = pathOfFile(declaration)
   const found = checking.files.find(written)
@@ -330,7 +334,7 @@ export function checkFileImports(checking: CheckContext, imports: readonly UsedF
 /** The bindings of a file's secrets: each is one of this file's, and each that is needed is there. */
 export function checkSecrets(
   checking: CheckContext,
-  { declaration, program, base, needs: needed }: UsedFile,
+  { declaration, program, base, needs: needed, isPartial }: UsedFile,
   what = "",
 ): void {
   const path = pathOfFile(declaration)
@@ -347,7 +351,7 @@ export function checkSecrets(
       checking.writeField(wanted, node)
       checking.secretNodes.set(binding, node)
     }
-    if (!needed.has(name.text)) {
+    if (!needed.has(name.text) && !(isPartial && wanted !== undefined)) {
       const hint = needed.size === 0 ? "Remove it." : `Needed are ${[...needed].join(", ")}.`
       checking.report("unknown-property", fieldPath, name, `Nothing needs the secret \`${name.text}\``, hint)
     }
@@ -370,12 +374,11 @@ export function checkSecrets(
     const message = `${program.files.file} needs the secret \`${name}\`${what}`
     const own = checking.secrets === undefined ? undefined : fieldNamed(checking.secrets, name)
     const declare = own === undefined ? `, and declare \`${name}: ${showType(type)}\` in this file's \`secrets\`` : ""
-    checking.report(
-      "missing-secret",
-      path,
-      span,
-      message,
-      `Add \`secrets { ${name}: secrets.${name} }\` after the path${declare}.`,
-    )
+    const binding = `${name}: secrets.${name}`
+    const add =
+      declaration.body === undefined
+        ? `\`{ secrets { ${binding} } }\` after the path`
+        : `\`${binding}\` to its \`secrets\``
+    checking.report("missing-secret", path, span, message, `Add ${add}${declare}.`)
   }
 }

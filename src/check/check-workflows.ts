@@ -63,6 +63,6 @@ export function checkWorkflows(checking: CheckContext): void {
   }
   for (const { declaration, program, base } of checking.workflows.values()) {
     const declared = program.secrets?.type.fields.map(({ name }) => name) ?? []
-    checkSecrets(checking, { declaration, program, base, needs: new Set(declared) })
+    checkSecrets(checking, { declaration, program, base, needs: new Set(declared), isPartial: false })
   }
 }

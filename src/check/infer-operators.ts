@@ -130,6 +130,9 @@ export function inferNot(
   return inferBoolean(checking, node.operand, scope, infer, "!") ? booleanType : errorType
 }
 
+/** A repetition must have this condition. */
+export const placeOfUntil = "the `until` of a repetition"
+
 /** The condition of a declaration. */
 export function inferCondition(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): void {
   inferBoolean(checking, node, scope, infer, "when")
@@ -268,7 +271,8 @@ function neverNull(
 }
 
 function constantCondition(checking: CheckContext, node: Syntax.Expression, message: string, scope: Scope): void {
-  checking.report("constant-condition", scope.path, node, message, "Remove it, or compare something else.")
+  const hint = scope.place === placeOfUntil ? "Compare something else." : "Remove it, or compare something else."
+  checking.report("constant-condition", scope.path, node, message, hint)
 }
 
 /** Which side to show: the one that is written out, where only one is. */

@@ -10,7 +10,7 @@ import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import { numberIn } from "./constants.ts"
 import { checkArguments, checkGiven, refuseMisplaced, type Taken } from "./infer-invoke.ts"
-import { inferCondition } from "./infer-operators.ts"
+import { inferCondition, placeOfUntil } from "./infer-operators.ts"
 import type { WorkflowSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { resolveNamed } from "./resolve-named.ts"
@@ -73,7 +73,7 @@ function checkRounds(
   }
   const until = expressionOf(checking, properties.get("until"), scope.path)
   if (until !== undefined) {
-    inferCondition(checking, until, { ...at(after, "until"), place: "the `until` of a repetition" }, infer)
+    inferCondition(checking, until, { ...at(after, "until"), place: placeOfUntil }, infer)
   }
   const inNext = { ...at(after, "next"), place: "the `next` of a repetition" }
   const next = properties.get("next")

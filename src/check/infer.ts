@@ -122,7 +122,9 @@ export function expectProperty(
 /** Whoever reviews the file reads the reason: it is written out, on one line. */
 function checkReason(checking: CheckContext, { reason, word }: Syntax.ExceptionNode, { path }: Scope): void {
   if (reason === undefined) return
-  if (!reason.block && reason.interpolations.length === 0 && reason.texts.join("").trim() !== "") return
+  const text = reason.texts.join("")
+  const isOneLine = !reason.block && !/[\n\r]/.test(text)
+  if (isOneLine && reason.interpolations.length === 0 && text.trim() !== "") return
   const message = `\`${word}\` needs a reason: a one-line string that is not empty and has no \`{{ }}\``
   checking.report("invalid-value", path, reason, message, "Say why this value may be used here.")
 }

@@ -111,7 +111,7 @@ export const codes = {
   ),
   "missing-secret": error(
     "A declaration of another file needs a secret that is not bound.",
-    "Bind it: `secrets { name: secrets.own_name }` after the path.",
+    "Bind it: `{ secrets { name: secrets.own_name } }` after the path.",
   ),
   "empty-type": error("An enum or variant has no members.", "Add at least one."),
   "obsolete-syntax": error("An old spelling.", "Write it the way the hint says."),

@@ -55,7 +55,7 @@ class ReachReader implements Watcher {
   readonly #tools = new Map<string, { readonly requires: Requires; readonly callers: Map<string, Set<string>> }>()
   /** The steps of other files that call this one. */
   readonly #callers = new Map<string, { readonly reader: ReachReader; readonly step: string }>()
-  /** Whose call of this file is looked at. */
+  /** The file that makes the call which is looked at. */
   #caller: ReachReader | undefined
   #after: readonly string[] | undefined
   #readers: ReadonlyMap<string, ReadonlySet<string>> | undefined
@@ -143,12 +143,10 @@ class ReachReader implements Watcher {
   }
 
   /** A source by the name that it has in the run: it may be one of a caller, or of a file that is called here. */
-  #sourceName({ name, level = 0 }: Source): string {
+  #sourceName({ name, level = 0 }: Pick<Source, "name" | "level">): string {
+    if (level > 0 && this.#caller !== undefined) return this.#caller.#sourceName({ name, level: level - 1 })
     const [, inFile] = /^(?:[^#"]+\.wire#)*([^#"]+\.wire#.+)$/.exec(name) ?? []
-    if (inFile !== undefined) return inFile
-    let at: ReachReader = this
-    for (let left = level; left > 0; left--) at = at.#caller ?? at
-    return at.#names.of(name)
+    return inFile ?? this.#names.of(name)
   }
 
   call(call: Call, sent: Marks): void {

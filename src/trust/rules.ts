@@ -42,11 +42,16 @@ export class Rules {
   readonly #reported = new Set<string>()
   readonly #here: (span: Span) => Span | undefined
   readonly #base: number
+  readonly #file: string | undefined
 
-  /** `here`: where a place is in the file that is looked at; `base`: the first offset of that file among those of all files. */
-  constructor(here: (span: Span) => Span | undefined, base: number) {
+  /**
+   * `here`: where a place is in the file that is looked at; `base`: the first offset of that file among those of all files; `file`: its
+   * path where a caller looks at it.
+   */
+  constructor(here: (span: Span) => Span | undefined, base: number, file?: string) {
     this.#here = here
     this.#base = base
+    this.#file = file
   }
 
   get found(): readonly Diagnostic[] {
@@ -78,7 +83,7 @@ export class Rules {
     if (requires === "trusted") {
       const message = `${id} acts on trusted words only, and ${agent} reads what strangers wrote`
       for (const way of reads.untrusted) {
-        const hint = `Let an agent without tools read ${nameOf(way)} and answer with an enum or booleans, or require approval.`
+        const hint = `Let an agent without tools read ${nameOf(way)} and answer with an enum or booleans, ${this.#approve(id)}`
         this.#report("untrusted-action", path, span, message, hint, way, id)
       }
     }
@@ -88,7 +93,7 @@ export class Rules {
     const names = left.map((name) => `\`${name}\``).join(", ")
     const message = `${id} takes trusted words only for ${names}, and ${agent}, which may fill it, reads what strangers wrote`
     for (const way of reads.untrusted) {
-      const hint = `Bind ${names} in the entry of \`uses\`, or require approval.`
+      const hint = `Bind ${names} in the entry of \`uses\`, ${this.#approve(id)}`
       this.#report("untrusted-action", path, span, message, hint, way, id)
     }
   }
@@ -106,7 +111,7 @@ export class Rules {
     if (mustBeTrusted && !isApproved) {
       const message = `${id} acts on trusted words only, and strangers may have written \`${name}\``
       for (const way of value.whole.untrusted) {
-        const hint = "Use a value that strangers cannot write, or require approval."
+        const hint = `Use a value that strangers cannot write, ${this.#approve(id)}`
         this.#report("untrusted-action", path, span, message, hint, way, id)
       }
     }
@@ -122,7 +127,7 @@ export class Rules {
     if (requires === "trusted" && !isApproved) {
       const message = `${id} acts on trusted words only, and strangers' words decide whether it is called`
       for (const way of decided.untrusted) {
-        const hint = "Decide by a value that strangers cannot write, or require approval."
+        const hint = `Decide by a value that strangers cannot write, ${this.#approve(id)}`
         this.#report("untrusted-action", path, span, message, hint, way, id)
       }
     }
@@ -231,6 +236,11 @@ export class Rules {
   }
 
   // -------------------------------------------------------------------------------------------------------- reports
+
+  /** An approval of the call of a file covers nothing inside of it. */
+  #approve(id: string): string {
+    return this.#file === undefined ? "or require approval." : `or require approval of ${id} in ${this.#file}.`
+  }
 
   /** One for each source at each place. */
   #report(

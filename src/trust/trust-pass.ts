@@ -58,7 +58,11 @@ export class TrustPass implements Steps {
     this.#program = program
     this.#watcher = watcher
     this.#around = around
-    this.rules = new Rules((span) => placeHere(program, span), around.base)
+    this.rules = new Rules(
+      (span) => placeHere(program, span),
+      around.base,
+      around.depth > 0 ? program.files.file : undefined,
+    )
     this.#input = input
     this.#flow = new Flow(program, this)
     this.#typed = new TypedLabels(program.schemas)

@@ -72,7 +72,7 @@ output { v: call workflow.refunds { input { note: input.mail } } }
       "  3 | output { v: call workflow.refunds { input { note: input.mail } } }",
       "    |             ^^^^^^^^^^^^^^^^^^^^^",
       "    = input.mail → dynamic.loud → tool.refund",
-      "    = Use a value that strangers cannot write, or require approval.",
+      "    = Use a value that strangers cannot write, or require approval of tool.refund in lib/refunds.wire.",
       "    = lib/refunds.wire:4:11: dynamic.loud",
       "    = lib/refunds.wire:5:13: output.v",
     ])
