@@ -1,3 +1,4 @@
+import { isHeaderName } from "../base/header-text.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { HttpMethod } from "../check/http-route.ts"
@@ -77,7 +78,7 @@ interface Argument {
 
 /** Headers that an argument may not set: OpenAPI ignores the first three, too. */
 const refusedHeaders =
-  /^(?:accept|content-type|authorization|cookie|idempotency-key|host|content-length|transfer-encoding|connection)$/i
+  /^(?:accept|accept-encoding|content-type|authorization|cookie|idempotency-key|host|content-length|transfer-encoding|connection)$/i
 
 export class Operations {
   readonly #schemas: Schemas
@@ -167,7 +168,7 @@ export class Operations {
     if (place === "cookie") return "cookies are not sent"
     if (place !== "path" && place !== "query" && place !== "header") return "its place is unknown"
     if (place === "header" && refusedHeaders.test(name)) return "an argument may not set this header"
-    if (place === "header" && !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) return "it cannot be the name of a header"
+    if (place === "header" && !isHeaderName(name)) return "it cannot be the name of a header"
     const isJson = isJsonObject(content)
     const schema = isJson ? Object.values(content).find(isJsonObject)?.["schema"] : parameter["schema"]
     const type = this.#schemas.typeOf(schema ?? { type: "string" }, "body", name)

@@ -9,6 +9,7 @@ import { constantOf } from "./constants.ts"
 import { expectProperty } from "./infer.ts"
 import { readProperties } from "./properties.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
+import { isHttpUrl } from "./rules/invalid-endpoint.ts"
 import { requestScope } from "./scope.ts"
 
 const stringsType: Type = { kind: "array", element: stringType }
@@ -35,7 +36,8 @@ export function checkAuth(
     if (credentials.includes(name)) checkHardcodedSecret(checking, value, own, "api_key")
     const constant = constantOf(value)
     if (addresses.includes(name) && typeof constant === "string" && !isSafeAddress(constant)) {
-      const message = "The address of an authorization server begins with `https://`, unless it is on this machine"
+      const message =
+        "The address of an authorization server is a URL that begins with `https://`, unless it is on this machine"
       checking.report("type-mismatch", own, value, message, "Write one such as `https://login.example.com`.")
     }
     if (name === "algorithm" && typeof constant === "string" && !signingAlgorithms.includes(constant)) {
@@ -93,9 +95,8 @@ function checkTogether(
   }
 }
 
-/** Portable code has no URL class; the run judges the whole address. */
+/** Without a user name; http only on this machine. */
 function isSafeAddress(text: string): boolean {
-  return (
-    /^https:\/\/[^\s/?#@]+/i.test(text) || /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/i.test(text)
-  )
+  const isSafe = /^https:\/\/[^/?#@]+(?:[/?#]|$)|^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/i
+  return isHttpUrl(text) && isSafe.test(text)
 }

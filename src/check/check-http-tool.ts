@@ -9,7 +9,7 @@ import type { CheckContext } from "./check-context.ts"
 import { blockAs } from "./block-of.ts"
 import type { HttpRoute } from "./http-route.ts"
 import { isRoute, readRoute } from "./http-route.ts"
-import { knownList } from "./known-list.ts"
+import { asWritten, knownList } from "./known-list.ts"
 import { declareUnique } from "./repeated-name.ts"
 import { checkHeaderName } from "./rules/invalid-header.ts"
 
@@ -61,7 +61,13 @@ function checkPathNames(
     if (field === undefined) {
       if (checking.skipped.hasError(node)) continue
       const message = `The path has a part \`{${name}}\`, and \`input { }\` has no field of that name`
-      checking.report("missing-property", path, node.name, message, `Add \`${name}: string\` to \`input { }\`.`)
+      checking.report(
+        "missing-property",
+        path,
+        node.name,
+        message,
+        `Add \`${asWritten(name)}: string\` to \`input { }\`.`,
+      )
     } else if (!isPlain(field.type, checking.types)) {
       const written = checking.fieldNodes.get(field)
       const span = written?.kind === "type-field" ? written.type : node.name
@@ -122,6 +128,9 @@ function checkSend(
         if (credentials.includes(lower)) {
           const message = `An argument may not set the header \`${header.text}\``
           checking.report("invalid-header", own, header, message, "Set it in the `headers { }` of the api.")
+        } else if (lower === "accept-encoding") {
+          const message = `The header \`${header.text}\` is set by the service alone`
+          checking.report("invalid-header", own, header, message, "Remove it.")
         } else if (checkHeaderName(checking, header, own) && headers.has(lower)) {
           const message = `The header \`${header.text}\` is here already`
           checking.report("duplicate-field", own, header, message, "Remove one of the two.")

@@ -1,5 +1,4 @@
 import { importKindOf } from "../syntax/import-kinds.ts"
-import { placeOfImport } from "../syntax/import-place.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { wordOrString } from "./asset-kind.ts"
 import { checkApproval } from "./check-approval.ts"
@@ -7,7 +6,7 @@ import { asksForStatus, checkHttpTool, statusType } from "./check-http-tool.ts"
 import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { infer } from "./infer.ts"
-import { checkBindings } from "./infer-invoke.ts"
+import { checkBindings, isHttpTool } from "./infer-invoke.ts"
 import { knownNames } from "./known-list.ts"
 import { mustFit } from "./must-fit.ts"
 import type { ImportNode, ImportSymbol } from "./program.ts"
@@ -72,7 +71,7 @@ function checkImport(
 ): ImportSymbol | undefined {
   const kind = node.importKind
   const path = `${kind}.${node.name.text}`
-  const isHttp = node.kind === "import" && placeOfImport(kind, node.source) === "http-tool"
+  const isHttp = isHttpTool(node)
   const properties = readProperties(checking, isHttp ? "http-tool" : kind, node.body, path, node.name)
   const declared = typesOf(checking, properties.get("input"), `${path}.input`)
   // The server of an HTTP tool says nothing about its arguments: there are those that are declared, and no others.

@@ -133,7 +133,10 @@ function readItem(item: string, field: string, rule: FieldRule, values: Set<numb
     return wrong(`The range \`${item}\` ends before it begins`, `Write two ranges, with a comma between them.${sunday}`)
   }
   if (step !== undefined && (Number(step) < 1 || Number(step) > most)) {
-    return wrong(`The step \`/${step}\` is not from 1 to ${most}`, "Write a smaller step.")
+    return wrong(
+      `The step \`/${step}\` is not from 1 to ${most}`,
+      `Write a ${Number(step) < 1 ? "larger" : "smaller"} step.`,
+    )
   }
   if (step !== undefined && from !== "*" && to === undefined) {
     return wrong(`\`${item}\` has a step and no range`, `Write \`${from}-${most}/${step}\`.`)

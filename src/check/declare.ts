@@ -35,7 +35,7 @@ export function declare(checking: CheckContext): void {
         break
       case "schedule":
       case "webhook":
-        enter(checking, checking.triggerNodes, declaration.kind, declaration.name, declaration)
+        enter(checking, checking.triggerNodes, declaration.kind, declaration.name, declaration, ({ kind }) => kind)
         break
       case "import":
         enterImport(checking, declaration, declaration.importKind, declaration.source, undefined)
@@ -62,13 +62,22 @@ function second(checking: CheckContext, { kind, keyword }: Syntax.Declaration): 
   checking.report("duplicate-declaration", kind, keyword, message, "Join the two blocks.")
 }
 
-function enter<T>(checking: CheckContext, table: Map<string, T>, kind: string, name: Syntax.Name, value: T): void {
-  if (!table.has(name.text)) {
+/** `kindOf`: where a table has several kinds. */
+function enter<T>(
+  checking: CheckContext,
+  table: Map<string, T>,
+  kind: string,
+  name: Syntax.Name,
+  value: T,
+  kindOf: (known: T) => string = () => kind,
+): void {
+  const known = table.get(name.text)
+  if (known === undefined) {
     table.set(name.text, value)
     return
   }
-  const id = `${kind}.${name.text}`
-  checking.report("duplicate-declaration", id, name, `${id} is declared already`, "Give one of the two another name.")
+  const message = `${kindOf(known)}.${name.text} is declared already`
+  checking.report("duplicate-declaration", `${kind}.${name.text}`, name, message, "Give one of the two another name.")
 }
 
 function declareDynamic(checking: CheckContext, declaration: Syntax.DynamicDeclaration): void {

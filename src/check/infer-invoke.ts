@@ -1,4 +1,5 @@
 import { eachChain } from "../syntax/each-chain.ts"
+import { placeOfImport } from "../syntax/import-place.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
@@ -11,7 +12,7 @@ import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
-import type { ImportSymbol } from "./program.ts"
+import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { resolveNamed } from "./resolve-named.ts"
@@ -110,12 +111,20 @@ export function checkBindings(
   const bound = new Set<string>()
   for (const field of blockOf(checking, property, path)?.items ?? []) {
     const type = inferArgument(checking, field, bound, inner, infer)
-    const wanted = symbol?.input && fieldNamed(symbol.input, field.name.text)
-    if (type !== undefined && wanted !== undefined) {
-      mustFit(checking, field.value, wanted.type, `${path}.${field.name.text}`)
+    const own = `${path}.${field.name.text}`
+    if (type === undefined || symbol?.input === undefined) continue
+    const wanted = fieldNamed(symbol.input, field.name.text)
+    if (wanted !== undefined) mustFit(checking, field.value, wanted.type, own)
+    // A server may have more arguments than a workflow declares; an api has those alone.
+    else if (isHttpTool(symbol.node) && !checking.skipped.hasError(symbol.node)) {
+      reportUnknown(checking, field.name, toolWords, symbol.input, own)
     }
   }
   return bound
+}
+
+export function isHttpTool(node: ImportNode): node is Syntax.ImportDeclaration {
+  return node.kind === "import" && placeOfImport(node.importKind, node.source) === "http-tool"
 }
 
 /** The type of a value that goes to a server, under a name that is entered into those of its block. */
@@ -190,13 +199,21 @@ export function checkGiven(
     if (type === undefined || input === undefined) continue
     const wanted = fieldNamed(input, name)
     if (wanted !== undefined) mustFit(checking, field.value, wanted.type, path)
-    else if (!isBroken) {
-      const known = what === "tool" ? "Its arguments are" : "Its input fields are"
-      const hint = input.fields.length === 0 ? "Remove it." : knownList(checking, name, input.fields, known)
-      checking.report("unknown-property", path, field.name, `The ${what} takes no ${one} \`${name}\``, hint)
-    }
+    else if (!isBroken) reportUnknown(checking, field.name, { what, one }, input, path)
   }
   return given
+}
+
+function reportUnknown(
+  checking: CheckContext,
+  name: Syntax.Name,
+  { what, one }: Pick<Taken, "what" | "one">,
+  { fields }: RecordType,
+  path: string,
+): void {
+  const known = what === "tool" ? "Its arguments are" : "Its input fields are"
+  const hint = fields.length === 0 ? "Remove it." : knownList(checking, name.text, fields, known)
+  checking.report("unknown-property", path, name, `The ${what} takes no ${one} \`${name.text}\``, hint)
 }
 
 /** What the import itself, or the batch that it stands in, binds. */

@@ -96,13 +96,13 @@ function isWritten(node: Syntax.Expression): boolean {
 
 /** One of a few words, written bare or as a string. */
 function checkWord(checking: CheckContext, node: Syntax.Expression, list: WordList, path: string): void {
-  const { what, words, hint, meant = {} } = wordsIn(list)
+  const { what, words, hint, meant = {}, code = "invalid-value" } = wordsIn(list)
   const written = wordOrString(node)
   if (node.kind === "missing-expression" || (written !== undefined && words.includes(written))) return
   const quoted = checking.quote(node)
   const near = Object.hasOwn(meant, quoted) ? meant[quoted] : checking.suggest(written ?? "", words)
   const known = hint ?? `Known are ${words.map((one) => `\`${one}\``).join(", ")}.`
-  checking.report("invalid-value", path, node, `Unknown ${what}: ${quoted}`, nearAnd(near, known))
+  checking.report(code, path, node, `Unknown ${what}: ${quoted}`, nearAnd(near, known))
 }
 
 /** The expression that is a property's value; reports a block in its place. `path` is that of the block around it. */

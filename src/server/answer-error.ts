@@ -11,11 +11,25 @@ import { HttpError, refuse, runExpired } from "./http-error.ts"
 
 /** Any error → the contract's body. What is not expected is a bug: logged, and nothing of the request echoed. */
 export function answerError(error: unknown, reply: FastifyReply, log: (error: unknown) => void): FastifyReply {
-  const known = asHttpError(error)
+  const known = isTooLarge(error) ? tooLarge(reply) : asHttpError(error)
   if (known === undefined) log(error)
   const answer = known ?? internalError()
   return sendError(reply, answer.error, answer.headers)
 }
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
+}
+
+/** A route may take less than the service does. */
+function tooLarge({ request, server }: FastifyReply): HttpError {
+  const { bodyLimit } = request.routeOptions
+  return bodyLimit < (server.initialConfig.bodyLimit ?? 0)
+    ? refuse("payload_too_large", `The body is larger than ${bodyLimit} bytes, which is the most that this route takes`)
+    : tooLargeForAll()
+}
+
+const tooLargeForAll = (): HttpError => refuse("payload_too_large", "The body is larger than WIRE_MAX_BODY allows")
 
 /** Says nothing of the bug. */
 export const internalError = (): HttpError =>
@@ -89,7 +103,7 @@ export function asHttpError(error: unknown): HttpError | undefined {
 function ofFastify(error: FastifyError): HttpError | undefined {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return refuse("payload_too_large", "The body is larger than WIRE_MAX_BODY allows")
+      return tooLargeForAll()
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return refuse("unsupported_media_type", "The body must be application/json")
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

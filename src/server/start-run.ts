@@ -86,7 +86,7 @@ export async function admitRun(
     },
     shareOf(request),
   )
-  if (admitted.outcome === "refused") throw new HttpError(admitted.error, { "retry-after": "1" })
+  if (admitted.outcome === "refused") throw new HttpError(admitted.error)
   if (admitted.outcome === "conflict") throw keyTaken()
   return { run_id: admitted.run_id, key, replayed: admitted.outcome === "exists" }
 }

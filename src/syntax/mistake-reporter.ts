@@ -146,7 +146,8 @@ export class MistakeReporter extends TokenCursor {
 
   describe(token: Token): string {
     if (token.kind === "end") return "the end of the file"
-    if (token.kind === "string" || token.kind === "head") return "a string"
+    if (token.kind === "string") return "a string"
+    if (token.kind === "head") return "a string with `{{ }}`"
     if (token.kind === "middle" || token.kind === "tail") return "`}}`"
     return `\`${cutText(this.textOf(token), 40)}\``
   }

@@ -80,6 +80,8 @@ interface Words {
   readonly hint?: string
   /** Words that contradict each other. */
   readonly apart?: { readonly words: readonly string[]; readonly message: string }
+  /** Of a wrong one; `invalid-value` where this is left out. */
+  readonly code?: "type-mismatch"
 }
 
 /** Words that a property may be set to. */
@@ -107,7 +109,12 @@ export const wordLists = {
     isBare: true,
     hint: 'Write `elicitation: ask`, or `elicitation { to: "group" }`.',
   },
-  client_auth: { what: "way to send the client's secret", words: ["basic", "post"], isBare: true },
+  client_auth: {
+    what: "way to send the client's secret",
+    words: ["basic", "post"],
+    isBare: true,
+    code: "type-mismatch",
+  },
   nulls: { what: "way to handle nulls", words: ["send"], isBare: true },
   gives: {
     what: "label",

@@ -61,10 +61,14 @@ function unsigned({ name, serving }: NamedWorkflow, secrets: Pick<ServerSecrets,
     if (trigger.kind !== "webhook") return []
     const own = secrets.of(name, trigger.secrets)
     return trigger.secrets.flatMap((secret): WorkflowIssue[] => {
-      const reason = whyUnusable(Object.hasOwn(own, secret) ? own[secret] : undefined, trigger.verify)
+      const isSet = Object.hasOwn(own, secret)
+      const reason = whyUnusable(isSet ? own[secret] : undefined, trigger.verify)
       if (reason === null) return []
       const message = `The secret \`${secret}\` of the webhook ${trigger.name} ${reason}`
-      const hint = `Set WIRE_SECRET_${secret.toUpperCase()}, or put it into WIRE_SECRETS_FILE.`
+      const variable = `WIRE_SECRET_${secret.toUpperCase()}`
+      const hint = isSet
+        ? `Change ${variable}, or its value in WIRE_SECRETS_FILE.`
+        : `Set ${variable}, or put it into WIRE_SECRETS_FILE.`
       return [{ code: "workflow-secret", severity: "warning", path: `webhook.${trigger.name}.secret`, message, hint }]
     })
   })

@@ -168,7 +168,7 @@ describe("what a server can do wrong with an answer", () => {
             },
           },
         }),
-      /^mcp\.s asks for input \(elicitation, sampling or roots\), which workflows do not give$/,
+      /^mcp\.s asks for input: people can answer with `elicitation: ask` on the server \(sampling and roots are not offered\)$/,
     ],
   ]
   for (const [what, respond, message] of wrong) {

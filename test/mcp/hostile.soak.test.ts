@@ -386,7 +386,7 @@ const rows: Readonly<Record<string, Row>> = {
       "tools/call": done,
     },
     kind: "tool_error",
-    message: /mcp\.s does not speak a protocol revision that this service knows/,
+    message: /mcp\.s could not be connected to/,
   },
 }
 

@@ -207,8 +207,8 @@ test("a function that has no result is an evaluation error that names the expres
   const mistakes: readonly (readonly [expression: string, message: RegExp])[] = [
     ['replace(input.s, "", "x")', /^Cannot evaluate replace\(input\.s, "", "x"\): the text to replace is empty$/],
     ['parse_json("{")', /: the text is not JSON$/],
-    ['parse_json("{\\"__proto__\\":1}")', /: the JSON has a key `__proto__`, or a number that is too large$/],
-    ['parse_json("1e400")', /: the JSON has a key `__proto__`, or a number that is too large$/],
+    ['parse_json("{\\"__proto__\\":1}")', /: the text has a key `__proto__`, or a number that is too large$/],
+    ['parse_json("1e400")', /: the text has a key `__proto__`, or a number that is too large$/],
     ["fixed(1, 16)", /: digits go from 0 to 15$/],
     ["round(1, -1)", /: digits go from 0 to 15$/],
     ["round(1e300)", /: the result is not an exact integer/],

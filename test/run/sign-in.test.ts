@@ -5,6 +5,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { after, beforeEach, describe, test } from "node:test"
 import Provider from "oidc-provider"
+import { clientAssertion } from "../../src/adapters/oauth/client-assertion.ts"
 import { startDemoServer } from "../../src/demo/demo-server.ts"
 import { allEvents } from "../contract/http/read-stream.ts"
 import type { ErrorBody } from "../contract/http/start-service.ts"
@@ -236,6 +237,44 @@ describe("tokens", () => {
     assert.ok(basic !== "" && !echoed.includes(basic), echoed)
     assert.equal(api.received.length, 0)
   })
+})
+
+test("an address that is not one is a tool_error that names it; nothing is sent", async () => {
+  const source = (property: string): string => `
+input { i: string }
+${sourceOf(`${property}: input.i client_secret: secrets.secret`)}`
+  const run = async (property: string, i: string): Promise<ErrorBody["error"]> => {
+    const body = { workflow_source: source(property), input: { i }, secrets: client() }
+    return ((await (await service.post("/execute", body)).json()) as ErrorBody).error
+  }
+  const wrong: [string, RegExp][] = [
+    ["", /is empty$/],
+    ["https://", /is not a URL/],
+    ["login.example.com", /is not a URL/],
+    ["https://a b", /is not a URL/],
+    ["https://x:99999", /is not a URL/],
+    ["http://login.example.com", /does not begin with https:/],
+    ["https://a:b@login.example.com", /has a user name or a password/],
+  ]
+  for (const property of ["issuer", "token_endpoint"]) {
+    for (const [address, problem] of wrong) {
+      const { kind, message } = await run(property, address)
+      assert.equal(kind, "tool_error", message)
+      assert.ok(message.startsWith(`api.crm.auth: \`${property}\` `), message)
+      assert.match(message, problem)
+    }
+  }
+  assert.equal(issuer.received.length, 0)
+})
+
+test("a key of another curve than the algorithm's is refused", async () => {
+  const pem = (namedCurve: string): string =>
+    generateKeyPairSync("ec", { namedCurve }).privateKey.export({ type: "pkcs8", format: "pem" }) as string
+  const assertion = (algorithm: string, curve: string): string =>
+    clientAssertion({ client_id: "c", private_key: pem(curve), key_id: null, algorithm }, "https://x", 0)
+  assert.throws(() => assertion("ES384", "P-256"), /does not fit the algorithm ES384/)
+  assert.throws(() => assertion("ES256", "secp256k1"), /does not fit the algorithm ES256/)
+  assert.match(assertion("ES384", "P-384"), /^[\w-]+\.[\w-]+\.[\w-]+$/)
 })
 
 test("an MCP server is signed in to, with its own address as the resource", async () => {

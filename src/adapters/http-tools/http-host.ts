@@ -16,7 +16,7 @@ import type {
   ToolAnswer,
   ToolHost,
 } from "../../ports/tools.ts"
-import { parseJson } from "../../run/values/parse-json.ts"
+import { parseJson, whyUnread } from "../../run/values/parse-json.ts"
 import { readRetryAfter, retryDelay } from "../model-turn/retry-delay.ts"
 import type { Tokens } from "../oauth/tokens.ts"
 import { withToken } from "../oauth/with-token.ts"
@@ -104,7 +104,8 @@ class HttpSession implements HostSession {
     const request = buildRequest(http, endpoint, values)
     if ("problem" in request) return { text: request.problem, is_error: true }
     const origin = URL.parse(endpoint)?.origin
-    if (origin === undefined || URL.parse(request.url)?.origin !== origin) {
+    if (origin === undefined) return { text: `The endpoint of api.${api.name} is not a URL`, is_error: true }
+    if (URL.parse(request.url)?.origin !== origin) {
       return { text: "The path leads to another origin than the endpoint", is_error: true }
     }
     const headers = this.#headers(http, api, request, call_id)
@@ -249,7 +250,12 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 async function answerOf({ method, status: asStatus }: ImportedHttp, answered: Answered): Promise<ToolAnswer> {
   const { status, headers, body } = answered
   const http = { method, status }
-  const problem = (text: string): ToolAnswer => ({ text, is_error: true, http })
+  const problem = (text: string, advice = ""): ToolAnswer => ({
+    text,
+    is_error: true,
+    http,
+    ...(advice !== "" && { advice }),
+  })
   if ("problem" in body) return problem(`The answer ${body.problem}`)
   const { bytes } = body
   const type = headers["content-type"] ?? ""
@@ -259,16 +265,13 @@ async function answerOf({ method, status: asStatus }: ImportedHttp, answered: An
     const { "set-cookie": _, ...shown } = headers
     return { structured: { status, headers: shown, body: value }, text: "", is_error: false, http }
   }
-  if (isError(status)) {
-    const said = [decode(bytes, type, false) ?? "", adviceFor(status, headers)]
-    return problem(said.filter((text) => text !== "").join("\n"))
-  }
+  if (isError(status)) return problem(decode(bytes, type, false) ?? "", adviceFor(status, headers))
   let value: JsonValue | undefined = null
   if (bytes.length > 0) {
     const text = decode(bytes, type, true)
     if (text === null) return problem(`The answer is not text (${type === "" ? "no content type" : type})`)
     value = isJsonType(type) ? parseJson(text) : text
-    if (value === undefined) return problem("The answer says that it is JSON, and cannot be read as JSON")
+    if (value === undefined) return problem(`The answer says that it is JSON, and ${whyUnread(text).problem}`)
     // To parse megabytes took a turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -111,10 +111,10 @@ function list(headers: readonly string[]): string {
   return `the header${headers.length === 1 ? "" : "s"} ${headers.join(", ")}`
 }
 
-function sdkSentence({ code }: SdkError): string {
+function sdkSentence({ code, cause }: SdkError): string {
   switch (code) {
     case SdkErrorCode.CapabilityNotSupported:
-      return "asks for input (elicitation, sampling or roots), which workflows do not give"
+      return "asks for input: people can answer with `elicitation: ask` on the server (sampling and roots are not offered)"
     case SdkErrorCode.InputRequiredRoundsExceeded:
       return "asked for the same call again and again"
     case SdkErrorCode.UnsupportedResultType:
@@ -129,7 +129,10 @@ function sdkSentence({ code }: SdkError): string {
     case SdkErrorCode.RequestTimeout:
       return "did not answer in time"
     default:
-      return "does not speak a protocol revision that this service knows"
+      // The SDK has one code for all that goes wrong while it looks for a revision; what has a cause is something else.
+      return cause === undefined
+        ? "does not speak a protocol revision that this service knows"
+        : "could not be connected to"
   }
 }
 

@@ -1,3 +1,4 @@
+import { isHeaderName, isHeaderValue } from "../../base/header-text.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 import { callerHeader } from "../../ports/model.ts"
@@ -19,7 +20,7 @@ export function requestHeaders(
   if (endpoint === "demo") result[callerHeader] = `${request.run_id} ${request.name}`
   for (const name in headers) result[name.toLowerCase()] = headers[name] ?? ""
   for (const name in result) {
-    if (isName.test(name) && isValue.test(result[name] ?? "")) continue
+    if (isHeaderName(name) && isHeaderValue(result[name] ?? "")) continue
     throw failure(
       "evaluation_error",
       request.path,
@@ -28,6 +29,3 @@ export function requestHeaders(
   }
   return result
 }
-
-const isName = /^[\w!#$%&'*+.^`|~-]+$/
-const isValue = /^[\t\x20-\x7e\x80-\xff]*$/

@@ -73,7 +73,7 @@ function signature(alg: string, key: KeyObject, text: string): Buffer {
           saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
         })
       case "ES":
-        if (kind !== "ec") throw misfit
+        if (kind !== "ec" || curves[key.asymmetricKeyDetails?.namedCurve ?? ""] !== alg) throw misfit
         return sign(hash, bytes, { key, dsaEncoding: "ieee-p1363" })
       default:
         throw misfit

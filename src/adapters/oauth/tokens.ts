@@ -145,6 +145,8 @@ export class Tokens {
 
 /** The token endpoint that the issuer publishes. It must say that it is this issuer: another one could take its secret. */
 async function discover(issuer: string, asking: Asking): Promise<string> {
+  const problem = addressProblem(issuer)
+  if (problem !== null) throw asking.plainFailure(`\`issuer\` ${problem}`)
   const url = new URL(issuer)
   const path = url.pathname === "/" ? "" : url.pathname.replace(/\/$/, "")
   const places = [
@@ -163,7 +165,7 @@ async function discover(issuer: string, asking: Asking): Promise<string> {
     }
     if (metadata["issuer"] !== issuer) throw asking.failure("publishes the metadata of another issuer")
     const { token_endpoint } = metadata
-    if (typeof token_endpoint !== "string" || !isSafe(token_endpoint)) {
+    if (typeof token_endpoint !== "string" || addressProblem(token_endpoint) !== null) {
       throw asking.failure("publishes no token endpoint that can be used")
     }
     return token_endpoint
@@ -171,12 +173,15 @@ async function discover(issuer: string, asking: Asking): Promise<string> {
   throw failure
 }
 
-/** https, or http on this machine. */
-export function isSafe(address: string): boolean {
+/** What keeps a secret from being sent to an address; null for https, or http on this machine. */
+function addressProblem(address: string): string | null {
+  if (address === "") return "is empty"
   const url = URL.parse(address)
-  if (url === null || url.username !== "" || url.password !== "") return false
-  if (url.protocol === "https:") return true
-  return url.protocol === "http:" && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
+  if (url === null) return "is not a URL such as https://login.example.com"
+  if (url.username !== "" || url.password !== "") return "has a user name or a password, which an address must not have"
+  if (url.protocol === "https:") return null
+  const isHere = url.protocol === "http:" && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
+  return isHere ? null : "does not begin with https://, and is not on this machine"
 }
 
 /** Requests to an authorization server, and what went wrong with them. */
@@ -201,7 +206,8 @@ class Asking {
   }
 
   async json(url: string, post: TokenRequest | null): Promise<JsonObject> {
-    if (!isSafe(url)) throw this.plainFailure("the address of an authorization server begins with https://")
+    const problem = addressProblem(url)
+    if (problem !== null) throw this.plainFailure(`\`token_endpoint\` ${problem}`)
     this.#host = new URL(url).host
     let response: EgressResponse
     let text: string

@@ -55,6 +55,7 @@ function holdsPassword(url: string): boolean {
 }
 
 /** Portable code has no URL class: enough of its grammar to catch a slip; egress judges the whole address. */
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:[\]]+)(?::\d{1,5})?(?:[/?#]\S*)?$/i.test(text)
+export function isHttpUrl(text: string): boolean {
+  const url = /^https?:\/\/(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:[\]]+)(?::(\d{1,5}))?(?:[/?#]\S*)?$/i.exec(text)
+  return url !== null && Number(url[1] ?? 0) < 65_536
 }

@@ -1,3 +1,4 @@
+import { isHeaderName, isHeaderValue } from "../../base/header-text.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import { literalsIn } from "../outcomes-of.ts"
@@ -36,7 +37,7 @@ export function checkHeaders(checking: CheckContext, fields: readonly Syntax.Val
 /** False where it is reported. */
 export function checkHeaderName(checking: CheckContext, name: Syntax.Name, path: string): boolean {
   const { text } = name
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) {
+  if (!isHeaderName(text)) {
     const hint = "A header's name is made of letters, digits and `-`."
     checking.report("invalid-header", path, name, `\`${text}\` cannot be the name of a header`, hint)
     return false
@@ -52,7 +53,7 @@ function checkValue(checking: CheckContext, node: Syntax.Expression, path: strin
     if (literal.texts.some(breaksHeader)) {
       const message = "A header value may not contain a line break or NUL"
       checking.report("invalid-header", path, literal, message, "Write it on one line.")
-    } else if (literal.texts.some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
+    } else if (!literal.texts.every(isHeaderValue)) {
       const hint = "Encode it, for instance as Base64."
       checking.report("invalid-header", path, literal, "A header value holds Latin letters and signs only", hint)
     }

@@ -45,7 +45,7 @@ export function serverSecretExposed(secret: string, { path, span }: SentSecrets)
     path,
     span,
     `The server's own secret \`${secret}\` would go where the input says`,
-    "Write the endpoint and headers without `input`, or remove the secret from the server so that callers send their own.",
+    "Write the endpoint, headers and `auth` without `input`, or remove the secret from the server so that callers send their own.",
   )
 }
 

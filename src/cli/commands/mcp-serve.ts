@@ -210,7 +210,7 @@ function whereInputSays({ name, plan, secrets }: WorkflowTool): string[] {
     Object.fromEntries(Object.entries(secrets).filter(([secret]) => names.includes(secret)))
   const exposed = exposedByRequest(plan, { secrets: {}, workflow: { name, version: "" } }, given)
   return (exposed?.issues ?? []).map(
-    ({ message }) => `${name}: ${message}. Write the endpoint and headers without input.`,
+    ({ message }) => `${name}: ${message}. Write the endpoint, headers and auth without input.`,
   )
 }
 

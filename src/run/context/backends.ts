@@ -1,5 +1,6 @@
 import { CanonicalText } from "../../base/canonical-json.ts"
 import { hasDotSegment } from "../../base/has-dot-segment.ts"
+import { isHeaderValue } from "../../base/header-text.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
@@ -155,18 +156,13 @@ export function resolveHeaders(
   return resolved
 }
 
-/** Null sends none. A header must not be able to end its line: what came after would be another header. */
+/** Null sends none. The value may be a secret, so the message does not show it. */
 function resolveHeader(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string | null {
   const scope = outerScope(running, path, secrets)
   const value = evaluate(expression, scope)
   if (value === null) return null
   const text = toBoundedText(value, scope)
-  if (/[\r\n\0]/.test(text)) {
-    throw failure(
-      "evaluation_error",
-      path,
-      `The value of ${path} contains a line break or NUL, which a header may not contain`,
-    )
-  }
-  return text
+  if (isHeaderValue(text)) return text
+  const message = `The value of ${path} contains a character that a header may not contain: only Latin letters and signs on one line can be sent`
+  throw failure("evaluation_error", path, message)
 }

@@ -297,10 +297,11 @@ type Reading = { readonly fits: true; readonly value: JsonValue } | { readonly f
 
 /** The result that an answer holds: structured content first, then JSON in its text, then the text itself. */
 function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, running: RunContext): Reading {
-  const { structured, text, parts, is_error, http } = answer
+  const { structured, text, parts, is_error, http, advice = "" } = answer
   if (is_error && http !== undefined && !isSuccess(http)) {
     // Cut after it was redacted: a secret that is cut in two would not be found.
-    return { fits: false, message: text === "" ? `HTTP ${http.status}` : `HTTP ${http.status}: ${cutText(text, 500)}` }
+    const said = [cutText(text, 500), advice].filter((one) => one !== "").join("\n")
+    return { fits: false, message: said === "" ? `HTTP ${http.status}` : `HTTP ${http.status}: ${said}` }
   }
   if (is_error) {
     const shownText = parts === undefined ? text : partsText(parts)

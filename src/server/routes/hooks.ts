@@ -130,6 +130,9 @@ function refusalOf(error: HttpError["error"]): HttpError {
 async function readBody(request: FastifyRequest, body: Buffer): Promise<JsonValue> {
   const [type = ""] = (request.headers["content-type"] ?? "").toLowerCase().split(";")
   const media = type.trim()
+  // The content type of an empty body is gone by now.
+  if (media === "" && body.length === 0)
+    throw refuse("invalid_request", "The body is empty: JSON or a form is expected")
   if (media === "application/json" || /^application\/[\w.+-]+\+json$/.test(media)) {
     return (await JsonBody.read(body, request.routeOptions.bodyLimit)) as JsonValue
   }

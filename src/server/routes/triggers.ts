@@ -39,7 +39,7 @@ export function triggerRoutes(app: FastifyInstance, parts: RouteDependencies, is
           throw refuse("method_not_allowed", "A webhook is started by its deliveries", [], { allow: "" })
         }
         const started = await mine.runNow(found)
-        if ("error" in started) throw new HttpError(started.error, { "retry-after": "1" })
+        if ("error" in started) throw new HttpError(started.error)
         log.info({ ...about, run_id: started.run_id }, "schedule started by hand")
         return reply.code(202).send({ run_id: started.run_id } satisfies TriggeredAnswer)
       }

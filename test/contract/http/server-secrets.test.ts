@@ -266,6 +266,7 @@ output { a: call tool.probe }
       const [issue] = detail.issues.filter(({ severity }) => severity === "error")
       assert.deepEqual([name, detail.valid, issue?.code], [name, false, "secret-exposed"])
       assert.ok(issue !== undefined && "range" in issue, `${name} has a place`)
+      assert.match(issue.hint ?? "", /^Write the endpoint, headers and `auth` without `input`/)
       const body = {
         input: { name: backend.endpoint, url: name.startsWith("api") ? api.origin : mcp.url },
         secrets: { api_key: "own", token: "own" },

@@ -124,7 +124,13 @@ describe("webhooks", async () => {
     const last = triggers.find(({ name }) => name === "pushed")?.last
     assert.deepEqual([last?.outcome, last?.run_id, last?.error?.kind], ["refused", null, "input_error"])
     const large = JSON.stringify({ ref: "x".repeat(1_100_000) })
-    assert.equal((await service.post(hook, large, signed(large))).status, 413)
+    const tooLarge = await errorOf(await service.post(hook, large, signed(large)))
+    assert.deepEqual(
+      [tooLarge.status, tooLarge.message],
+      [413, "The body is larger than 1048576 bytes, which is the most that this route takes"],
+    )
+    const empty = await errorOf(await service.post(hook, "", signed("")))
+    assert.deepEqual([empty.status, empty.message], [400, "The body is empty: JSON or a form is expected"])
     const form = `payload=${encodeURIComponent("{}")}&ref=a`
     const lacking = await service.post(hook, form, {
       ...signed(form),
@@ -229,6 +235,19 @@ describe("triggers that cannot work", async () => {
     await assert.rejects(startService({ ...keys, TRIGGER_CALLER: "bob" }), /"bob": it must be a name of WIRE_API_KEYS/)
   })
 
+  it("a schedule that is started by hand and refused has no Retry-After: later it is the same", async () => {
+    const lacking = `
+secrets { key: string }
+api crm { endpoint: "demo" headers { X-Key: secrets.key } }
+tool t from api.crm."GET /contacts" {}
+schedule nightly { cron: "@daily" }
+output { found: call tool.t }
+`
+    const service = await startService({ WORKFLOWS: folderOf({ "lacking.wire": lacking }) })
+    const answer = await service.post("/triggers/lacking/nightly/run", "")
+    assert.deepEqual([answer.status, answer.headers.get("retry-after")], [422, null])
+  })
+
   it("a webhook without its secret is 503, and an issue says so", async () => {
     const service = await startService({ WORKFLOWS: folderOf({ "push.wire": pushes }), SECRET_HOOK_SECRET: "short" })
     assert.equal((await service.post("/hooks/push/pushed", "{}", signed("{}"))).status, 503)
@@ -236,6 +255,9 @@ describe("triggers that cannot work", async () => {
     const messages = workflows[0]?.issues.map(({ message }) => message) ?? []
     assert.ok(messages.includes("The secret `hook_secret` of the webhook pushed has fewer than 16 characters"))
     assert.ok(messages.includes("The secret `old_secret` of the webhook pushed is missing"))
+    const hints = workflows[0]?.issues.map(({ hint }) => hint) ?? []
+    assert.ok(hints.includes("Change WIRE_SECRET_HOOK_SECRET, or its value in WIRE_SECRETS_FILE."))
+    assert.ok(hints.includes("Set WIRE_SECRET_OLD_SECRET, or put it into WIRE_SECRETS_FILE."))
     assert.equal(workflows[0]?.valid, true)
   })
 })

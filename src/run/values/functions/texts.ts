@@ -1,10 +1,8 @@
-import { isDeeper, isTooMuchJson, jsonOf } from "../../../base/bounded-json.ts"
 import { codePointCount, perPoint } from "../../../base/code-points.ts"
 import { occurrences } from "../../../base/contains-text.ts"
 import type { JsonValue } from "../../../base/json-value.ts"
-import { runValueLevels } from "../../../base/limits.ts"
-import { failure, type RunFailure } from "../../../ports/run-failure.ts"
-import { parseJson } from "../parse-json.ts"
+import { failure } from "../../../ports/run-failure.ts"
+import { parseJson, whyUnread } from "../parse-json.ts"
 import type { Steps } from "../steps.ts"
 import { ArrayBuilder, TextBuilder, textSteps } from "../value-builders.ts"
 import type { FunctionCall } from "./function-call.ts"
@@ -187,14 +185,9 @@ export function* json(call: FunctionCall): Steps<JsonValue> {
 }
 
 function refuseJson(call: FunctionCall, text: string): never {
-  const tooMuch = (message: string): RunFailure => failure("limit_exceeded", call.scope.path, message)
-  if (isTooMuchJson(text)) throw tooMuch("The text for parse_json holds more values than can be read at once")
-  const value = jsonOf(text)
-  if (value === undefined) return call.fail("the text is not JSON")
-  if (isDeeper(value, runValueLevels)) {
-    throw tooMuch(`The text for parse_json is nested deeper than ${runValueLevels} levels`)
-  }
-  return call.fail("the JSON has a key `__proto__`, or a number that is too large")
+  const { problem, isLimit } = whyUnread(text)
+  if (isLimit) throw failure("limit_exceeded", call.scope.path, `The text for parse_json ${problem}`)
+  return call.fail(`the text ${problem}`)
 }
 
 /** Reading a character of JSON takes as long as copying this many. */
