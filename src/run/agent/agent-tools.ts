@@ -294,7 +294,8 @@ export class AgentTools {
       const { plan: called } = workflowOf(this.#running, offer.use.name)
       const like = boundLookalikes(own, offer.bound.values, namedProperties(offer.definition.parameters))
       if (like.length > 0) return like.map((name) => `${cutText(name, 64)}: unknown argument`)
-      const misfits = validateValue(own, withoutFields(called.input, offer.bound.values), called.types, "arguments")
+      const wanted = withoutAbsent(withoutFields(called.input, offer.bound.values), own, called.types)
+      const misfits = validateValue(own, wanted, called.types, "arguments")
       return misfits.map(({ message }) => message)
     }
     const { plan: tool, hosted } = toolOf(this.#running, offer.use.name)

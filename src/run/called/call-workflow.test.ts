@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 import { agent, dynamic, entries, lit, loopOver, output, plan, ref, text } from "../../../test/support/build-plan.ts"
-import { record, string } from "../../../test/support/build-types.ts"
+import { maybe, record, string } from "../../../test/support/build-types.ts"
 import type { Outcome } from "../../../test/support/run-plan.ts"
 import { dataOf, errorOf, resultOf, runPlan, usualOptions } from "../../../test/support/run-plan.ts"
 import { answers, callsTools, lastText, ScriptedModel } from "../../../test/support/scripted-model.ts"
@@ -275,6 +275,27 @@ test("a failure inside fails the call with the same kind, and its paths begin wi
       ["desk@dynamic.first", path],
     ],
   )
+})
+
+test("a model may leave out an input that may be null", async () => {
+  const inner = plan([output({ text: ref("input.text"), note: ref("input.note") })], {
+    input: record({ text: string, note: maybe(string) }),
+  })
+  const outer = plan(
+    [
+      agent("plan", {
+        workflows: [{ workflow: "inner", bindings: [], max_calls: null, approval: null, description: "Says." }],
+      }),
+      output({ said: ref("agent.plan.message") }),
+    ],
+    { workflows: { inner: called("inner", inner) } },
+  )
+  const model = new ScriptedModel((request) => {
+    if (request.turn === 1) return callsTools([{ name: "inner", arguments: { text: "x" }, call_id: "x" }], request)
+    const last = request.input.at(-1)
+    return answers({ message: last !== undefined && "output" in last ? last.output : "" }, request)
+  })
+  assert.deepEqual(resultOf(await runPlan(outer, { model })), { said: '{"text":"x","note":null}' })
 })
 
 test("on_failure: skip makes the value of a call null", async () => {
