@@ -253,7 +253,7 @@ const isOperation = / (?:contains|[=!]=|[-%]|\?\?) /
 function* textsOf(form: string, items: readonly Written[], types: TypeTable): Generator<string> {
   if (form.includes("(concat(")) {
     const lists = items.map((item) => (isArray(item.type, types) ? withDefault(item, types) : `[${item.text}]`))
-    return yield form.replace(/\$.*\$\d/, () => lists.join(", "))
+    return yield `${form.slice(0, form.indexOf("$"))}${lists.join(", ")}))`
   }
   const texts = items.map((item) => (isOperation.test(form) ? item.operand : item.text))
   const [first, ...others] = texts

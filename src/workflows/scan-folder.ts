@@ -13,7 +13,7 @@ const deepest = 32
 /** Folders that begin with `_` are looked into for files that others import, so many of them in all. */
 const mostHiddenFolders = 100
 
-/** A file that may be served, or that those may import. */
+/** A file that may be served. */
 export interface FoundFile {
   readonly name: string
   readonly path: string
@@ -31,6 +31,8 @@ export interface FolderScan {
   /** The folder itself, without links. */
   readonly root: string
   readonly files: readonly FoundFile[]
+  /** Files that are not served because of their names, and that those may import. */
+  readonly hidden: readonly FoundFile[]
   readonly refused: readonly RefusedFile[]
   /** Every folder that was looked into. */
   readonly folders: readonly string[]
@@ -40,6 +42,7 @@ export interface FolderScan {
 export async function scanFolder(folder: string): Promise<FolderScan> {
   const root = await realpath(folder)
   const files: FoundFile[] = []
+  const hidden: FoundFile[] = []
   const refused: RefusedFile[] = []
   const folders: string[] = []
   /** Looked into at the end, so that the workflows have their places first. */
@@ -62,8 +65,9 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
     const reason = whyNotName(name)
     if (reason !== null) {
       refuse(name, "workflow-name", `The name is refused: ${reason}`, "Rename the file, or the folder that it is in.")
-    } else if (files.length < mostFiles) {
-      files.push({ name, path, stamp: stampOf(facts) })
+    } else if (files.length + hidden.length < mostFiles) {
+      const list = isHiddenName(name) ? hidden : files
+      list.push({ name, path, stamp: stampOf(facts) })
     } else {
       refuseMore(name, `A folder can have at most ${mostFiles} workflows: this one, and maybe others, are not served`)
     }
@@ -146,7 +150,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   await walk(root, root, "", [])
   for (const look of hiddenFolders) await look()
   const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
-  return { root, files: files.sort(byName), refused: refused.sort(byName), folders }
+  return { root, files: files.sort(byName), hidden, refused: refused.sort(byName), folders }
 }
 
 /** It may be a workflow, or lead to one. */

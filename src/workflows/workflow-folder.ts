@@ -111,11 +111,11 @@ export class WorkflowFolder {
 
   async #load(scan: FolderScan): Promise<void> {
     this.#found = {
-      files: scan.files.filter(({ name }) => !isHiddenName(name)).length,
+      files: scan.files.length,
       refused: scan.refused.map(({ name }) => name),
     }
     // All are read first: they may use each other.
-    for (const file of scan.files) {
+    for (const file of [...scan.files, ...scan.hidden]) {
       if (this.#closed) return
       await this.#read(file, "now")
     }
@@ -123,6 +123,7 @@ export class WorkflowFolder {
       if (this.#closed) return
       if (this.#texts.has(pathOf(file.name))) this.#settleOutcome(file, await this.#compiled(file.name), false)
     }
+    for (const { name, stamp } of scan.hidden) this.#takeAway(name, stamp)
     for (const { name, issues, serving } of this.list()) {
       this.#tellIssues(name, issues)
       if (serving !== null) this.#tellOpen(name, serving)
@@ -204,7 +205,7 @@ export class WorkflowFolder {
     }
     const now = performance.now()
     this.#restsUntil = now + 10 * (now - began)
-    for (const file of scan.files) {
+    for (const file of [...scan.files, ...scan.hidden]) {
       if (this.#stamps.get(file.name) === file.stamp) this.#sightings.delete(file.name)
       else if (this.#isQuiet(file.name, file, quietMs, now)) await this.#take(file, "quiet")
     }
@@ -359,9 +360,9 @@ export class WorkflowFolder {
   }
 
   /** The names of files that are gone. */
-  #dropGone({ files, refused }: FolderScan, now: number): string[] {
+  #dropGone({ files, hidden, refused }: FolderScan, now: number): string[] {
     const gone = new Set<string>()
-    const there = new Set([...files, ...refused].map(({ name }) => name))
+    const there = new Set([...files, ...hidden, ...refused].map(({ name }) => name))
     for (const name of [...this.#workflows.keys(), ...this.#stamps.keys()]) {
       if (there.has(name) || !this.#isQuiet(name, null, goneMs, now)) continue
       this.#stamps.delete(name)

@@ -155,6 +155,19 @@ describe("workflows of a folder that use each other's files", async () => {
     await until("the first has the new library", async () => (await named("first"))?.version !== served[0])
   })
 
+  it("follow a file whose name hides it, which is not served", async () => {
+    write("_own.wire", library)
+    write("fifth.wire", main("./_own.wire"))
+    await until("the fifth is there", async () => (await named("fifth"))?.valid === true)
+    const before = (await named("fifth"))?.version
+    write("_own.wire", `${library}// again\n`)
+    await until("the fifth is new", async () => (await named("fifth"))?.version !== before)
+    assert.equal((await service.post("/workflows/fifth/execute", { input: ada })).status, 200)
+    assert.equal(await named("_own"), undefined)
+    unlinkSync(join(folder, "_own.wire"))
+    await until("the hidden file is gone", async () => (await named("fifth"))?.valid === false)
+  })
+
   it("use no file beyond a link that leaves the folder, and keep serving when a file goes", async () => {
     const outside = mkdtempSync(join(tmpdir(), "wireworks-outside-"))
     after(() => rmSync(outside, { recursive: true, force: true }))
