@@ -136,8 +136,9 @@ export function isForeignWord(reader: TokenReader, word: string): boolean {
   if (!reader.isWord(word)) return false
   const next = reader.peek()
   if (next.afterBreak || !operandFollows(reader, 1)) return false
-  // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …`.
-  return next.kind !== "[" && next.kind !== "-" && !reader.isWord("when", next)
+  // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …` and in `by if descending`.
+  if (next.kind === "[" || next.kind === "-") return false
+  return !reader.isWord("when", next) && !reader.isWord("descending", next)
 }
 
 /** Whether the token `ahead` begins a value, and is not the name of the next field. */

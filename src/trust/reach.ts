@@ -43,6 +43,8 @@ export function openAgents(program: Program): string[] {
   return agents.flatMap(({ agent, pattern }) => (pattern === "open" ? [agent] : []))
 }
 
+const fileEnd = ".wire#"
+
 class ReachReader implements Watcher {
   readonly #program: Program
   readonly #names: RunNames
@@ -145,8 +147,12 @@ class ReachReader implements Watcher {
   /** A source by the name that it has in the run: it may be one of a caller, or of a file that is called here. */
   #sourceName({ name, level = 0 }: Pick<Source, "name" | "level">): string {
     if (level > 0 && this.#caller !== undefined) return this.#caller.#sourceName({ name, level: level - 1 })
-    const [, inFile] = /^(?:[^#"]+\.wire#)*([^#"]+\.wire#.+)$/.exec(name) ?? []
-    return inFile ?? this.#names.of(name)
+    // `a.wire#b.wire#tool.go` is `b.wire#tool.go`. What stands in quotes is no path.
+    const [path = ""] = name.split('"', 1)
+    const last = path.lastIndexOf(fileEnd)
+    if (last < 0) return this.#names.of(name)
+    const before = path.lastIndexOf(fileEnd, last - 1)
+    return before < 0 ? name : name.slice(before + fileEnd.length)
   }
 
   call(call: Call, sent: Marks): void {

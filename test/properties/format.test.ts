@@ -148,7 +148,9 @@ function checkWidth({ text, tokens }: Tree): void {
       const lineEnd = text.indexOf("\n", token.end)
       const line = text.slice(lineStart, lineEnd < 0 ? undefined : lineEnd)
       const comment = tokens.find((one) => one.start > token.start && one.comments.length > 0)?.comments[0]?.start
-      const end = comment !== undefined && comment < lineEnd ? comment : lineEnd
+      // A condition is not broken for the text after it, which cannot be.
+      const tail = tokens.find((one, at) => at > index && text.slice(one.start, one.end) === "else")
+      const end = Math.min(...[lineEnd, comment ?? lineEnd, tail?.start ?? lineEnd].filter((at) => at > token.start))
       assert.ok(text.slice(lineStart, end).trimEnd().length <= 100, `could break: ${line}`)
     }
   }
