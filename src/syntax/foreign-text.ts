@@ -21,6 +21,9 @@ export function refusePrefix(reader: TokenReader): void {
 /** Words that may follow a value in its line. */
 const connecting = new Set(["_", "and", "or", "in", "is", "not", "then", "else", "for", "when", "if", "as", "contains"])
 
+/** Words of settings, which the items of a batch of imports may follow in their line. */
+const settings = new Set(["required", "none", "trusted", "untrusted", "private", "send"])
+
 /** `Greet the person.` or `Greet {{ input.name }}.` where a value belongs: reported as a whole, and read over. */
 export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   const { token, previous } = reader
@@ -50,6 +53,7 @@ function opensTwice(reader: TokenReader): boolean {
 
 /** Two words alone in a line, three words, a word and `{{`, or `gpt-4.1-mini`: no expression looks like that. */
 function isProse(reader: TokenReader): boolean {
+  if (settings.has(reader.textOf(reader.token))) return false
   const second = reader.peek()
   const third = reader.peek(2)
   if (second.start === reader.token.end) return reader.text[second.start] === "-" && /[A-Za-z]/.test(dashed(reader))
