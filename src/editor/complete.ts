@@ -45,7 +45,8 @@ function itemsAt(program: Program, site: CompletionSite, offset: number): Comple
     case "stray":
       return strayItems(program, site)
     case "name":
-      return nameItems(site.program, site.use)
+      // A webhook's `query` and `header` have the fields that the file names, and so the one that stands for the cursor.
+      return nameItems(site.program, site.use).filter(({ label }) => label !== site.use.text)
   }
 }
 
