@@ -63,12 +63,13 @@ export class UsedSum {
     about: { readonly agent: string; readonly iteration?: number | undefined },
     calls: readonly ModelCallRecord[],
   ): void {
-    for (const { turn, attempt, usage, format } of calls) {
+    for (const { turn, attempt, usage, format, cut_off } of calls) {
       const key = this.#callKey(about.agent, about.iteration, turn, attempt)
       const open = this.#open.get(key)
       if (open === undefined) continue
       this.#open.delete(key)
-      const spent = spentOf(usage ?? null, format !== undefined, open, this.#priceOf(open.model, this.#around?.scope))
+      const answered = format !== undefined || cut_off === true
+      const spent = spentOf(usage ?? null, answered, open, this.#priceOf(open.model, this.#around?.scope))
       for (const used of open.sums) {
         used.tokens += spent.tokens
         used.cost += spent.cost

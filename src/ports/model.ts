@@ -144,7 +144,7 @@ export interface CallToReserve {
 export interface Reservation {
   /** Most output tokens, always sent to the backend, even if it has refused the field; null where the run sets no limit. */
   readonly max_tokens: number | null
-  /** The call is over: what its backend reported, and whether there is an answer. */
+  /** The call is over: what its backend reported, and whether there is an answer, or was one to come when it was cut off. */
   settle(usage: TokenUsage | null, answered: boolean): void
 }
 

@@ -10,6 +10,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
+import { LogFold } from "../../src/log/fold.ts"
 import { reduce } from "../../src/log/reduce.ts"
 import { initialState } from "../../src/log/run-state.ts"
 import { usageOfEvents } from "../../src/log/usage-after.ts"
@@ -195,6 +196,18 @@ test("an answer without usage has used its reservation, a failure without usage 
   const reserved = dataOf(outcome.events, "model_call_started").map((event) => event.reserved.tokens)
   assert.equal(reserved.length, 2)
   assert.deepEqual(shownAt(outcome), { tokens: { limit: 20_000, used: reserved[1] } })
+})
+
+test("a call that is cut off has used its reservation: nobody knows what it costs", async (t) => {
+  const { run } = await backed(t, () => () => undefined)
+  const outcome = await run(`limits { tokens: 20_000 time_seconds: 0.2 } ${agent("a")} output { a: agent.a.text }`)
+  assert.equal(errorOf(outcome).kind, "timeout")
+  const [reserved] = dataOf(outcome.events, "model_call_started").map((event) => event.reserved.tokens)
+  const { tokens } = shownAt(outcome)
+  assert.deepEqual(tokens, { limit: 20_000, used: reserved })
+  const fold = new LogFold()
+  for (const event of outcome.events) fold.take(event)
+  assert.equal(fold.finished().used.run.tokens, reserved, "as the log says it")
 })
 
 test("a usage that counts nothing, or what cannot be, does not make calls free", async (t) => {

@@ -424,18 +424,20 @@ function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly Log
   }
   const [was, is] = [earlier.at(-1), log.at(-1)]
   if (job.edited || job.rerun?.from.length !== 0 || was?.type !== "workflow_completed") return found
-  const isWhole = !earlier.some(
-    ({ type, data }) => type === "question_expired" || (type === "step_skipped" && data.error),
-  )
-  if (!isWhole || is?.type === "workflow_cancelled") return found
+  if (!isWhole(earlier) || is?.type === "workflow_cancelled") return found
   for (const { run, kind, step } of ledger.calls) {
     if (run === job.label && kind === "model") found.push(`the model was called for ${step}, whose result was there`)
   }
-  // It fails where a server cannot be reached.
-  if (is?.type === "workflow_completed" && withoutRun(is.data.output) !== withoutRun(was.data.output)) {
+  // It fails where a server cannot be reached, or the time is over; a call that may fail is left out then.
+  if (isWhole(log) && is?.type === "workflow_completed" && withoutRun(is.data.output) !== withoutRun(was.data.output)) {
     found.push("its output is another one")
   }
   return found
+}
+
+/** Whether every step of a run had its own result: none failed and was left out, and nobody was late. */
+function isWhole(log: readonly LogEvent[]): boolean {
+  return !log.some(({ type, data }) => type === "question_expired" || (type === "step_skipped" && data.error))
 }
 
 function planOf({ source }: Job): Plan {

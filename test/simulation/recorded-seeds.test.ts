@@ -22,6 +22,11 @@ const recordedSeeds: readonly RecordedSeed[] = [
     on: "nats",
     was: "a notice was stored again after it was delivered, and delivered again (late-outcome.test.ts)",
   },
+  {
+    seed: 1_000_009_583,
+    on: "memory",
+    was: "a call that was cut off cost nothing, so that a run went on beyond its limit (test/run/limits.test.ts)",
+  },
 ]
 
 for (const { seed, on, was } of recordedSeeds) {

@@ -94,7 +94,7 @@ export class SimulatedModel implements ModelClient {
         if (watch.signal.aborted) this.#world.count("model: answers after an abort")
         if (fate < hanging + failed) throw failure("provider_error", "", "The backend answered with status 500")
       } catch (error) {
-        reservation?.settle(null, false)
+        reservation?.settle(null, watch.signal.aborted)
         throw error
       }
       if (!answers) {

@@ -171,7 +171,8 @@ export class Caller {
       reservation.settle(answer.usage, true)
       return answer
     } catch (error) {
-      reservation.settle(error instanceof UpstreamFailure ? error.usage : null, false)
+      // Nobody knows what a call that is cut off costs.
+      reservation.settle(error instanceof UpstreamFailure ? error.usage : null, this.#parts.watch.signal.aborted)
       throw error
     }
   }

@@ -28,7 +28,7 @@ export interface Grant {
   readonly cost: Money | null
   /**
    * The call is over: what it used takes the place of the reservation. Without usage, an answer has used its reservation,
-   * and a failure nothing.
+   * as has a call that was cut off, and a failure nothing.
    */
   settle(usage: TokenUsage | null, answered: boolean): void
 }
