@@ -157,18 +157,18 @@ describe("layers", () => {
   })
 })
 
-test("the playground's state imports no view, and views do not import each other", () => {
+test("folders of the playground import only from lower layers", () => {
   const files = {
-    "playground/state/runs.ts": `import "../history/store.ts"\n`,
-    "playground/history/store.ts": `import "../state/runs.ts"\n`,
-    "playground/share/link.ts": `import "../history/store.ts"\n`,
-    "playground/shell/app.tsx": `import "../share/link.ts"\n`,
+    "playground/shown-run/shown-run.ts": `import "../history/store.ts"\n`,
+    "playground/history/store.ts": `import "../shown-run/shown-run.ts"\n`,
+    "playground/examples/link.ts": `import "../history/store.ts"\n`,
+    "playground/shell/app.tsx": `import "../examples/link.ts"\n`,
     "playground/odd/thing.ts": empty,
   }
   assert.deepEqual(violations(files), [
+    "playground/examples/link.ts:1 imports its equal: examples → history (both 7)",
     "playground/odd/thing.ts:1 playground/odd has no layer number in scripts/layers.ts",
-    "playground/share/link.ts:1 imports its equal: share → history (both 3)",
-    "playground/state/runs.ts:1 imports uphill: state (1) → history (3)",
+    "playground/shown-run/shown-run.ts:1 imports uphill: shown-run (4) → history (7)",
   ])
 })
 

@@ -166,7 +166,7 @@ export function entries(processes) {
 const tools = [
   { path: /^test\/browser\//, commands: ["chromium", "chromium-browser", "google-chrome"], debian: ["chromium"] },
   // Runs the snippets that the playground offers. Where it cannot be had, those tests are skipped.
-  { path: /^playground\/share\//, commands: ["php"], debian: ["php-cli", "php-curl"], isOptional: true },
+  { path: /^playground\/share\/snippets/, commands: ["php"], debian: ["php-cli", "php-curl"], isOptional: true },
   { path: /^test\/editors\/neovim/, commands: ["nvim"], debian: ["neovim"], isOptional: true },
 ]
 

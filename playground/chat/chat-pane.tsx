@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
-import { showQuestions } from "../state/questions.ts"
-import type { RunView } from "../state/run-view.ts"
-import { watchLive, watchShown } from "../state/runs.ts"
+import { showQuestions } from "../questions/open-questions.ts"
+import type { RunView } from "../shown-run/run-view.ts"
+import { watchLive, watchShown } from "../shown-run/shown-run.ts"
 import { chatFields, exchanges, forget, replyOf, send, showRun, whyNot, type Exchange } from "./chat.ts"
 
 /** A conversation with a workflow that has a `chat` block: each reply is a run, one click away. */

@@ -3,8 +3,8 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { Span } from "../../src/log/run-state.ts"
 import { requestRerun } from "../run/request-run.ts"
-import { earlierRun } from "../state/changes.ts"
-import type { RunView } from "../state/run-view.ts"
+import { earlierRun } from "../shown-run/changes.ts"
+import type { RunView } from "../shown-run/run-view.ts"
 import { Icon } from "../ui/icon.tsx"
 
 interface ChangeResultProps {

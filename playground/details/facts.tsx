@@ -1,7 +1,7 @@
 import type { Usage } from "../../src/log/events.ts"
 import type { NodeState, Span } from "../../src/log/run-state.ts"
-import { retriesOf } from "../state/step-state.ts"
-import { watchShown } from "../state/runs.ts"
+import { retriesOf } from "../shown-run/step-state.ts"
+import { watchShown } from "../shown-run/shown-run.ts"
 import { costNumber, showNumber } from "../ui/show.ts"
 
 /** The figures of a span: its model, its calls, its tokens and cost. */

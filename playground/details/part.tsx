@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import { copyText } from "../state/copy.ts"
+import { copyText } from "../share/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 

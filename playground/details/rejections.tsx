@@ -1,6 +1,6 @@
 import type { Rejection } from "../../src/log/events.ts"
-import { planOf } from "../state/changes.ts"
-import type { RunView } from "../state/run-view.ts"
+import { planOf } from "../shown-run/changes.ts"
+import type { RunView } from "../shown-run/run-view.ts"
 import { VisibleText } from "../ui/visible-text.tsx"
 import { Part } from "./part.tsx"
 

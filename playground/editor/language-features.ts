@@ -16,7 +16,7 @@ import type { Hover } from "../../src/editor/hover.ts"
 import type { SignatureHelp } from "../../src/editor/signature-help.ts"
 import type { Span } from "../../src/source/span.ts"
 import type { Source } from "../language/analysis.ts"
-import { ask } from "../state/language.ts"
+import { ask } from "../language/ask.ts"
 import { setKnowledge } from "./program-field.ts"
 import { appendSentence } from "../ui/append-sentence.ts"
 

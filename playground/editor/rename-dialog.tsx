@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
-import type { Renaming } from "../state/renaming.ts"
-import { renaming } from "../state/renaming.ts"
+import type { Renaming } from "./renaming.ts"
+import { renaming } from "./renaming.ts"
 import { Dialog } from "../ui/dialog.tsx"
 
 export function RenameDialog() {

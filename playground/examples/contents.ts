@@ -20,7 +20,7 @@ import variantsInput from "../../examples/variants.input.json" with { type: "jso
 import chain from "./chain.wire"
 import fanOut from "./fan-out.wire"
 import mcpTools from "./mcp-tools.wire"
-import type { NewContent } from "../state/files.ts"
+import type { NewContent } from "../files/files.ts"
 
 type Content = Pick<NewContent, "source" | "input" | "options">
 

@@ -1,9 +1,9 @@
 import hello from "../../examples/hello.wire"
 import helloInput from "../../examples/hello.input.json" with { type: "json" }
-import { openWorkflow } from "../state/open-workflow.ts"
-import type { NewContent } from "../state/files.ts"
-import { notLoaded } from "../state/later.ts"
-import { notify } from "../state/notices.ts"
+import { openWorkflow } from "../files/open-workflow.ts"
+import type { NewContent } from "../files/files.ts"
+import { notLoaded } from "../page/later.ts"
+import { notify } from "../page/notices.ts"
 import type * as Contents from "./contents.ts"
 
 /** What a first visit shows. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { useRef } from "preact/hooks"
 import { childPath } from "../../src/base/child-path.ts"
-import type { Draft } from "../state/draft.ts"
+import type { Draft } from "./draft.ts"
 import { Icon } from "../ui/icon.tsx"
 import { fieldId } from "./field-id.ts"
 

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import type { Draft } from "../state/draft.ts"
+import type { Draft } from "./draft.ts"
 
 interface ControlProps {
   readonly id: string

@@ -3,15 +3,15 @@ import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
 import type { LoopPlan } from "../../src/plan/expression.ts"
 import { callingList } from "../../src/plan/expression-traits.ts"
 import { workflowsOf } from "../../src/plan/workflows-of.ts"
-import { planOf } from "../state/changes.ts"
-import { keep, readKept } from "../state/keep.ts"
-import type { OpenedCall } from "../state/opened-calls.ts"
-import { openedCalls, scopesOf } from "../state/opened-calls.ts"
-import { select, selectInCall } from "../state/selection.ts"
-import type { NodeStatus } from "../state/node-status.ts"
-import { groupStatus, nodeStatus } from "../state/node-status.ts"
-import { graphOf, runClock, shownRun, watchShown } from "../state/runs.ts"
-import { compilation, lastGood, lastPlan } from "../state/source.ts"
+import { planOf } from "../shown-run/changes.ts"
+import { keep, readKept } from "../page/keep.ts"
+import type { OpenedCall } from "../files/opened-calls.ts"
+import { openedCalls, scopesOf } from "../files/opened-calls.ts"
+import { select, selectInCall } from "../shown-run/selection.ts"
+import type { NodeStatus } from "../shown-run/node-status.ts"
+import { groupStatus, nodeStatus } from "../shown-run/node-status.ts"
+import { graphOf, runClock, shownRun, watchShown } from "../shown-run/shown-run.ts"
+import { lastGood, lastPlan } from "../language/source.ts"
 import type { Placed, PlacedNode, Room } from "./graph-layout.ts"
 import { placeGraph } from "./graph-layout.ts"
 import type { GraphNode, Group } from "./graph-node.ts"
@@ -129,9 +129,6 @@ const runNodes = computed((): readonly GraphNode[] => {
     ...withCalls(calls.get(id)),
   }))
 })
-
-/** The text has errors: the graph is that of an earlier one. */
-export const isOutdated = computed(() => compilation.value.plan === undefined)
 
 /** How much room the pane has, in steps, so that dragging a divider does not move the nodes all the time. */
 const graphRoom = signal<Room>({ width: 0, height: 0 })

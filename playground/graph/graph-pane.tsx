@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { graphOf } from "../state/runs.ts"
-import { openedCalls } from "../state/opened-calls.ts"
-import { selection } from "../state/selection.ts"
+import { isOutdated } from "../language/source.ts"
+import { graphOf } from "../shown-run/shown-run.ts"
+import { openedCalls } from "../files/opened-calls.ts"
+import { selection } from "../shown-run/selection.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Drawing, NodeMenu } from "./drawing.tsx"
 import type { Placed, PlacedNode, Room } from "./graph-layout.ts"
@@ -11,7 +12,6 @@ import {
   allSteps,
   drawnNode,
   groups,
-  isOutdated,
   levels,
   openGroups,
   placedGraph,
@@ -25,7 +25,7 @@ import type { View } from "./minimap.tsx"
 import { lastFocused, nextNode } from "./tab-stop.ts"
 import { WayBack } from "./way-back.tsx"
 import { Minimap } from "./minimap.tsx"
-import { standing, standingWords } from "../state/standing.ts"
+import { standing, standingWords } from "../shown-run/standing.ts"
 
 const closest = 2
 const furthest = 0.1

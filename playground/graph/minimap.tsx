@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks"
-import { selection } from "../state/selection.ts"
+import { selection } from "../shown-run/selection.ts"
 import type { Corner } from "./free-corner.ts"
 import { freeCorner } from "./free-corner.ts"
 import type { Placed, Room } from "./graph-layout.ts"

@@ -1,4 +1,4 @@
-import type { NodeStatus } from "../state/node-status.ts"
+import type { NodeStatus } from "../shown-run/node-status.ts"
 import { iconPath } from "../ui/icon.tsx"
 import { fittingFigures } from "./fitting-figures.ts"
 import { nodeWidth } from "./graph-layout.ts"

@@ -1,5 +1,5 @@
-import { fileName } from "../state/files.ts"
-import { callLabel, openedCalls } from "../state/opened-calls.ts"
+import { fileName } from "../files/files.ts"
+import { callLabel, openedCalls } from "../files/opened-calls.ts"
 import { Icon } from "../ui/icon.tsx"
 import { levels } from "./graph-model.ts"
 

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals"
-import type { RunView } from "../state/run-view.ts"
-import { notify } from "../state/notices.ts"
-import type { KeptRun } from "../state/history.ts"
-import { openKept } from "../state/history.ts"
+import type { RunView } from "../shown-run/run-view.ts"
+import { notify } from "../page/notices.ts"
+import type { KeptRun } from "./kept-runs.ts"
+import { openKept } from "./kept-runs.ts"
 
 /** The older one is on the left. */
 export interface ComparedRuns {

@@ -1,5 +1,5 @@
-import { keptRuns } from "../state/history.ts"
-import { watchWhole } from "../state/runs.ts"
+import { keptRuns } from "./kept-runs.ts"
+import { watchWhole } from "../shown-run/shown-run.ts"
 import { compareRuns } from "./comparison.ts"
 import { sinceBefore } from "./since-before.ts"
 

@@ -1,5 +1,5 @@
-import { downloadText } from "../state/copy.ts"
-import { unknownRequest, type RunView } from "../state/run-view.ts"
+import { downloadText } from "../share/copy.ts"
+import { unknownRequest, type RunView } from "../shown-run/run-view.ts"
 
 /** Whether the page knows all that a test of the run needs: its input and its end. */
 export function canBeTest(run: RunView): boolean {

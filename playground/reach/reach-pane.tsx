@@ -3,9 +3,9 @@ import { cloneElement, toChildArray } from "preact"
 import type { Bound } from "../../src/trust/reach-bounds.ts"
 import type { Reach } from "../../src/trust/reach-shape.ts"
 import { boundNames, callersByGuards } from "../../src/trust/show-reach.ts"
-import { isOutdated } from "../graph/graph-model.ts"
-import { reach } from "../state/reach.ts"
-import { select } from "../state/selection.ts"
+import { isOutdated } from "../language/source.ts"
+import { reach } from "./reach.ts"
+import { select } from "../shown-run/selection.ts"
 import { Sentence } from "../ui/sentence.tsx"
 
 /** What the workflow can do at most, from its text alone. The graph shows the ways meanwhile. */

@@ -1,5 +1,5 @@
 import type { ListedRunAnswer } from "../../src/client/client.ts"
-import { tokensOf } from "../state/status.ts"
+import { tokensOf } from "../shown-run/run-status.ts"
 import { costNumber, counted, showNumber } from "../ui/show.ts"
 
 /** The runs of one day, newest first. */

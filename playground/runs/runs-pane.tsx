@@ -2,10 +2,10 @@ import { signal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import type { ListedRunAnswer } from "../../src/client/client.ts"
 import { lookAtRun } from "../run/open-run.ts"
-import { keptRuns } from "../state/history.ts"
-import { shownRun } from "../state/runs.ts"
-import { loadServerWorkflows, serverWorkflows } from "../state/served.ts"
-import type { RunFilter } from "../state/server-runs.ts"
+import { keptRuns } from "../history/kept-runs.ts"
+import { shownRun } from "../shown-run/shown-run.ts"
+import { loadServerWorkflows, serverWorkflows } from "../service/served.ts"
+import type { RunFilter } from "./server-runs.ts"
 import {
   filterRuns,
   loadMoreRuns,
@@ -16,8 +16,8 @@ import {
   runsTrouble,
   serverRuns,
   workflowFilter,
-} from "../state/server-runs.ts"
-import { tokensOf } from "../state/status.ts"
+} from "./server-runs.ts"
+import { tokensOf } from "../shown-run/run-status.ts"
 import { showCost, showDuration, showMoment, showTime, showTokens } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import { runMarks } from "./run-marks.ts"

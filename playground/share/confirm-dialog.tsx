@@ -1,4 +1,4 @@
-import { confirmation } from "../state/confirmation.ts"
+import { confirmation } from "./confirmation.ts"
 import { Dialog } from "../ui/dialog.tsx"
 import { VisibleText } from "../ui/visible-text.tsx"
 

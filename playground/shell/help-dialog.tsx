@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals"
-import { baseUrl } from "../state/service.ts"
+import { baseUrl } from "../service/service.ts"
 import { Dialog } from "../ui/dialog.tsx"
 
 const isOpen = signal(false)

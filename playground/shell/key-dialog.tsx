@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { apiKey, keyWanted } from "../state/service.ts"
+import { apiKey, keyWanted } from "../service/service.ts"
 import { Dialog } from "../ui/dialog.tsx"
 
 /** The service asks for an API key: what was refused is done again once there is one. */

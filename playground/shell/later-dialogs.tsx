@@ -1,5 +1,5 @@
 import { comparison } from "../history/comparison.ts"
-import { shareOpen } from "../state/sharing.ts"
+import { shareOpen } from "../share/sharing.ts"
 import { Loaded } from "./loaded.tsx"
 
 /** Dialogs that come later than the page. */

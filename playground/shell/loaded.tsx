@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
-import { later, notLoaded } from "../state/later.ts"
-import { notify } from "../state/notices.ts"
+import { later, notLoaded } from "../page/later.ts"
+import { notify } from "../page/notices.ts"
 import type * as LaterParts from "./later-parts.ts"
 
 const parts = later(() => import("./later-parts.ts"))

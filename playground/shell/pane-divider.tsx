@@ -1,5 +1,5 @@
-import type { DividerName } from "../state/layout.ts"
-import { moveDivider, positions, resetDivider } from "../state/layout.ts"
+import type { DividerName } from "../page/layout.ts"
+import { moveDivider, positions, resetDivider } from "../page/layout.ts"
 import { Divider } from "../ui/divider.tsx"
 
 interface PaneDividerProps {

@@ -1,6 +1,6 @@
-import type { PaneTab } from "../state/layout.ts"
-import { paneTab, resultTab } from "../state/layout.ts"
-import { editor } from "../state/editor-port.ts"
+import type { PaneTab } from "../page/layout.ts"
+import { paneTab, resultTab } from "../page/layout.ts"
+import { editor } from "../files/editor-port.ts"
 
 /** The first stops of the Tab key: each leads past all that is before its pane. They are seen while they have the focus. */
 export function SkipLinks() {

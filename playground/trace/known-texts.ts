@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { RunState, Span } from "../../src/log/run-state.ts"
-import { messagesOf } from "../state/known-values.ts"
-import { nodeOfSpan, spanLabel } from "../state/spans.ts"
+import { messagesOf } from "./known-values.ts"
+import { nodeOfSpan, spanLabel } from "../shown-run/spans.ts"
 import type { Origin } from "./origin.ts"
 
 /** A text that a run took in or made. */

@@ -1,5 +1,5 @@
 import type { Expression, Root } from "../../src/plan/expression.ts"
-import type { Place } from "../state/known-values.ts"
+import type { Place } from "./known-values.ts"
 
 /** Where some characters came from. */
 export interface Origin {

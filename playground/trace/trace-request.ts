@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { RunState, Span } from "../../src/log/run-state.ts"
-import { nodeOfSpan, spanLabel } from "../state/spans.ts"
+import { nodeOfSpan, spanLabel } from "../shown-run/spans.ts"
 import type { Origin, Piece } from "./origin.ts"
 import type { TracedProgram } from "./template.ts"
 import { traceTemplate } from "./template.ts"

@@ -1,6 +1,6 @@
 import { LineMap } from "../../src/source/line-map.ts"
-import { compiledOf } from "../state/changes.ts"
-import type { RunView } from "../state/run-view.ts"
+import { compiledOf } from "../shown-run/changes.ts"
+import type { RunView } from "../shown-run/run-view.ts"
 import type { TracedProgram } from "./template.ts"
 
 const traced = new WeakMap<RunView, TracedProgram | null>()

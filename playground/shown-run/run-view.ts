@@ -7,7 +7,7 @@ import type { RunState } from "../../src/log/run-state.ts"
 import { reduce } from "../../src/log/reduce.ts"
 import { initialState } from "../../src/log/run-state.ts"
 import type { Known } from "./step-state.ts"
-import type { Origin } from "./text-origin.ts"
+import type { Origin } from "../language/text-origin.ts"
 
 /** What a run was asked to do, without its secrets. */
 export interface RunRequest {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { StreamEvent } from "../../src/client/client.ts"
 import { RunView, unknownRequest } from "./run-view.ts"
-import { endSentence, statusOf } from "./status.ts"
+import { endSentence, statusOf } from "./run-status.ts"
 
 const request = { ...unknownRequest, source: "output { x: 1 }" }
 const began = Date.parse("2026-01-01T10:00:00.000Z")

@@ -1,5 +1,5 @@
 import type { NodeState } from "../../src/log/run-state.ts"
-import { tokensOf } from "./status.ts"
+import { tokensOf } from "./run-status.ts"
 import type { Known } from "./step-state.ts"
 import { isDone, nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"

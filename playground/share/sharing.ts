@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals"
-import { currentInput } from "./input.ts"
-import { notify } from "./notices.ts"
-import { secretIn } from "./secrets.ts"
-import { compileNow, filesAround } from "./source.ts"
+import { currentInput } from "../form/input.ts"
+import { notify } from "../page/notices.ts"
+import { secretIn } from "../form/secrets.ts"
+import { compileNow, filesAround } from "../language/source.ts"
 
 export const shareOpen = signal(false)
 

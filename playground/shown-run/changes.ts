@@ -4,13 +4,13 @@ import { compile } from "../../src/compile.ts"
 import type { NodeChange } from "../../src/plan/compare-plans.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { Source } from "../language/analysis.ts"
-import { toJson } from "./draft.ts"
-import { inputCheck } from "./input.ts"
-import { ask } from "./language.ts"
+import { toJson } from "../form/draft.ts"
+import { inputCheck } from "../form/input.ts"
+import { ask } from "../language/ask.ts"
 import type { RunRequest, RunView } from "./run-view.ts"
 import { unknownRequest } from "./run-view.ts"
-import { graphOf, liveRun, watchWhole } from "./runs.ts"
-import { compilationOf, lastGood } from "./source.ts"
+import { graphOf, liveRun, watchWhole } from "./shown-run.ts"
+import { compilationOf, lastGood } from "../language/source.ts"
 
 const compiled = new WeakMap<RunRequest, Compiled>()
 

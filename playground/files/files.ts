@@ -1,20 +1,29 @@
 import { batch, computed, signal } from "@preact/signals"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { editor } from "./editor-port.ts"
-import { currentInput, setInput } from "./input.ts"
-import { dismissAll } from "./notices.ts"
-import type { OptionTexts } from "./options.ts"
-import { optionTexts, usualOptions } from "./options.ts"
-import type { RunView } from "./run-view.ts"
-import { graphOf, liveRun, shownRun } from "./runs.ts"
-import { forgetSecrets, forgetSecretsOf, hasSecrets, swapSecrets } from "./secrets.ts"
+import { currentInput, setInput } from "../form/input.ts"
+import { dismissAll } from "../page/notices.ts"
+import type { OptionTexts } from "../form/options.ts"
+import { optionTexts, usualOptions } from "../form/options.ts"
+import type { RunView } from "../shown-run/run-view.ts"
+import { graphOf, liveRun, shownRun } from "../shown-run/shown-run.ts"
+import { forgetSecrets, forgetSecretsOf, hasSecrets, swapSecrets } from "../form/secrets.ts"
 import { openedCalls } from "./opened-calls.ts"
-import { selection } from "./selection.ts"
+import { selection } from "../shown-run/selection.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
-import type { Served } from "./served.ts"
-import { served } from "./served.ts"
-import type { Origin } from "./text-origin.ts"
-import { compilation, compileNow, filesAround, linkHasRun, origin, setFiles, shownPart, takeText } from "./source.ts"
+import type { Served } from "../service/served.ts"
+import { served } from "../service/served.ts"
+import type { Origin } from "../language/text-origin.ts"
+import {
+  compilation,
+  compileNow,
+  filesAround,
+  linkHasRun,
+  origin,
+  setFiles,
+  shownPart,
+  takeText,
+} from "../language/source.ts"
 
 /** What a file consists of: source, input and all that belongs to them, but no secrets. */
 export interface FileContent {

@@ -1,9 +1,9 @@
 import { computed, effect, signal } from "@preact/signals"
 import type { Reach } from "../../src/trust/reach-shape.ts"
-import { activeFile } from "./files.ts"
-import { ask } from "./language.ts"
-import { resultTab } from "./layout.ts"
-import { lastGood } from "./source.ts"
+import { activeFile } from "../files/files.ts"
+import { ask } from "../language/ask.ts"
+import { resultTab } from "../page/layout.ts"
+import { lastGood } from "../language/source.ts"
 
 /** Whether the graph shows the ways of strangers' words and of private data. */
 export const showsWays = computed(() => resultTab.value === "reach")

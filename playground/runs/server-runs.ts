@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals"
 import type { ListedRunAnswer } from "../../src/client/client.ts"
-import { asksForKey, client, toWireError } from "./service.ts"
+import { asksForKey, client, toWireError } from "../service/service.ts"
 
 export type RunFilter = "all" | "open" | "waiting" | "ended" | "completed" | "failed" | "cancelled"
 

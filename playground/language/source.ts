@@ -4,9 +4,9 @@ import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
-import type { Analysis, Source } from "../language/analysis.ts"
-import { analysisOf, isSameSource } from "../language/analysis.ts"
-import { ask } from "./language.ts"
+import type { Analysis, Source } from "./analysis.ts"
+import { analysisOf, isSameSource } from "./analysis.ts"
+import { ask } from "./ask.ts"
 import type { Origin } from "./text-origin.ts"
 
 /** What the page knows about a text: the same as the service would. */
@@ -33,6 +33,8 @@ export const lastGood = signal<{ readonly text: string; readonly plan: Plan; rea
 })
 /** Its plan, which stays the same object while edits do not change it. */
 export const lastPlan = computed(() => lastGood.value.plan)
+/** The text has errors: the graph and the reach are those of an earlier text. */
+export const isOutdated = computed(() => compilation.value.plan === undefined)
 export const errorCount = computed(() => compilation.value.diagnostics.filter(isError).length)
 
 function compileText(text: string): Compilation {

@@ -5,7 +5,7 @@ import { validateValue } from "../../src/types/validate-value.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import type { Draft, DraftObject } from "./draft.ts"
 import { isDraftObject, isTooLargeForForm, shapeDraft, toJson } from "./draft.ts"
-import { compilation } from "./source.ts"
+import { compilation } from "../language/source.ts"
 
 /** Everything that was typed for any field, so that a field that is renamed and named back keeps its value. */
 const typed = signal<DraftObject>({})

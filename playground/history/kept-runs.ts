@@ -1,11 +1,11 @@
 import { signal } from "@preact/signals"
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunState } from "../../src/log/run-state.ts"
-import type { RunRequest } from "./run-view.ts"
+import type { RunRequest } from "../shown-run/run-view.ts"
 import type { StepFigures } from "./ranges.ts"
-import { RunView, textKey } from "./run-view.ts"
+import { RunView, textKey } from "../shown-run/run-view.ts"
 import { showPreview } from "../ui/show.ts"
-import { tokensOf } from "./status.ts"
+import { tokensOf } from "../shown-run/run-status.ts"
 
 /** A run in the list of the history. */
 export interface KeptRun {

@@ -1,7 +1,7 @@
 import { computed } from "@preact/signals"
 import { unknownRequest } from "./run-view.ts"
-import { graphOf, watchShown } from "./runs.ts"
-import { compilation, hasSameFiles } from "./source.ts"
+import { graphOf, watchShown } from "./shown-run.ts"
+import { compilation, hasSameFiles } from "../language/source.ts"
 
 /**
  * Which text the shown result belongs to: the text in the editor, an earlier state of it, or another text altogether

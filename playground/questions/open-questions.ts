@@ -6,12 +6,12 @@ import type { Question } from "../../src/log/events.ts"
 import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
 import type { ReadSchema } from "../../src/types/from-json-schema.ts"
 import { maybe } from "../../src/types/relations.ts"
-import type { DraftObject } from "./draft.ts"
-import { blankValue, isDraftObject } from "./draft.ts"
-import { paneTab, resultTab } from "./layout.ts"
-import { announce, notify } from "./notices.ts"
-import { shownRun, watchWhole } from "./runs.ts"
-import { asksForKey, client, toWireError } from "./service.ts"
+import type { DraftObject } from "../form/draft.ts"
+import { blankValue, isDraftObject } from "../form/draft.ts"
+import { paneTab, resultTab } from "../page/layout.ts"
+import { announce, notify } from "../page/notices.ts"
+import { shownRun, watchWhole } from "../shown-run/shown-run.ts"
+import { asksForKey, client, toWireError } from "../service/service.ts"
 
 /** The open questions of the shown run, oldest first. */
 export const openQuestions = computed((): readonly Question[] => {

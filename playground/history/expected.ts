@@ -1,8 +1,8 @@
 import { computed } from "@preact/signals"
-import { changes, wouldRun } from "./changes.ts"
-import { fileName } from "./files.ts"
-import type { KeptRun } from "./history.ts"
-import { keptRuns } from "./history.ts"
+import { changes, wouldRun } from "../shown-run/changes.ts"
+import { fileName } from "../files/files.ts"
+import type { KeptRun } from "./kept-runs.ts"
+import { keptRuns } from "./kept-runs.ts"
 import type { Expected } from "./ranges.ts"
 import { addedExpected, rangesOf } from "./ranges.ts"
 

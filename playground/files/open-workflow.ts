@@ -1,10 +1,10 @@
 import { filesOf, type SourceFiles } from "../../src/source/source-files.ts"
 import { openFile } from "./files.ts"
 import type { NewContent } from "./files.ts"
-import { paneTab } from "./layout.ts"
-import { largestSource } from "./link.ts"
-import { notify } from "./notices.ts"
-import { asksForKey, client, toWireError } from "./service.ts"
+import { paneTab } from "../page/layout.ts"
+import { largestSource } from "../share/link.ts"
+import { notify } from "../page/notices.ts"
+import { asksForKey, client, toWireError } from "../service/service.ts"
 
 /** Puts a workflow into the editor and its form. */
 export function openWorkflow(workflow: NewContent): void {

@@ -6,8 +6,8 @@ import type { Misfit } from "../../src/types/validate-value.ts"
 import type { Type, TypeTable } from "../../src/types/types.ts"
 import { destinationsOf } from "./destinations.ts"
 import { currentInput } from "./input.ts"
-import { served } from "./served.ts"
-import { compilation, lastPlan } from "./source.ts"
+import { served } from "../service/served.ts"
+import { compilation, lastPlan } from "../language/source.ts"
 
 /**
  * What was typed into the fields of secrets, by name. In this signal and nowhere else: never in storage, a link, a

@@ -1,6 +1,6 @@
-import type { Answers, Question, Reply } from "../language/answers.ts"
-import { whenIdle } from "./later.ts"
-import { notify } from "./notices.ts"
+import type { Answers, Question, Reply } from "./answers.ts"
+import { whenIdle } from "../page/later.ts"
+import { notify } from "../page/notices.ts"
 
 // Asks the worker about texts. One question of a kind is under way at a time: of those that come meanwhile the newest waits, and the
 // others are dropped, since the author has typed on.
@@ -105,7 +105,7 @@ function giveUp(): void {
 
 async function answerHere(asked: Asked): Promise<void> {
   try {
-    const { answer } = await import("../language/answers.ts")
+    const { answer } = await import("./answers.ts")
     const found = answer(asked.question)
     settle(asked, ({ resolve }) => resolve(found))
   } catch (error) {

@@ -1,5 +1,5 @@
-import { notify } from "./notices.ts"
-import { withoutSecrets } from "./secrets.ts"
+import { notify } from "../page/notices.ts"
+import { withoutSecrets } from "../form/secrets.ts"
 
 /** Puts a text on the clipboard, without the values of secrets, and says so. */
 export async function copyText(given: string, what: string): Promise<void> {

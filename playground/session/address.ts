@@ -1,12 +1,12 @@
 import { batch, effect } from "@preact/signals"
-import { activeFile, allContents, fileName, files, showFile } from "../state/files.ts"
-import { isLink, readAddress, toAddress } from "../state/link.ts"
-import type { ResultTab } from "../state/layout.ts"
-import { resultTab, resultTabs } from "../state/layout.ts"
-import type { RunView } from "../state/run-view.ts"
-import { unknownRequest } from "../state/run-view.ts"
-import { graphOf, liveRun, shownRun, watchWhole } from "../state/runs.ts"
-import { openingRun, openRun, showFileOf } from "./open-run.ts"
+import { activeFile, allContents, fileName, files, showFile } from "../files/files.ts"
+import { isLink, readAddress, toAddress } from "../share/link.ts"
+import type { ResultTab } from "../page/layout.ts"
+import { resultTab, resultTabs } from "../page/layout.ts"
+import type { RunView } from "../shown-run/run-view.ts"
+import { unknownRequest } from "../shown-run/run-view.ts"
+import { graphOf, liveRun, shownRun, watchWhole } from "../shown-run/shown-run.ts"
+import { openingRun, openRun, showFileOf } from "../run/open-run.ts"
 
 /** Runs that this page has shown, to go back to without asking the service; the newest last. */
 const seen = new Map<string, RunView>()

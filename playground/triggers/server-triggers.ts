@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals"
 import type { TriggerAnswer } from "../../src/client/client.ts"
 import { WireworksError } from "../../src/client/client.ts"
-import { announce, notify } from "./notices.ts"
-import { asksForKey, client, toWireError } from "./service.ts"
+import { announce, notify } from "../page/notices.ts"
+import { asksForKey, client, toWireError } from "../service/service.ts"
 
 /** The schedules and webhooks of this server; null before the first look. */
 export const serverTriggers = signal<readonly TriggerAnswer[] | null>(null)
