@@ -3,7 +3,7 @@ import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent, RunTrigger } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
 import type { TriggerStore } from "./triggers.ts"
-import type { QuestionStore } from "./questions.ts"
+import type { QuestionStore } from "./question-store.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
 

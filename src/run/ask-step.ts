@@ -16,7 +16,7 @@ import { inScope, keepValue, outerScope, whileBusy } from "./context/run-context
 import { runEach } from "./context/scheduler.ts"
 import { capture, issuesOf, rejectionsOf, requirementFacts } from "./values/requirements.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
-import type { NewQuestion } from "./questions/questions.ts"
+import type { NewQuestion } from "./questions/ask-and-wait.ts"
 import { runApproverLength, runQuestionLength } from "../base/limits.ts"
 
 /** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */

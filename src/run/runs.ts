@@ -1,7 +1,7 @@
 import { sourceLength } from "../source/source-files.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { AdmissionRules } from "./admission-rules.ts"
-import { Claims, type ClaimingProcess, type HeldRun, type PlanOf } from "./claims.ts"
+import { RunTakeover, type ClaimingProcess, type HeldRun, type PlanOf } from "./take-over-runs.ts"
 import { condemnRun } from "./condemn-run.ts"
 import { Deadlines } from "./budget/deadlines.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
@@ -74,7 +74,7 @@ export class Runs {
   readonly #ports: RunPorts
   readonly #settings: RunsSettings
   readonly #keeper: LeaseKeeper
-  readonly #claims: Claims
+  readonly #takeover: RunTakeover
   readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
@@ -120,7 +120,7 @@ export class Runs {
       },
       startNext: () => this.#startNext(),
     }
-    this.#claims = new Claims(process, ports, planOf, this.#keeper, this.#stop.signal)
+    this.#takeover = new RunTakeover(process, ports, planOf, this.#keeper, this.#stop.signal)
   }
 
   get active(): number {
@@ -227,12 +227,12 @@ export class Runs {
 
   /** Takes up runs that no process works on: now, and regularly, because a process that shares the store may die. */
   recover(): Promise<void> {
-    return this.#claims.start()
+    return this.#takeover.start()
   }
 
   /** A process that shares the store has died: what it left is looked for at once. */
   recoverNow(): void {
-    this.#claims.othersDied()
+    this.#takeover.othersDied()
   }
 
   /** False when the run has ended or does not exist. */
@@ -297,7 +297,7 @@ export class Runs {
     const { clock } = this.#ports
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
-    await this.#claims.stopped()
+    await this.#takeover.stopped()
     await Promise.all([...this.#waiting.keys()].map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
@@ -362,8 +362,8 @@ export class Runs {
 
   #startNext(): void {
     if (this.#draining || this.#places.free() <= 0) return
-    if (this.#claims.claimWoken()) return
-    if (!this.#places.next()) this.#claims.claimMore()
+    if (this.#takeover.claimWoken()) return
+    if (!this.#places.next()) this.#takeover.claimMore()
   }
 
   /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
@@ -405,7 +405,7 @@ export class Runs {
     job.memory.close()
     job.stored.close()
     for (const waiter of job.waiters) waiter(end ?? failure)
-    this.#claims.left(run_id, end?.type === "run_waiting")
+    this.#takeover.left(run_id, end?.type === "run_waiting")
   }
 
   async #runJob({

@@ -1,5 +1,5 @@
 import type { Question } from "../log/events.ts"
-import type { QuestionPage } from "../ports/questions.ts"
+import type { QuestionPage } from "../ports/question-store.ts"
 import { ListPage } from "./list-page.ts"
 
 export interface WrittenQuestions {

@@ -1,7 +1,7 @@
 import { Damaged } from "../ports/store.ts"
 import type { Vault } from "../ports/vault.ts"
 import { LogReader } from "./log-reader.ts"
-import { openTaken } from "./outbox-reader.ts"
+import { openTaken } from "./sealed-notices.ts"
 import { QuestionReader } from "./question-reader.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 

@@ -5,8 +5,8 @@ import type { RunHead } from "./log-reader.ts"
 import { sealEvents, type EventsText } from "./sealed-events.ts"
 import type { CreateOperation } from "./operations.ts"
 import { newSecretsKey } from "./run-key.ts"
-import { aboutUrl } from "./outbox-reader.ts"
-import type { Outbox } from "./outbox.ts"
+import { aboutUrl } from "./sealed-notices.ts"
+import type { Outbox } from "./sql-outbox.ts"
 
 type NewKey = ReturnType<Vault["newKey"]>
 

@@ -1,14 +1,11 @@
-import { isoTime } from "../base/iso-time.ts"
-import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../log/events.ts"
-import type { JsonValue } from "../base/json-value.ts"
-import { isFor, type GivenAnswer, type InboxQuery, type StoredOutcome, type WaitingCounts } from "../ports/questions.ts"
+import type { Question } from "../log/events.ts"
+import { isFor, type InboxQuery, type StoredOutcome, type WaitingCounts } from "../ports/question-store.ts"
 import { Damaged } from "../ports/store.ts"
-import type { DataKey, Vault } from "../ports/vault.ts"
+import type { Vault } from "../ports/vault.ts"
 import type { LogReader } from "./log-reader.ts"
 import { questionStatus } from "./question-writer.ts"
+import { openAnswer, openQuestion, storedStatus } from "./sealed-questions.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
-
-const statuses: readonly QuestionStatus[] = ["open", "answered", "expired", "withdrawn"]
 
 const columns = "questions.num, run_id, id, status, questions.expires_at, answered_at, body, answer"
 const joined = "FROM questions JOIN runs ON runs.num = questions.run"
@@ -58,7 +55,7 @@ export class QuestionReader {
     const row = yield* get(`SELECT run_id, id, status, answer ${joined} WHERE questions.num = ?`, num)
     const head = row === undefined ? undefined : yield* this.#log.head(row["run_id"] as string)
     if (row === undefined || head === undefined) return null
-    const [id, status] = [row["id"] as string, statuses[row["status"] as number] ?? "open"]
+    const [id, status] = [row["id"] as string, storedStatus(row)]
     if (status === "open") return null
     return status === "answered" ? { id, status, ...openAnswer(head.key, id, row["answer"]) } : { id, status }
   }
@@ -176,28 +173,4 @@ function* inboxPart(
     case "withdrawn":
       return yield* rows(questionStatus[status], "")
   }
-}
-
-// What sealed things are about: changing these makes what is stored unreadable.
-
-export function sealQuestion(key: DataKey, question: AskedQuestion): Uint8Array {
-  return key.seal(`question ${question.id}`, JSON.stringify(question))
-}
-
-export function sealAnswer(key: DataKey, id: string, given: GivenAnswer): Uint8Array {
-  return key.seal(`answer ${id}`, JSON.stringify(given))
-}
-
-function openQuestion(key: DataKey, row: Row, now: number): Question {
-  const id = row["id"] as string
-  const question = JSON.parse(key.open(`question ${id}`, row["body"] as Uint8Array)) as AskedQuestion
-  const stored = statuses[row["status"] as number] ?? "open"
-  const status = stored === "open" && (row["expires_at"] as number) <= now ? "expired" : stored
-  if (status !== "answered") return { ...question, status }
-  const given = openAnswer(key, id, row["answer"])
-  return { ...question, status, ...given, answered_at: isoTime(row["answered_at"] as number) }
-}
-
-function openAnswer(key: DataKey, id: string, sealed: unknown): { answer: JsonValue; answered_by: AnsweredBy } {
-  return JSON.parse(key.open(`answer ${id}`, sealed as Uint8Array)) as { answer: JsonValue; answered_by: AnsweredBy }
 }

@@ -21,7 +21,7 @@ import { leaseEnd, type Clock } from "../ports/clock.ts"
 import type { Vault } from "../ports/vault.ts"
 import { causedBy } from "../ports/notices.ts"
 import { SqlCache } from "./answer-cache.ts"
-import { Outbox } from "./outbox.ts"
+import { Outbox } from "./sql-outbox.ts"
 import { endStatus, errorKindOf, type ListedRun, type RunQuery } from "../ports/run-list.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { usageOfEvents } from "../log/usage-after.ts"
@@ -34,7 +34,7 @@ import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } 
 import { newRunKey } from "./run-key.ts"
 import type { CreateResult, SweepOperation } from "./operations.ts"
 import { QuestionReader } from "./question-reader.ts"
-import { concernsPeople, Questions } from "./questions.ts"
+import { concernsPeople, Questions } from "./sql-questions.ts"
 import { SqlTriggers } from "./triggers.ts"
 
 /** What a probe writes after a failure. */

@@ -2,7 +2,7 @@ import { filesOf } from "../source/source-files.ts"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowAnswer, WorkflowDetail, WorkflowIssue } from "../api/workflows.ts"
 import { isError } from "../source/diagnostic.ts"
-import { whyUnusable } from "./triggers/signature.ts"
+import { whyUnusable } from "./triggers/webhook-signature.ts"
 import type { ServerSecrets } from "./server-secrets.ts"
 import type { NamedWorkflow } from "./workflow-folder.ts"
 

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { Cron as Croner } from "croner"
 import type { Cron } from "../../src/check/cron.ts"
 import { isCron, readCron } from "../../src/check/cron.ts"
-import { calendarOf } from "../../src/plan/calendar.ts"
+import { calendarOf } from "../../src/plan/schedule-times.ts"
 import { fc } from "../support/fast-check.ts"
 import { atStrength, cases, isSoak } from "../support/strength.ts"
 

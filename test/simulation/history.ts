@@ -1,7 +1,7 @@
 import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { causedBy, noticeEvents, type Notify } from "../../src/ports/notices.ts"
-import type { AnswerOutcome, GivenAnswer } from "../../src/ports/questions.ts"
+import type { AnswerOutcome, GivenAnswer } from "../../src/ports/question-store.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import { Random } from "../support/random.ts"
 import type { LogEvent } from "../../src/log/events.ts"

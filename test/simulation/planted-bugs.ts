@@ -219,7 +219,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a run that nobody waits for is resumed",
-    file: "src/run/claims.ts",
+    file: "src/run/take-over-runs.ts",
     from: `"plan" in compiled && resumable && !cancel_requested`,
     to: `"plan" in compiled && !cancel_requested`,
     seed: 14,
@@ -345,7 +345,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a notice is lost with the process that parked its run",
-    file: "src/adapters/nats/claims.ts",
+    file: "src/adapters/nats/claim-runs.ts",
     from: "await this.#parking.notify(run_id, head, tail)",
     to: "",
     on: "nats",

@@ -12,7 +12,7 @@ import type {
   QuestionStore,
   StoredOutcome,
   WaitingCounts,
-} from "../../src/ports/questions.ts"
+} from "../../src/ports/question-store.ts"
 import {
   StoreFailure,
   type AnswerCache,

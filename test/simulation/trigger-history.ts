@@ -1,5 +1,5 @@
 import { describeSource } from "../../src/compiler/source-jobs.ts"
-import { calendarOf } from "../../src/plan/calendar.ts"
+import { calendarOf } from "../../src/plan/schedule-times.ts"
 import type { TriggerOutcome } from "../../src/ports/triggers.ts"
 import type { NamedWorkflow } from "../../src/workflows/workflow-folder.ts"
 import type { WebhookPlan } from "../../src/plan/plan-triggers.ts"

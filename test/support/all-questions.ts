@@ -1,5 +1,5 @@
 import type { Question } from "../../src/log/events.ts"
-import type { QuestionPage } from "../../src/ports/questions.ts"
+import type { QuestionPage } from "../../src/ports/question-store.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 
 /** All questions of a run, oldest first, page by page. */

@@ -15,6 +15,7 @@ import { EgressFailure } from "../../ports/egress.ts"
 import { openGate, type Gate } from "../../ports/gate.ts"
 import type { SentRequest } from "../../ports/sent-request.ts"
 import { boundedEvents, tooManyValues } from "./bounded-events.ts"
+import { Cancellations, cancelledId, cancelMs, isCancellation } from "./cancel-requests.ts"
 import { mcpCallEvents, mcpOpenSse, mcpOpenStream, mcpReconnectionMs, mcpReconnections } from "../../base/limits.ts"
 
 export interface HttpTransportOptions {
@@ -39,9 +40,6 @@ export interface HttpTransportOptions {
 
 /** A stream that goes on after its answer is closed so long after. */
 const lingerMs = 1000
-
-/** The longest wait for a cancellation to be delivered. */
-const cancelMs = 1000
 
 const openStream = { streamable: mcpOpenStream, sse: mcpOpenSse }
 
@@ -75,7 +73,7 @@ export class HttpTransport implements Transport {
   readonly #pending = new Map<string | number, Pending>()
   readonly #failures = new Map<string | number, Error>()
   readonly #lingering = new Set<NodeJS.Timeout>()
-  readonly #cancelling = new Set<Promise<void>>()
+  readonly #cancellations = new Cancellations()
   /**
    * Added to the SDK's request ids, which count from 0 on every connection. A call that is repeated with people's answers needs another id than the
    * first one, and the run has connected anew by then.
@@ -137,7 +135,7 @@ export class HttpTransport implements Transport {
 
   async send(sent: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
     const message = withRequestIds(sent, this.#idOffset)
-    if ("method" in message && message.method === "notifications/cancelled") return this.#cancel(message)
+    if (isCancellation(message)) return this.#cancel(message)
     if (this.kind === "sse" || !("id" in message && "method" in message) || message.id === undefined) {
       return this.#inner.send(message, options)
     }
@@ -180,8 +178,8 @@ export class HttpTransport implements Transport {
   }
 
   /** Resolves when the cancellations under way are delivered, or have been given up. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#cancelling)
+  settled(): Promise<void> {
+    return this.#cancellations.settled()
   }
 
   #reconnect(reconnect: () => void, delay: number): () => void {
@@ -224,18 +222,14 @@ export class HttpTransport implements Transport {
     this.#lingering.add(timer)
   }
 
-  async #cancel(message: JSONRPCMessage): Promise<void> {
+  #cancel(message: JSONRPCMessage): Promise<void> {
     const id = cancelledId(message)
     if (id !== undefined) {
       const pending = this.#pending.get(id)
       this.#pending.delete(id)
       pending?.stop.abort()
     }
-    const sent = this.#inner.send(message, { requestSignal: AbortSignal.timeout(cancelMs) }).catch(() => {
-      // A server that is gone, or hangs, has nothing left to cancel.
-    })
-    this.#cancelling.add(sent)
-    await sent.finally(() => this.#cancelling.delete(sent))
+    return this.#cancellations.deliver(message, this.#inner)
   }
 
   /** The exchange is over: requests that still wait for an answer fail. */
@@ -292,7 +286,7 @@ export class HttpTransport implements Transport {
 function withRequestIds(message: JSONRPCMessage, offset: number): JSONRPCMessage {
   if (!("method" in message)) return message
   if ("id" in message) return typeof message.id === "number" ? { ...message, id: message.id + offset } : message
-  const id = message.method === "notifications/cancelled" ? cancelledId(message) : undefined
+  const id = isCancellation(message) ? cancelledId(message) : undefined
   return typeof id === "number" ? { ...message, params: { ...message.params, requestId: id + offset } } : message
 }
 
@@ -322,13 +316,6 @@ function asPublished(message: JSONRPCResultResponse): JSONRPCResultResponse {
 
 function isExchange(data: unknown): data is { exchange: string | number } {
   return typeof data === "object" && data !== null && "exchange" in data
-}
-
-function cancelledId(message: JSONRPCMessage): string | number | undefined {
-  const params: unknown = "params" in message ? message.params : undefined
-  if (typeof params !== "object" || params === null || !("requestId" in params)) return undefined
-  const { requestId: id } = params
-  return typeof id === "string" || typeof id === "number" ? id : undefined
 }
 
 /** The id of a request. */

@@ -14,7 +14,7 @@ import {
   type QuestionStore,
   type StoredOutcome,
   type WaitingCounts,
-} from "../../ports/questions.ts"
+} from "../../ports/question-store.ts"
 import type { ParkedRuns } from "./parked-runs.ts"
 
 interface Stored {

@@ -12,8 +12,8 @@ import { rejectionReason } from "../../ports/model.ts"
 import { turnForAnswer } from "./turn-for.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import { addDropped } from "./backend-memory.ts"
-import type { NamedCall } from "./caller.ts"
-import { Caller } from "./caller.ts"
+import type { NamedCall } from "./call-with-retries.ts"
+import { RetriedCalls } from "./call-with-retries.ts"
 import type { Fit } from "./fit-output.ts"
 import { fitOutput, rejectedFit } from "./fit-output.ts"
 import type { Answer, ApiTurn, ModelApi } from "./model-api.ts"
@@ -71,7 +71,7 @@ export class Turn {
   readonly #knownQuirks: BackendQuirks
   /** Changes that only words of an error suggested: later turns know of them once the backend has accepted a request. */
   #unproven: ((quirks: BackendQuirks) => void)[] = []
-  readonly #caller: Caller
+  readonly #retried: RetriedCalls
   readonly #calls: ApiTurn
   readonly #pending: PendingContract | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
@@ -93,7 +93,7 @@ export class Turn {
     this.#repairs = request.progress?.repairs ?? 0
     this.#added = request.progress?.added ?? []
     this.#pending = request.contract === null ? null : this.#pendingContract(request.contract)
-    this.#caller = new Caller({
+    this.#retried = new RetriedCalls({
       request,
       watch,
       limits: limitsOf(parts),
@@ -110,9 +110,9 @@ export class Turn {
   }
 
   async run(): Promise<ModelTurn> {
-    if (this.#request.progress !== null) await this.#caller.waitOn()
+    if (this.#request.progress !== null) await this.#retried.waitOn()
     while (true) {
-      const answer = await this.#caller.call(
+      const answer = await this.#retried.call(
         (most) => this.#build(most),
         (refusal, call) => this.#adapt(refusal, call),
       )
@@ -175,7 +175,7 @@ export class Turn {
     try {
       rejections = await requirements.rejections(output)
     } catch (error) {
-      throw this.#caller.withCalls(error)
+      throw this.#retried.withCalls(error)
     }
     if (rejections.length === 0) return this.#output(answer, output, pending)
     return this.#repair(answer, rejectedFit(this.#request.path, rejections))
@@ -192,7 +192,7 @@ export class Turn {
     text: string,
     tool_calls: readonly ModelToolCall[],
   ): Pick<ModelTurn, "message" | "calls" | "usage"> {
-    const { calls, usage } = this.#caller
+    const { calls, usage } = this.#retried
     return { message: answer.toMessage(text, tool_calls), calls, usage }
   }
 
@@ -213,7 +213,7 @@ export class Turn {
   async #markup(answer: Answer): Promise<null> {
     if (this.#streams()) {
       this.#learn((quirks) => (quirks.no_stream_with_tools = true))
-      await this.#caller.again("A tool call came as text: asked again without streaming")
+      await this.#retried.again("A tool call came as text: asked again without streaming")
       return null
     }
     const problem = "a tool call was written as text: call tools through the function calling interface"
@@ -227,7 +227,7 @@ export class Turn {
     this.#added = this.#addition(answer, `Now give the result as one JSON object, and nothing else.${list}`)
     if (fit.came === "bare") {
       this.#repairs++
-      await this.#caller.again(reasonOf(fit))
+      await this.#retried.again(reasonOf(fit))
     }
     return null
   }
@@ -237,13 +237,13 @@ export class Turn {
     const { output_retries = defaultRepairs } = this.#request.inference
     if (this.#repairs >= output_retries) {
       const kind = this.#pending === null ? "provider_error" : "output_error"
-      throw this.#caller.failForAnswer(kind, fit.issues, this.#shownAnswer(answer))
+      throw this.#retried.failForAnswer(kind, fit.issues, this.#shownAnswer(answer))
     }
     this.#repairs++
     const wrong = listOf(fit.problems)
     const asked = `Your answer does not fit what was asked for:\n${wrong}\nAnswer again, whole and corrected.`
     this.#added = this.#addition(answer, asked)
-    await this.#caller.again(reasonOf(fit), fit.rejections)
+    await this.#retried.again(reasonOf(fit), fit.rejections)
     return null
   }
 

@@ -22,7 +22,7 @@ import type { MasterKey } from "../../ports/vault.ts"
 import { NatsCache } from "./answer-cache.ts"
 import { type Broker, holdMs } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
-import { Claims } from "./claims.ts"
+import { RunClaims } from "./claim-runs.ts"
 import { IdempotencyKeys } from "./idempotency-keys.ts"
 import { WatchedVault } from "./key-record.ts"
 import { Leases } from "./leases.ts"
@@ -73,7 +73,7 @@ export class NatsStore implements RunStore {
   readonly #open: OpenRuns
   readonly #keys: IdempotencyKeys
   readonly #leases: Leases
-  readonly #claims: Claims
+  readonly #claims: RunClaims
   readonly #entries: RunEntries
   readonly #own: OwnRuns
   readonly #stored: StoredBytes
@@ -100,7 +100,7 @@ export class NatsStore implements RunStore {
     this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault, clock)
     this.#leases = new Leases(broker, clock, broker.token(12))
-    this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
+    this.#claims = new RunClaims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
     this.#own = new OwnRuns({
       broker,
       reader: this.#reader,

@@ -1,7 +1,7 @@
 import type { LogEvent } from "../../log/events.ts"
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
 import { causedBy } from "../../ports/notices.ts"
-import { questionsIn } from "../../ports/questions.ts"
+import { questionsIn } from "../../ports/question-store.ts"
 import { LeaseLost, StoreFailure, type Lease } from "../../ports/store.ts"
 import { holdMs, type Broker } from "./broker.ts"
 import type { Leases } from "./leases.ts"

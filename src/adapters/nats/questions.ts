@@ -15,7 +15,7 @@ import {
   type QuestionStore,
   type StoredOutcome,
   type WaitingCounts,
-} from "../../ports/questions.ts"
+} from "../../ports/question-store.ts"
 import { Damaged, TooNew, type Lease } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { LogEvent, Question } from "../../log/events.ts"

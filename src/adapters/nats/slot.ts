@@ -2,7 +2,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import { isTerminal, type LogEvent, type RunTrigger } from "../../log/events.ts"
 import type { CausedNotice, NoticeEvent } from "../../ports/notices.ts"
 import type { RunRequest, WorkflowVersion } from "../../ports/store.ts"
-import { questionsIn } from "../../ports/questions.ts"
+import { questionsIn } from "../../ports/question-store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 
 // A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. The process that fills

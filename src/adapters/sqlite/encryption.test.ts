@@ -17,7 +17,7 @@ import {
 } from "../../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
-import type { InboxQuery } from "../../ports/questions.ts"
+import type { InboxQuery } from "../../ports/question-store.ts"
 import { Damaged, StoreFailure, type Lease } from "../../ports/store.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { createMasterKey } from "../vault/vault.ts"

@@ -8,7 +8,7 @@ import { evaluateEffects, writeText, type Effects } from "../values/evaluate-eff
 import type { Scope } from "../values/scope.ts"
 import { bytesOver } from "../values/value-size.ts"
 import { approvalSchema, readApproval } from "../questions/approval-answer.ts"
-import type { NewQuestion } from "../questions/questions.ts"
+import type { NewQuestion } from "../questions/ask-and-wait.ts"
 import { runShownBytes } from "../../base/limits.ts"
 
 /** Whom to ask, and for how long. */

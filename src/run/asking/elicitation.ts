@@ -9,7 +9,7 @@ import type { RunContext } from "../context/run-context.ts"
 import { inScope, outerScope, whileBusy } from "../context/run-context.ts"
 import { toBoundedText } from "../values/value-builders.ts"
 import { elicitationSchema } from "../../log/elicitation-answer.ts"
-import type { NewQuestion } from "../questions/questions.ts"
+import type { NewQuestion } from "../questions/ask-and-wait.ts"
 
 /** The call during which the server asks. */
 export interface AskingCall {

@@ -1,6 +1,6 @@
 import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent, Question } from "../../log/events.ts"
-import type { QuestionPage } from "../../ports/questions.ts"
+import type { QuestionPage } from "../../ports/question-store.ts"
 import { Damaged, type Lease, type RunStore } from "../../ports/store.ts"
 import { overlayStore } from "../../ports/wrap-store.ts"
 

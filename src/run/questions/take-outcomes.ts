@@ -1,4 +1,4 @@
-import type { StoredOutcome } from "../../ports/questions.ts"
+import type { StoredOutcome } from "../../ports/question-store.ts"
 import type { EventLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { QuestionPast, ReplayState } from "../../log/past.ts"

@@ -1,5 +1,5 @@
-import type { Calendar } from "../../plan/calendar.ts"
-import { calendarOf } from "../../plan/calendar.ts"
+import type { Calendar } from "../../plan/schedule-times.ts"
+import { calendarOf } from "../../plan/schedule-times.ts"
 import type { SchedulePlan } from "../../plan/plan-triggers.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { isStoreTrouble } from "../../ports/store.ts"

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { Calendar } from "../../plan/calendar.ts"
+import type { Calendar } from "../../plan/schedule-times.ts"
 import type { SchedulePlan, WebhookPlan } from "../../plan/plan-triggers.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { evaluate } from "../../run/values/evaluate.ts"

@@ -3,7 +3,7 @@ import type { Notice, NoticeOutcome, OutboxStore, ReceiverLimit, TakenNotice, Ta
 import type { Vault } from "../ports/vault.ts"
 import type { Changes } from "./changes.ts"
 import type { LogReader } from "./log-reader.ts"
-import { aboutError } from "./outbox-reader.ts"
+import { aboutError } from "./sealed-notices.ts"
 import type { SqlMedium } from "./sql-medium.ts"
 
 /** The notices that are due: takes them, and stores what became of them. */

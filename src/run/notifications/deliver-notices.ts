@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto"
 import { setMaxListeners } from "node:events"
 import { Bell } from "../../base/bell.ts"
 import type { Chance } from "../../ports/chance.ts"
@@ -9,6 +8,7 @@ import { receiverOf } from "../../ports/receiver-of.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import { noticeMessage, webhookId } from "./notice-message.ts"
+import { signWebhook } from "./sign-webhook.ts"
 import { noticeAtOnce, noticeAttemptMs, noticeFirstDelayMs, noticeForMs, noticePerReceiver } from "../../base/limits.ts"
 
 /** Longer than an attempt takes, so that no other process delivers the same notice meanwhile. */
@@ -181,23 +181,5 @@ export class Notifier {
       this.#ports.bug(error)
       return { outcome: "failed", error: "The message could not be sent" }
     }
-  }
-}
-
-/** What a signed message carries beside its body, as Standard Webhooks says. */
-interface WebhookHeaders {
-  readonly "webhook-id": string
-  readonly "webhook-timestamp": string
-  readonly "webhook-signature": string
-}
-
-/** Signs with every secret: while a secret is replaced, receivers know either the old or the new one. */
-function signWebhook(secrets: readonly Uint8Array[], id: string, seconds: number, body: string): WebhookHeaders {
-  const signed = `${id}.${seconds}.${body}`
-  const signatures = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`)
-  return {
-    "webhook-id": id,
-    "webhook-timestamp": String(seconds),
-    "webhook-signature": signatures.join(" "),
   }
 }

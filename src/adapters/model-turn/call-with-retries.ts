@@ -37,7 +37,7 @@ export interface NamedCall {
 /** Makes the request; the number is the bound on output tokens that the run's limits ask for. */
 export type BuildCall = (most: number | null) => NamedCall
 
-export interface CallerParts {
+export interface RetriedCallsParts {
   readonly request: ModelRequest
   readonly watch: ModelWatch
   readonly limits: EgressLimits
@@ -51,9 +51,9 @@ export interface CallerParts {
 const defaultBaseDelayMs = 500
 
 /** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
-export class Caller {
+export class RetriedCalls {
   readonly calls: ModelCallRecord[]
-  readonly #parts: CallerParts
+  readonly #parts: RetriedCallsParts
   #attempt: number
   /** Where the last call went. */
   #url = ""
@@ -63,7 +63,7 @@ export class Caller {
   #reportedCalls: number
   #reportedAdded: TurnProgress["added"]
 
-  constructor(parts: CallerParts) {
+  constructor(parts: RetriedCallsParts) {
     const { attempts_before, progress } = parts.request
     this.#parts = parts
     this.calls = [...(progress?.calls ?? [])]

@@ -9,6 +9,7 @@ import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
 import type { RunPorts } from "./context/run-context.ts"
 import type { Resumption } from "./run.ts"
 import { announceTaken } from "./context/taken-run.ts"
+import { expireQuestions } from "./questions/expire-questions.ts"
 
 /**
  * The plan of a source, or an error where it is not valid (any more). `share` says whose turn it takes where many large
@@ -32,7 +33,7 @@ export interface HeldRun {
   readonly resumed: Resumption | null
 }
 
-/** What claiming has to know of the process that it claims runs for. */
+/** What taking over has to know of the process that it takes runs for. */
 export interface ClaimingProcess {
   readonly owner: string
   readonly leaseMs: number
@@ -46,14 +47,12 @@ export interface ClaimingProcess {
   startNext(): void
 }
 
-/** How often to look for questions that have expired. */
-const expiryLookMs = 1_000
 const restarted = "The process restarted"
 const tookOver = "Another process took over"
 const continued = "People have answered"
 
 /** Takes up runs that no process works on: interrupted ones, and parked ones that people have answered. */
-export class Claims {
+export class RunTakeover {
   readonly #process: ClaimingProcess
   readonly #ports: RunPorts
   readonly #planOf: PlanOf
@@ -82,7 +81,7 @@ export class Claims {
   /** Claims now, and regularly from now on, because a process that shares the store may die. */
   async start(): Promise<void> {
     await this.#tryToClaim(restarted)
-    this.#loops ??= Promise.all([this.#claimForEver(), this.#expireForEver()]).then(() => undefined)
+    this.#loops ??= Promise.all([this.#claimForEver(), expireQuestions(this.#ports, this.#stop)]).then(() => undefined)
     this.#stopListening ??= this.#ports.store.questions.onOutcome((run_id) => this.#outcomeArrived(run_id))
   }
 
@@ -150,24 +149,6 @@ export class Claims {
         return
       }
       await this.#tryToClaim(tookOver)
-    }
-  }
-
-  /** The store knows the earliest expiry: where none is due, a look costs next to nothing. */
-  async #expireForEver(): Promise<void> {
-    const { clock, store } = this.#ports
-    for (;;) {
-      try {
-        await clock.sleep(expiryLookMs, this.#stop)
-      } catch {
-        return
-      }
-      if ((this.#ports.trouble?.() ?? null) !== null) continue
-      try {
-        await store.questions.expire()
-      } catch (error) {
-        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
-      }
     }
   }
 

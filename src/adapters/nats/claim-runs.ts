@@ -39,7 +39,7 @@ interface Candidate {
 }
 
 /** Looks for runs that no process works on, and takes them over. */
-export class Claims {
+export class RunClaims {
   readonly #broker: Broker
   readonly #reader: LogReader
   readonly #open: OpenRuns

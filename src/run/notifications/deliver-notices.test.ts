@@ -9,7 +9,7 @@ import { aRequest, created, ended, noOptions } from "../../../test/contract/run-
 import { startServer, type Received } from "../../../test/support/http-server.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
-import { Notifier } from "./notifier.ts"
+import { Notifier } from "./deliver-notices.ts"
 import { noticeForMs, noticePerReceiver } from "../../base/limits.ts"
 
 /** A run that has ended and notifies a receiver which answers like this, and a notifier on a clock that the test moves. */

@@ -6,7 +6,7 @@ import { sign as signAsGitHub, verify as verifyAsGitHub } from "@octokit/webhook
 import { Webhook } from "standardwebhooks"
 import { fc } from "../../../test/support/fast-check.ts"
 import type { Verification } from "../../plan/plan-triggers.ts"
-import { deliveryOf, isSigned, readSignature, signedHeaders, usableSecrets, whyUnusable } from "./signature.ts"
+import { deliveryOf, isSigned, readSignature, signedHeaders, usableSecrets, whyUnusable } from "./webhook-signature.ts"
 
 const verifies = (
   verify: Verification,

@@ -13,14 +13,15 @@ import {
   type QuestionStore,
   type StoredOutcome,
   type WaitingCounts,
-} from "../ports/questions.ts"
+} from "../ports/question-store.ts"
 import type { DataKey } from "../ports/vault.ts"
 import type { Changes } from "./changes.ts"
 import type { LogReader } from "./log-reader.ts"
 import type { AppendOperation } from "./operations.ts"
 import type { SqlMedium } from "./sql-medium.ts"
 import type { Steps } from "./sql.ts"
-import { sealAnswer, sealQuestion, type QuestionReader, type StoredQuestion } from "./question-reader.ts"
+import type { QuestionReader, StoredQuestion } from "./question-reader.ts"
+import { sealAnswer, sealQuestion } from "./sealed-questions.ts"
 
 /** Whether events ask people, or take outcomes in. */
 export function concernsPeople(events: readonly LogEvent[]): boolean {
