@@ -128,6 +128,7 @@ export class CheckContext {
   readonly inexactIntegers = new Map<Syntax.NumberNode, string>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
   readonly lists = new Map<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>()
+  /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */
   readonly references = new Map<string, Span[]>()
   readonly edges = new Map<string, Map<string, Edge>>()
   readonly localEdges = new Map<string, Map<string, Map<string, Edge>>>()
@@ -279,6 +280,11 @@ function hasParts({ kind }: Type): boolean {
 }
 
 /** For a source that stands alone. */
-function noFiles(file = "main.wire"): FileLookup {
-  return { file, space: new FileSpace(), find: () => ({ kind: "unknown", near: undefined }), version: () => "" }
+function noFiles(): FileLookup {
+  return {
+    file: "main.wire",
+    space: new FileSpace(),
+    find: () => ({ kind: "unknown", near: undefined }),
+    version: () => "",
+  }
 }

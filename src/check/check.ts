@@ -132,7 +132,6 @@ export function programOf(checking: CheckContext): Program {
     fittedTypes: checking.fittedTypes,
     expressionTypes: checking.expressionTypes,
     lists: checking.lists,
-    references: checking.references,
     dependencies: targets(checking.edges),
     localDependencies: new Map([...checking.localEdges].map(([agent, edges]) => [agent, targets(edges)])),
   }

@@ -57,8 +57,6 @@ export interface Program {
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
   /** The variables of every list from a list. */
   readonly lists: ReadonlyMap<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>
-  /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */
-  readonly references: ReadonlyMap<string, readonly Span[]>
   /** Which nodes (`agent.x`, `ask.y`, `dynamic.z`, `output`) refer to which. */
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
   /** The agent-local dynamic values of an agent (by its name) that another of its values refers to. */

@@ -179,9 +179,9 @@ export class MistakeReporter extends TokenCursor {
   }
 
   /** Takes a token of this kind, or reports that `what` was expected. */
-  expect(kind: TokenKind, what: string, hint?: string): Token | undefined {
+  expect(kind: TokenKind, what: string): Token | undefined {
     const token = this.accept(kind)
-    if (token === undefined) this.expected(what, hint)
+    if (token === undefined) this.expected(what)
     return token
   }
 }

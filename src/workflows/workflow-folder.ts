@@ -35,7 +35,6 @@ export interface FolderOptions {
   readonly bug: (error: unknown) => void
   /** Why files with schedules or webhooks cannot be served, as a sentence; absent or null where they can. */
   readonly whyNoTriggers?: string | null
-  readonly pollMs?: number
   /** How long a file that looks half written must stay as it is: one that is empty, or has no line break at its end. */
   readonly halfWrittenMs?: number
 }
@@ -46,7 +45,7 @@ const usualHalfWrittenMs = 1_000
 /** Editors delete a file and write it again: one that is missing for a moment is not gone. */
 const goneMs = 250
 /** Some file systems do not say what changes in them. */
-const usualPollMs = 2_000
+const pollMs = 2_000
 
 /** What a file was found to be, and since when. */
 interface Sighting {
@@ -130,7 +129,7 @@ export class WorkflowFolder {
     }
     this.#loaded = true
     if (this.#closed) return
-    this.#poll = setInterval(() => this.#lookNowAndThen(), this.#options.pollMs ?? usualPollMs).unref()
+    this.#poll = setInterval(() => this.#lookNowAndThen(), pollMs).unref()
     this.#look()
   }
 

@@ -97,7 +97,6 @@ function randomRequest(random: Random, round: number): Ask {
     },
     { what: `erase ${subject}`, send: (broker) => broker.erase(stream, subject) },
     { what: `erase ${subject} ${seq}`, send: (broker) => broker.erase(stream, subject, seq) },
-    { what: `keepNewest ${subject}`, send: (broker) => broker.keepNewest(stream, subject) },
     ...(random.chance(0.1)
       ? [{ what: `purge ${filter}`, send: (broker: Broker) => broker.purge(stream, filter) }]
       : []),

@@ -106,11 +106,12 @@ export class SimulatedBroker {
     return found
   }
 
-  purge(name: string, filter: string, keep: number): void {
+  purge(name: string, filter: string): void {
     const stream = this.#stream(name)
     const now = this.#now()
-    const found = stream.messages.filter((one) => matches(filter, one.subject) && isThere(stream, one, now))
-    for (const message of found.slice(0, Math.max(0, found.length - keep))) message.removedAt = now
+    for (const message of stream.messages) {
+      if (matches(filter, message.subject) && isThere(stream, message, now)) message.removedAt = now
+    }
   }
 
   erase(name: string, seq: number): boolean {
@@ -249,8 +250,8 @@ export class SimulatedConnection implements Transport {
     return this.#request(() => this.#broker.subjects(stream, filter))
   }
 
-  purge(stream: string, filter: string, keep: number): Promise<void> {
-    return this.#request(() => this.#broker.purge(stream, filter, keep), true)
+  purge(stream: string, filter: string): Promise<void> {
+    return this.#request(() => this.#broker.purge(stream, filter), true)
   }
 
   erase(stream: string, seq: number): Promise<boolean> {
@@ -407,7 +408,7 @@ export function directTransport(broker: SimulatedBroker): Transport {
     next: (stream, filter, seq) => done(() => broker.next(stream, filter, seq)),
     at: (stream, seq) => done(() => broker.at(stream, seq)),
     subjects: (stream, filter) => done(() => broker.subjects(stream, filter)),
-    purge: (stream, filter, keep) => done(() => broker.purge(stream, filter, keep)),
+    purge: (stream, filter) => done(() => broker.purge(stream, filter)),
     erase: (stream, seq) => done(() => broker.erase(stream, seq)),
     listen: (subject, listener) => {
       const subscriber = { subject, hear: listener }

@@ -50,11 +50,6 @@ export class ConnectionPool {
     return known.acquire(call)
   }
 
-  /** How many connections are open, and how many calls wait for one. */
-  stats(origin: string): { readonly open: number; readonly waiting: number } {
-    return this.#origins.get(origin)?.stats() ?? { open: 0, waiting: 0 }
-  }
-
   destroy(): void {
     for (const origin of this.#origins.values()) origin.destroy()
     this.#origins.clear()
@@ -123,10 +118,6 @@ class Origin {
         reject(error)
       })
     })
-  }
-
-  stats(): { readonly open: number; readonly waiting: number } {
-    return { open: this.#open.size, waiting: this.#waiting.size }
   }
 
   destroy(): void {

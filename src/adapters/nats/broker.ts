@@ -190,11 +190,6 @@ export class Broker<T extends Transport = Transport> {
     return this.#held(holdMs.read, () => this.transport.subjects(this.names.stream(stream), filter))
   }
 
-  /** Removes all messages of a subject but the newest. */
-  keepNewest(stream: StreamName, subject: string): Promise<void> {
-    return this.#held(holdMs.write, () => this.transport.purge(this.names.stream(stream), subject, 1))
-  }
-
   /**
    * As `list`, except that a list of many subjects may be this many milliseconds old: listing thousands costs the leader, the network
    * and this process a lot, and requests may ask for it often.
@@ -213,7 +208,7 @@ export class Broker<T extends Transport = Transport> {
   }
 
   purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {
-    return this.#held(hold, () => this.transport.purge(this.names.stream(stream), filter, 0))
+    return this.#held(hold, () => this.transport.purge(this.names.stream(stream), filter))
   }
 
   /**

@@ -36,7 +36,7 @@ export interface Transport {
   at(stream: string, seq: number): Promise<Stored | null>
   /** Subjects that hold messages, and how many, as the leader knows them. */
   subjects(stream: string, filter: string): Promise<Readonly<Record<string, number>>>
-  purge(stream: string, filter: string, keep: number): Promise<void>
+  purge(stream: string, filter: string): Promise<void>
   /** Overwrites the message on the disk. */
   erase(stream: string, seq: number): Promise<boolean>
   listen(subject: string, listener: (message: Announcement) => void): () => void
@@ -113,8 +113,8 @@ export class NatsTransport implements Transport {
     return (await this.manager.streams.info(stream, { subjects_filter: filter })).state.subjects ?? {}
   }
 
-  async purge(stream: string, filter: string, keep: number): Promise<void> {
-    await this.manager.streams.purge(stream, keep === 0 ? { filter } : { filter, keep })
+  async purge(stream: string, filter: string): Promise<void> {
+    await this.manager.streams.purge(stream, { filter })
   }
 
   erase(stream: string, seq: number): Promise<boolean> {

@@ -125,10 +125,6 @@ export class RunLog {
     this.#stalled = bounds.stalled
   }
 
-  get lastId(): number {
-    return this.#lastId
-  }
-
   /** The same log for a workflow that the run calls. */
   within(scope: string): EventLog {
     return new ScopedLog(this, scope)

@@ -86,11 +86,6 @@ export class ArrayBuilder {
     this.#bytes += 1 + this.#scope.work.part(value, this.#bytes, this.#scope.path)
     this.array.push(value)
   }
-
-  /** As JSON, so far. */
-  get bytes(): number {
-    return this.#bytes
-  }
 }
 
 /** An object made of values, refused when it gets too large. */

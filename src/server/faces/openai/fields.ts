@@ -14,10 +14,10 @@ export function given(body: JsonObject, name: string): JsonValue | undefined {
   return value === null ? undefined : value
 }
 
-export function textIn(body: JsonObject, name: string, place = name): string | undefined {
+export function textIn(body: JsonObject, name: string): string | undefined {
   const value = given(body, name)
   if (value === undefined || typeof value === "string") return value
-  throw wrongField(place, `\`${place}\` must be a string`)
+  throw wrongField(name, `\`${name}\` must be a string`)
 }
 
 export function flagIn(body: JsonObject, name: string, place = name): boolean | undefined {
