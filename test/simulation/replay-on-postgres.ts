@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises"
+import pg from "pg"
 import { readAddress } from "../../src/adapters/postgres/address.ts"
 import { PostgresLeaseRules } from "../../src/adapters/postgres/lease-rules.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import type { ClaimOperation } from "../../src/store/operations.ts"
 import { all, type Row, type Steps } from "../../src/store/sql.ts"
-import { startPostgres } from "../support/postgres-server.ts"
+import { startPostgres, type PostgresServer } from "../support/postgres-server.ts"
 import { postgresStores } from "../support/postgres-store.ts"
 import { Random } from "../support/random.ts"
 import { startProxy, type Passage } from "../support/tcp-proxy.ts"
@@ -15,7 +16,6 @@ const tables =
   "runs requests secrets events tombstones leftovers cache questions outbox stored kept_keys trigger_states trigger_pauses".split(
     " ",
   )
-const schema = "simulation"
 /** By then a message has reached the server. */
 const arrivalMs = 20
 
@@ -31,10 +31,44 @@ class ComparedLeases extends PostgresLeaseRules {
   }
 }
 
+/** Histories that are made again at the same time. Each waits for the server most of the time. */
+const lanes = 4
+
 /** On a real server, with three processes that have the runs of different owners. The connections of one of them break. */
 export async function replaysOnPostgres(): Promise<Replays> {
   // A machine that loses power is not what this is about.
-  const server = await startPostgres({ config: ["fsync=off"] })
+  const server = await startPostgres({
+    config: ["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
+    inMemory: true,
+  })
+  let opened = 0
+  const all: Lane[] = []
+  const free: Lane[] = []
+  return {
+    beside: lanes,
+    problems: async (history) => {
+      let lane = free.pop()
+      if (lane === undefined) {
+        lane = await openLane(server, `simulation${opened++}`)
+        all.push(lane)
+      }
+      try {
+        return await lane.problems(history)
+      } finally {
+        free.push(lane)
+      }
+    },
+    close: async () => {
+      await Promise.all(all.map((lane) => lane.close()))
+      await server.close()
+    },
+  }
+}
+
+/** One history at a time, in a schema of its own. */
+type Lane = Pick<Replays, "problems" | "close">
+
+async function openLane(server: PostgresServer, schema: string): Promise<Lane> {
   const clock = new SetClock()
   /** What the proxy does to the next messages of that process. */
   let watch: (sent: string) => Passage = () => "pass"
@@ -45,6 +79,9 @@ export async function replaysOnPostgres(): Promise<Replays> {
   const rules = (holder: number, lockClass: number): PostgresLeaseRules => new ComparedLeases(holder, lockClass)
   const cutOff = await open({ rules, address: throughProxy.address })
   const stores = [await open({ rules }), cutOff, await open({ rules })]
+  const cleaner = new pg.Client({ connectionString: server.url() })
+  await cleaner.connect()
+  await cleaner.query(`SET search_path TO ${schema}`)
 
   /** A process is the only one that writes to the runs that it owns. Null: any process may make the call. */
   const storeOf = (owner: string | null): RunStore | null =>
@@ -75,9 +112,7 @@ export async function replaysOnPostgres(): Promise<Replays> {
       const places = random.chance(0.3)
         ? "DELETE FROM secret_keys"
         : "UPDATE secret_keys SET taken = 0 WHERE taken <> 0"
-      await server.query(
-        `SET search_path TO ${schema}; ${[...tables.map((table) => `DELETE FROM ${table}`), places].join(";")}`,
-      )
+      await cleaner.query([...tables.map((table) => `DELETE FROM ${table}`), places].join(";"))
       const replica: Replica = {
         storeOf: (owner) => storeOf(owner) ?? random.pick(stores),
         trouble: (owner, write) => ((storeOf(owner) ?? cutOff) === cutOff ? disturb(write, random) : null),
@@ -87,8 +122,8 @@ export async function replaysOnPostgres(): Promise<Replays> {
     },
     close: async () => {
       await Promise.all(stores.map((one) => one.close()))
+      await cleaner.end()
       await proxy.close()
-      await server.close()
     },
   }
 }

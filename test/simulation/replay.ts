@@ -276,43 +276,42 @@ async function heldBy(
   trace: readonly TracedCall[],
   runs: ReadonlySet<string>,
 ): Promise<Map<string, unknown>> {
-  const held = new Map<string, unknown>()
+  const asked = new Map<string, () => Promise<unknown>>()
   const callers = new Set<string>()
   for (const run_id of runs) {
-    held.set(`the log of ${run_id}`, await store.read(run_id, 0, 100_000))
-    held.set(`what is kept of ${run_id}`, await store.read(run_id, 0, 100_000, "kept"))
-    held.set(`the request of ${run_id}`, await store.request(run_id))
-    held.set(`the record of ${run_id}`, await store.lookup(run_id))
-    held.set(`the questions of ${run_id}`, await allQuestions(store, run_id))
-    held.set(`the outcomes of ${run_id}`, await store.questions.outcomes(run_id))
-    held.set(`the notices of ${run_id}`, await store.outbox.ofRun(run_id))
+    asked.set(`the log of ${run_id}`, () => store.read(run_id, 0, 100_000))
+    asked.set(`what is kept of ${run_id}`, () => store.read(run_id, 0, 100_000, "kept"))
+    asked.set(`the request of ${run_id}`, () => store.request(run_id))
+    asked.set(`the record of ${run_id}`, () => store.lookup(run_id))
+    asked.set(`the questions of ${run_id}`, () => allQuestions(store, run_id))
+    asked.set(`the outcomes of ${run_id}`, () => store.questions.outcomes(run_id))
+    asked.set(`the notices of ${run_id}`, () => store.outbox.ofRun(run_id))
   }
   for (const { method, values } of trace) {
     if (method === "create") {
       const [{ caller, idempotency }] = values as Parameters<RunStore["create"]>
       callers.add(caller)
-      if (idempotency !== null) held.set(`the key ${idempotency.key}`, await store.existing(caller, idempotency))
+      if (idempotency !== null) asked.set(`the key ${idempotency.key}`, () => store.existing(caller, idempotency))
     } else if (method === "cache.put") {
       const [caller, cache_key, hash] = values as Parameters<RunStore["cache"]["put"]>
-      held.set(`the cached answer ${hash}`, await store.cache.get(caller, cache_key, hash))
+      asked.set(`the cached answer ${hash}`, () => store.cache.get(caller, cache_key, hash))
     }
   }
   for (const caller of callers) {
     const all = { caller, limit: 1000, after: null }
-    held.set(
-      `the list of ${caller}`,
-      await store.list({ ...all, workflow: null, status: null, since: null, error_kind: null }),
+    asked.set(`the list of ${caller}`, () =>
+      store.list({ ...all, workflow: null, status: null, since: null, error_kind: null }),
     )
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
-      const { found } = await store.questions.inbox({ ...all, groups: [], member_of: [], status, to: null })
-      held.set(
-        `the ${status} questions of ${caller}`,
-        found.map(({ question }) => question),
-      )
+      asked.set(`the ${status} questions of ${caller}`, async () => {
+        const { found } = await store.questions.inbox({ ...all, groups: [], member_of: [], status, to: null })
+        return found.map(({ question }) => question)
+      })
     }
   }
-  held.set("what waits", await store.questions.waitingCounts())
-  return held
+  asked.set("what waits", () => store.questions.waitingCounts())
+  const answers = [...asked].map(async ([what, ask]) => [what, await ask()] as const)
+  return new Map(await Promise.all(answers))
 }
 
 function isLease(value: unknown): value is Lease {

@@ -1,22 +1,32 @@
 import { Coverage } from "./coverage.ts"
-import { simulate } from "./history.ts"
+import { simulate, type History } from "./history.ts"
+import { readOptions } from "./options.ts"
 import { replaysOnPostgres } from "./replay-on-postgres.ts"
 import { replaysOnSqlite } from "./replay-on-sqlite.ts"
+import type { Replays } from "./replays.ts"
 import { simulateTriggers } from "./trigger-history.ts"
 
-// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite | --postgres] [--triggers] [--coverage] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
-// store or on the NATS store, with `--triggers` of schedules and webhooks; with `--sqlite` or `--postgres`, what the memory store was asked for is asked of the database again, and both must agree. With `--coverage`,
-// a table says how often each fault and each part of the language came up. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
+// `npm run simulate`: `--help` says what it does.
 
-const options = process.argv.slice(2).filter((value) => value.startsWith("--"))
-const [count = "1000", first = "1"] = process.argv.slice(2).filter((value) => !value.startsWith("--"))
-const home = options.includes("--nats") ? "nats" : "memory"
-const replays = options.includes("--sqlite")
-  ? replaysOnSqlite()
-  : options.includes("--postgres")
-    ? await replaysOnPostgres()
-    : null
-const showsAll = Number(count) === 1
+const mostFailed = 20
+/** How often it says how far it is: a terminal shows one line, a file has a line each time. */
+const progressMs = process.stderr.isTTY ? 1_000 : 5_000
+
+const read = readOptions(process.argv.slice(2))
+if ("help" in read) {
+  process.stdout.write(read.help)
+  process.exit(0)
+}
+if ("wrong" in read) {
+  process.stderr.write(`${read.wrong} npm run simulate -- --help says what there is.\n`)
+  process.exit(2)
+}
+const { count, first, on, triggers, coverage: covers, stopAtFirst } = read.options
+
+const home = on === "nats" ? "nats" : "memory"
+const replays: Replays | null =
+  on === "sqlite" ? replaysOnSqlite() : on === "postgres" ? await replaysOnPostgres() : null
+const showsAll = count === 1
 // Faults are thousands of errors whose stacks nobody reads.
 if (!showsAll) Error.stackTraceLimit = 0
 const total = { runs: 0, events: 0, calls: 0, crashes: 0, resumed: 0, completed: 0 }
@@ -24,12 +34,9 @@ const started = performance.now()
 let lastShown = started
 let made = 0
 let failed = 0
-const coverage = options.includes("--coverage") ? new Coverage() : null
-while (made < Number(count)) {
-  const number = Number(first) + made
-  const history = options.includes("--triggers")
-    ? await simulateTriggers(number, { home, traced: replays !== null })
-    : await simulate(number, { home, traced: replays !== null })
+const coverage = covers ? new Coverage() : null
+
+async function finish(history: History): Promise<void> {
   const { seed, diary, figures } = history
   const problems = [...history.problems, ...((await replays?.problems(history)) ?? [])]
   made++
@@ -38,12 +45,22 @@ while (made < Number(count)) {
   if (problems.length > 0) failed++
   if (showsAll || (problems.length > 0 && failed <= 3)) console.log(`\nseed ${seed}\n${diary.join("\n")}\n`)
   if (problems.length > 0) console.log(`seed ${seed}: ${problems.slice(0, 5).join("\n    ")}`)
-  if (failed >= 20 || (failed > 0 && options.includes("--stop-at-first"))) break
-  if (process.stderr.isTTY && performance.now() - lastShown > 1000) {
-    lastShown = performance.now()
-    process.stderr.write(`\r${made} of ${count} histories, ${failed} went wrong `)
-  }
+  if (performance.now() - lastShown < progressMs) return
+  lastShown = performance.now()
+  const line = `${made} of ${count} histories, ${failed} went wrong`
+  process.stderr.write(process.stderr.isTTY ? `\r${line} ` : `${line}\n`)
 }
+
+const underWay = new Set<Promise<void>>()
+for (let begun = 0; begun < count; begun++) {
+  const options = { home, traced: replays !== null } as const
+  const history = await (triggers ? simulateTriggers : simulate)(first + begun, options)
+  const finished = finish(history).finally(() => underWay.delete(finished))
+  underWay.add(finished)
+  if (underWay.size >= (replays?.beside ?? 1)) await Promise.race(underWay)
+  if (failed >= mostFailed || (failed > 0 && stopAtFirst)) break
+}
+await Promise.all(underWay)
 await replays?.close()
 if (coverage !== null) console.log(`\n${coverage.table().join("\n")}\n`)
 const seconds = (performance.now() - started) / 1000

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
 import { findPostgres } from "../../scripts/postgres-server.mjs"
+import { memoryFolder } from "./memory-folder.ts"
 import { freePorts } from "./nats-server.ts"
 
 // A real PostgreSQL on loopback, in a folder of its own. It refuses to run as root, so that root starts it as another user.
@@ -37,6 +38,8 @@ export interface ServerSettings {
   readonly auth?: "trust" | "scram-sha-256"
   /** An empty folder for the write-ahead log, with segments of 1 MB; without it, the log is beside the data. */
   readonly logFolder?: string
+  /** Its files are in memory, where the machine has such a folder. */
+  readonly inMemory?: boolean
 }
 
 export const superPassword = "super"
@@ -57,10 +60,11 @@ export function account(): Account {
 }
 
 export async function startPostgres(settings: ServerSettings = {}): Promise<PostgresServer> {
-  const { config = [], auth = "trust", logFolder } = settings
+  const { config = [], auth = "trust", logFolder, inMemory = false } = settings
   const bin = postgresPrograms()
   const as = account()
-  const folder = mkdtempSync(join(tmpdir(), "wireworks-postgres-"))
+  const prefix = "wireworks-postgres-"
+  const folder = inMemory ? memoryFolder(prefix) : mkdtempSync(join(tmpdir(), prefix))
   const data = join(folder, "data")
   mkdirSync(data)
   chmodSync(folder, 0o711)

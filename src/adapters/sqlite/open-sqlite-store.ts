@@ -3,9 +3,10 @@ import type { Clock } from "../../ports/clock.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import type { MasterKey, Vault } from "../../ports/vault.ts"
 import { ThreadWriter } from "./thread-writer.ts"
-import { CommitQueue } from "../../store/commit-queue.ts"
+import { CommitQueue, type BatchWriter } from "../../store/commit-queue.ts"
 import { SqlStore } from "../../store/sql-store.ts"
 import { openForReading, otherKey, recordOf } from "./open-database.ts"
+import type { WriterData } from "./open-writer.ts"
 import { SqliteMedium } from "./sqlite-medium.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 
@@ -22,13 +23,15 @@ export interface SqliteStoreOptions {
   readonly warn?: (sentence: string) => void
   /** How long `lookup` remembers a run that retention deleted. */
   readonly tombstoneMs?: number
+  /** Opens the database for writing: in a thread of its own, unless told otherwise. */
+  readonly openWriter?: (data: WriterData) => Promise<BatchWriter & { readonly warnings: readonly string[] }>
 }
 
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunStore> {
-  const { path, masterKey, clock } = options
+  const { path, masterKey, clock, openWriter = (data) => ThreadWriter.open(data) } = options
   const record = masterKey.newRecord()
-  const writer = await ThreadWriter.open({ path, record, residueMs: options.residueMs ?? 5_000 })
+  const writer = await openWriter({ path, record, residueMs: options.residueMs ?? 5_000 })
   for (const sentence of writer.warnings) options.warn?.(sentence)
   const queue = new CommitQueue(writer)
   const database = openForReading(path)

@@ -3,7 +3,8 @@ import { StoreBroken, StoreFailure } from "../../ports/store.ts"
 import type { BatchWriter, SentOperation } from "../../store/commit-queue.ts"
 import type { Outcome } from "../../store/writes.ts"
 import { packBatch, unpackOutcomes } from "./packed-batch.ts"
-import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./writer-thread.ts"
+import type { WriterData } from "./open-writer.ts"
+import type { FromWriterThread, ToWriterThread } from "./writer-thread.ts"
 
 interface Sent {
   readonly count: number
@@ -34,7 +35,7 @@ export class ThreadWriter implements BatchWriter {
   }
 
   /** Starts the thread and opens the database in it. Rejects with a `StoreFailure`. */
-  static async open(data: WriterThreadData, file = threadFile()): Promise<ThreadWriter> {
+  static async open(data: WriterData, file = threadFile()): Promise<ThreadWriter> {
     const worker = new Worker(file, {
       workerData: data,
       name: "sqlite writer",
