@@ -277,7 +277,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "the last outcome of a question in the broker wins",
-    file: "src/adapters/nats/questions.ts",
+    file: "src/adapters/nats/settle-questions.ts",
     from: "const seq = await this.#broker.putOnce(subject",
     to: "const seq: number | null = await this.#broker.put(subject",
     on: "nats",
@@ -285,7 +285,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a question that expires while it is asked is forgotten",
-    file: "src/adapters/nats/questions.ts",
+    file: "src/adapters/nats/expire-questions.ts",
     from: "if (tail !== null && endOf(tail.facts) === null && tail.facts.fence <= entry.fence) return false",
     to: "",
     on: "nats",
@@ -293,7 +293,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a question that is asked again is looked for where it was asked first",
-    file: "src/adapters/nats/questions.ts",
+    file: "src/adapters/nats/question-entries.ts",
     from: "await this.#broker.put(names.question(run_id, entry.id),",
     to: "await this.#broker.putOnce(names.question(run_id, entry.id),",
     on: "nats",
@@ -301,18 +301,18 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a question that is asked again is taken for a remnant of its first attempt",
-    file: "src/adapters/nats/questions.ts",
-    from: `    const asked = await this.#askedAt(place)
-    if (asked !== null) return this.#settle(asked, null)
+    file: "src/adapters/nats/expire-questions.ts",
+    from: `    const asked = await this.#asked.at(place)
+    if (asked !== null) return this.#settling.settle(asked, null)
     const tail = await this.#reader.tail(run_id)
-    const entry = await this.#latestEntryAt(place)
+    const entry = await this.#entries.latestAt(place)
     if (entry !== null) {
       if (tail !== null && endOf(tail.facts) === null && tail.facts.fence <= entry.fence) return false
-      if ((await this.#askedBy(entry)) !== null) return false
+      if ((await this.#asked.by(entry)) !== null) return false
 `,
-    to: `    const entry = await this.#entryAt(place)
-    const asked = entry === null ? null : await this.#askedBy(entry)
-    if (asked !== null) return this.#settle(asked, null)
+    to: `    const entry = await this.#entries.at(place)
+    const asked = entry === null ? null : await this.#asked.by(entry)
+    if (asked !== null) return this.#settling.settle(asked, null)
     if (entry !== null) {
       if ((await this.#reader.slot(run_id, entry.slot, "sure")) === null) return false
 `,
@@ -353,7 +353,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "what finds a question is stored before the question",
-    file: "src/adapters/nats/questions.ts",
+    file: "src/adapters/nats/question-entries.ts",
     from: "await this.#broker.put(names.question(run_id, entry.id), packFrame(entry, []))\n      await Promise.all([",
     to: "await Promise.all([\n        this.#broker.put(names.question(run_id, entry.id), packFrame(entry, [])),",
     on: "nats",

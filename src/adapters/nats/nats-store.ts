@@ -36,7 +36,10 @@ import { OutcomeNews } from "./outcome-news.ts"
 import { OwnRuns } from "./own-runs.ts"
 import { probe } from "./probe.ts"
 import { Parking } from "./parking.ts"
-import { Questions } from "./questions.ts"
+import { AskedQuestions } from "./asked-questions.ts"
+import { NatsQuestions } from "./nats-questions.ts"
+import { QuestionEntries } from "./question-entries.ts"
+import { QuestionOutcomes } from "./settle-questions.ts"
 import { Retention } from "./retention.ts"
 import { aboutRun, endOf, openRequest, sealRequest } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
@@ -57,7 +60,7 @@ export interface StoreParts {
 
 /** A store on a broker that has the streams, in a process that has the keys. */
 export class NatsStore implements RunStore {
-  readonly questions: Questions
+  readonly questions: NatsQuestions
   readonly outbox: Outbox
   readonly cache: NatsCache
   readonly triggers: NatsTriggers
@@ -93,9 +96,13 @@ export class NatsStore implements RunStore {
     this.outbox = new Outbox(broker, this.#reader, vault, clock)
     this.#parking = new Parking(broker, this.outbox, this.#cancels, vault)
     this.#news = new OutcomeNews(broker, () => this.#unheard())
-    this.questions = new Questions(broker, this.#reader, this.#parking, this.#news, vault, clock)
-    this.#retention = new Retention(broker, this.outbox, this.questions, clock, sizes.tombstoneMs)
-    const beside = { outbox: this.outbox, parking: this.#parking, questions: this.questions }
+    const entries = new QuestionEntries(broker, this.#reader, this.#parking, vault)
+    const asked = new AskedQuestions(broker, this.#reader, entries)
+    const settling = new QuestionOutcomes(broker, this.#reader, this.#parking, entries, asked, clock)
+    const parts = { entries, asked, settling }
+    this.questions = new NatsQuestions(broker, this.#reader, this.#parking, this.#news, parts, clock)
+    this.#retention = new Retention(broker, this.outbox, entries, clock, sizes.tombstoneMs)
+    const beside = { outbox: this.outbox, parking: this.#parking, questions: settling }
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
     this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault, clock)
@@ -106,7 +113,8 @@ export class NatsStore implements RunStore {
       reader: this.#reader,
       live: this.#live,
       leases: this.#leases,
-      questions: this.questions,
+      entries,
+      asked,
       parking: this.#parking,
       open: this.#open,
       news: this.#news,

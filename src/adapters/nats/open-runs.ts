@@ -8,7 +8,7 @@ import { fillSlot } from "./log-writer.ts"
 import { lastToken } from "./names.ts"
 import type { Outbox } from "./outbox.ts"
 import type { Parking } from "./parking.ts"
-import type { Questions } from "./questions.ts"
+import type { QuestionOutcomes } from "./settle-questions.ts"
 import type { Retention } from "./retention.ts"
 import { aboutSecrets, endOf, type Slot } from "./slot.ts"
 
@@ -27,13 +27,13 @@ export class OpenRuns {
   readonly #clock: Clock
   readonly #outbox: Outbox
   readonly #parking: Parking
-  readonly #questions: Questions
+  readonly #questions: QuestionOutcomes
 
   constructor(
     broker: Broker,
     reader: LogReader,
     retention: Retention,
-    beside: { readonly outbox: Outbox; readonly parking: Parking; readonly questions: Questions },
+    beside: { readonly outbox: Outbox; readonly parking: Parking; readonly questions: QuestionOutcomes },
     vault: Vault,
     clock: Clock,
   ) {

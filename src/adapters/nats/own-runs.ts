@@ -12,7 +12,8 @@ import { tokenOfId } from "./names.ts"
 import type { OpenRuns } from "./open-runs.ts"
 import type { OutcomeNews } from "./outcome-news.ts"
 import type { Parking } from "./parking.ts"
-import type { Questions } from "./questions.ts"
+import type { AskedQuestions } from "./asked-questions.ts"
+import type { QuestionEntries } from "./question-entries.ts"
 import { carriedOn, endOf, type EventsFacts, type Slot } from "./slot.ts"
 
 interface OwnRunsParts {
@@ -20,7 +21,8 @@ interface OwnRunsParts {
   readonly reader: LogReader
   readonly live: LiveLogs
   readonly leases: Leases
-  readonly questions: Questions
+  readonly entries: QuestionEntries
+  readonly asked: AskedQuestions
   readonly parking: Parking
   readonly open: OpenRuns
   readonly news: OutcomeNews
@@ -33,7 +35,8 @@ export class OwnRuns {
   readonly #reader: LogReader
   readonly #live: LiveLogs
   readonly #leases: Leases
-  readonly #questions: Questions
+  readonly #entries: QuestionEntries
+  readonly #asked: AskedQuestions
   readonly #parking: Parking
   readonly #open: OpenRuns
   readonly #news: OutcomeNews
@@ -46,7 +49,8 @@ export class OwnRuns {
     this.#reader = parts.reader
     this.#live = parts.live
     this.#leases = parts.leases
-    this.#questions = parts.questions
+    this.#entries = parts.entries
+    this.#asked = parts.asked
     this.#parking = parts.parking
     this.#open = parts.open
     this.#news = parts.news
@@ -69,7 +73,7 @@ export class OwnRuns {
     const found: string[] = []
     for (const writer of this.#writers.values()) {
       const { asking = [] } = writer.position?.carried ?? {}
-      if (asking.length > 0 && (await this.#questions.haveOutcomes(writer.run_id, asking))) found.push(writer.run_id)
+      if (asking.length > 0 && (await this.#asked.haveOutcomes(writer.run_id, asking))) found.push(writer.run_id)
     }
     return found
   }
@@ -145,7 +149,7 @@ export class OwnRuns {
         },
         ended: (run_id, slot, facts) => this.#ended(run_id, slot, facts),
         parked: (_, slot, facts) => this.#parked(lease, { slot, facts, parts: [] }),
-        asking: (slot, events) => this.#questions.announce(lease, slot, events),
+        asking: (slot, events) => this.#entries.announce(lease, slot, events),
       },
       position,
     )

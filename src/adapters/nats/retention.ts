@@ -3,7 +3,7 @@ import { Damaged } from "../../ports/store.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { Outbox } from "./outbox.ts"
-import type { Questions } from "./questions.ts"
+import type { QuestionEntries } from "./question-entries.ts"
 import { dayOf, lastToken } from "./names.ts"
 import type { Stored } from "./transport.ts"
 
@@ -38,9 +38,9 @@ export class Retention {
   readonly #clock: Clock
   readonly #tombstoneMs: number
   readonly #outbox: Outbox
-  readonly #questions: Questions
+  readonly #questions: QuestionEntries
 
-  constructor(broker: Broker, outbox: Outbox, questions: Questions, clock: Clock, tombstoneMs: number) {
+  constructor(broker: Broker, outbox: Outbox, questions: QuestionEntries, clock: Clock, tombstoneMs: number) {
     this.#outbox = outbox
     this.#questions = questions
     this.#broker = broker
