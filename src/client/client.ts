@@ -1,5 +1,3 @@
-import { hasDotSegment } from "../base/has-dot-segment.ts"
-import { withoutTrailing } from "../base/without-trailing.ts"
 import type { InvalidateAnswer } from "../api/cache.ts"
 import type {
   ExecuteBody,
@@ -17,16 +15,15 @@ import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../api/wor
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind, Question } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
-import { errorOf, misfit } from "./errors.ts"
+import { objectIn, queryOf, segment, ServiceCalls, type CallOptions, type ServiceOptions } from "./service-calls.ts"
 import { filesOnDisk } from "./files-on-disk.ts"
 import { followStream } from "./follow-stream.ts"
-import { readObject, UnreadableAnswer } from "./read-json.ts"
 import type { StreamEvent } from "./read-events.ts"
-import type { AnswerOptions, AskingRun } from "./run-waiting.ts"
-import { RunWaiting } from "./run-waiting.ts"
+import { askingRun, RunWaiting, type AskingRun } from "./run-waiting.ts"
 
 export type { StreamEvent } from "./read-events.ts"
 export { WireworksError } from "./errors.ts"
+export type { CallOptions } from "./service-calls.ts"
 export { RunWaiting } from "./run-waiting.ts"
 export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 export type { Question } from "../log/events.ts"
@@ -38,17 +35,9 @@ export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.t
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
 export type { WorkflowAnswer, WorkflowDetail } from "../api/workflows.ts"
 
-export interface ClientOptions {
-  /** `http://127.0.0.1:13703` unless set. */
-  readonly baseUrl?: string
-  readonly apiKey?: string
-  readonly fetch?: typeof fetch
+export interface ClientOptions extends ServiceOptions {
   /** Reconnects of a stream in a row that may fail before it gives up; 10 unless set. */
   readonly maxReconnects?: number
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal
 }
 
 export interface ExecuteCallOptions extends CallOptions {
@@ -151,20 +140,13 @@ export function createClient<
   return new WireworksClient(options)
 }
 
-/** Pages of one list. */
-const mostPages = 1000
-
 /** A client of the service, for browsers and for Node. */
 export class WireworksClient {
-  readonly #base: string
-  readonly #apiKey: string | undefined
-  readonly #fetch: typeof fetch
+  readonly #service: ServiceCalls
   readonly #maxReconnects: number
 
   constructor(options: ClientOptions = {}) {
-    this.#base = withoutTrailing(options.baseUrl ?? "http://127.0.0.1:13703", "/")
-    this.#apiKey = options.apiKey
-    this.#fetch = options.fetch ?? ((...call) => fetch(...call))
+    this.#service = new ServiceCalls(options)
     this.#maxReconnects = options.maxReconnects ?? 10
   }
 
@@ -177,13 +159,13 @@ export class WireworksClient {
   }
 
   async #execute<Output>(path: string, body: object, options: ExecuteCallOptions): Promise<Executed<Output>> {
-    const response = await this.#post(path, body, options, keyHeader(options.idempotencyKey))
+    const response = await this.#service.call("POST", path, body, options, keyHeader(options.idempotencyKey))
     const run_id = response.headers.get("x-service-run-id") ?? ""
     if (response.status === 202) {
       const { questions, next } = await objectIn<WaitingAnswer>(response)
       const known = next === undefined && Array.isArray(questions)
       const all = known ? questions : (await this.questions(run_id, options)).filter(isOpen)
-      throw new RunWaiting(this.#asking(run_id, all), all)
+      throw new RunWaiting(askingRun(this, run_id, all), all)
     }
     return { run_id, output: await objectIn<Output>(response) }
   }
@@ -215,7 +197,7 @@ export class WireworksClient {
   ): AsyncGenerator<StreamEvent<Output>, void> {
     // With a key, a start whose answer was lost can be asked for again without a second run.
     const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? randomKey()) }
-    const open = (): Promise<Response> => this.#post(path, body, options, headers)
+    const open = (): Promise<Response> => this.#service.call("POST", path, body, options, headers)
     yield* this.#follow<Output>(open, options, 0)
   }
 
@@ -235,7 +217,7 @@ export class WireworksClient {
 
   async #start(path: string, body: object, options: ExecuteCallOptions): Promise<StartedAnswer> {
     const headers = { prefer: "respond-async", ...keyHeader(options.idempotencyKey) }
-    const response = await this.#post(path, body, options, headers)
+    const response = await this.#service.call("POST", path, body, options, headers)
     return objectIn<StartedAnswer>(response)
   }
 
@@ -256,27 +238,32 @@ export class WireworksClient {
 
   /** The workflows of the server's folder. */
   workflows(options: CallOptions = {}): Promise<readonly WorkflowAnswer[]> {
-    return this.#pages<WorkflowsAnswer, WorkflowAnswer>("/workflows", options, ({ workflows }) => workflows)
+    return this.#service.pages<WorkflowsAnswer, WorkflowAnswer>("/workflows", options, ({ workflows }) => workflows)
   }
 
   /** One of them, with its source and plan. */
   async workflowDetail(name: string, options: CallOptions = {}): Promise<WorkflowDetail> {
-    return this.#json<WorkflowDetail>("GET", workflowPath(name), undefined, options)
+    return this.#service.json<WorkflowDetail>("GET", workflowPath(name), undefined, options)
   }
 
   /** A page of the caller's runs, newest first. */
   runs(query: RunsRequest = {}, options: CallOptions = {}): Promise<RunsAnswer> {
-    return this.#json<RunsAnswer>("GET", `/runs${queryOf(query)}`, undefined, options)
+    return this.#service.json<RunsAnswer>("GET", `/runs${queryOf(query)}`, undefined, options)
   }
 
   /** What a run was asked to do: source, input and options, without secrets. */
   runRequest(run_id: string, options: CallOptions = {}): Promise<RunRequestAnswer> {
-    return this.#json<RunRequestAnswer>("GET", `${runPath(run_id)}/request`, undefined, options)
+    return this.#service.json<RunRequestAnswer>("GET", `${runPath(run_id)}/request`, undefined, options)
   }
 
   /** The request of a model call, as it was sent: `call_id` is in the `calls` of events. */
   callRequest(run_id: string, call_id: string, options: CallOptions = {}): Promise<CallRequestAnswer> {
-    return this.#json<CallRequestAnswer>("GET", `${runPath(run_id)}/calls/${segment(call_id)}`, undefined, options)
+    return this.#service.json<CallRequestAnswer>(
+      "GET",
+      `${runPath(run_id)}/calls/${segment(call_id)}`,
+      undefined,
+      options,
+    )
   }
 
   /** The pieces of the outputs of a run's agents as they are written, of a run with `options.partials`. Ends with the run. */
@@ -290,8 +277,8 @@ export class WireworksClient {
   /** The run's record. Its methods are not part of what it prints or compares as. */
   async run(run_id: string, options: RunCallOptions = {}): Promise<RunAnswer & FollowedRun> {
     const query = options.wait === undefined ? "" : `?wait=${options.wait}`
-    const record = await this.#json<RunAnswer>("GET", `${runPath(run_id)}${query}`, undefined, options)
-    const { questions, answer } = this.#asking(run_id, [])
+    const record = await this.#service.json<RunAnswer>("GET", `${runPath(run_id)}${query}`, undefined, options)
+    const { questions, answer } = askingRun(this, run_id, [])
     return Object.defineProperties(record, {
       questions: { value: questions },
       answer: { value: answer },
@@ -301,31 +288,31 @@ export class WireworksClient {
 
   /** Deletes a run that has ended: all that is stored of it, at once. */
   async delete(run_id: string, options: CallOptions = {}): Promise<void> {
-    const response = await this.#call("DELETE", runPath(run_id), undefined, options, {})
+    const response = await this.#service.call("DELETE", runPath(run_id), undefined, options, {})
     await response.body?.cancel()
   }
 
   async cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
-    return this.#json<CancelAnswer>("POST", `${runPath(run_id)}/cancel`, undefined, options)
+    return this.#service.json<CancelAnswer>("POST", `${runPath(run_id)}/cancel`, undefined, options)
   }
 
   /** The schedules and webhooks of the server's workflows. */
   async triggers(options: CallOptions = {}): Promise<readonly TriggerAnswer[]> {
-    return (await this.#json<TriggersAnswer>("GET", "/triggers", undefined, options)).triggers
+    return (await this.#service.json<TriggersAnswer>("GET", "/triggers", undefined, options)).triggers
   }
 
   /** Starts a schedule now. */
   runTrigger(workflow: string, name: string, options: CallOptions = {}): Promise<TriggeredAnswer> {
-    return this.#json<TriggeredAnswer>("POST", triggerPath(workflow, name, "run"), undefined, options)
+    return this.#service.json<TriggeredAnswer>("POST", triggerPath(workflow, name, "run"), undefined, options)
   }
 
   pauseTrigger(workflow: string, name: string, options: CallOptions = {}): Promise<TriggerAnswer> {
-    return this.#json<TriggerAnswer>("POST", triggerPath(workflow, name, "pause"), undefined, options)
+    return this.#service.json<TriggerAnswer>("POST", triggerPath(workflow, name, "pause"), undefined, options)
   }
 
   /** A schedule starts from now. */
   resumeTrigger(workflow: string, name: string, options: CallOptions = {}): Promise<TriggerAnswer> {
-    return this.#json<TriggerAnswer>("POST", triggerPath(workflow, name, "resume"), undefined, options)
+    return this.#service.json<TriggerAnswer>("POST", triggerPath(workflow, name, "resume"), undefined, options)
   }
 
   /** Sends a signed delivery to a webhook, as its sender would. The answer has no text where no run was started. */
@@ -336,58 +323,36 @@ export class WireworksClient {
     options: CallOptions = {},
   ): Promise<{ readonly status: number; readonly text: string }> {
     const path = `/hooks/${workflow.split("/").map(segment).join("/")}/${segment(name)}`
-    const response = await this.#send("POST", path, delivery.body, options, { ...delivery.headers })
+    const response = await this.#service.send("POST", path, delivery.body, options, { ...delivery.headers })
     return { status: response.status, text: await response.text() }
   }
 
   /** The questions of a run, oldest first. */
   questions(run_id: string, options: CallOptions = {}): Promise<readonly Question[]> {
     const path = `${runPath(run_id)}/questions`
-    return this.#pages<QuestionsAnswer, Question>(path, options, ({ questions }) => questions)
+    return this.#service.pages<QuestionsAnswer, Question>(path, options, ({ questions }) => questions)
   }
 
   /** A page of what the caller may answer, over all runs, oldest first. */
   inbox(query: InboxRequest = {}, options: CallOptions = {}): Promise<QuestionsAnswer> {
-    return this.#json<QuestionsAnswer>("GET", `/questions${queryOf(query)}`, undefined, options)
+    return this.#service.json<QuestionsAnswer>("GET", `/questions${queryOf(query)}`, undefined, options)
   }
 
   /** Answers a question of a run; an approval repeats the question's `digest`. The question with its answer. */
   async answer(run_id: string, id: string, body: AnswerBody, options: CallOptions = {}): Promise<Question> {
-    return this.#json<Question>("POST", `${runPath(run_id)}/questions/${segment(id)}`, body, options)
+    return this.#service.json<Question>("POST", `${runPath(run_id)}/questions/${segment(id)}`, body, options)
   }
 
   async validate(body: ValidateBody | string, options: CallOptions = {}): Promise<ValidateAnswer> {
-    return this.#json<ValidateAnswer>("POST", "/validate", withFiles(sourceBody(body)), options)
+    return this.#service.json<ValidateAnswer>("POST", "/validate", withFiles(sourceBody(body)), options)
   }
 
   format(body: SourceBody | string, options: CallOptions = {}): Promise<FormatAnswer> {
-    return this.#json<FormatAnswer>("POST", "/format", sourceBody(body), options)
+    return this.#service.json<FormatAnswer>("POST", "/format", sourceBody(body), options)
   }
 
   invalidateCache(cache_key: string, options: CallOptions = {}): Promise<InvalidateAnswer> {
-    return this.#json<InvalidateAnswer>("POST", "/cache/invalidate", { cache_key }, options)
-  }
-
-  // -------------------------------------------------------------------------------------------------- questions
-
-  #asking(run_id: string, known: readonly Question[]): AskingRun {
-    // An approval is answered with the digest of what the person has seen.
-    const digests = new Map<string, string>()
-    const see = (seen: readonly Question[]): void => {
-      for (const { id, digest } of seen) if (digest !== undefined) digests.set(id, digest)
-    }
-    see(known)
-    const questions = async (options: CallOptions = {}): Promise<readonly Question[]> => {
-      const found = await this.questions(run_id, options)
-      see(found)
-      return found
-    }
-    const answer = (id: string, given: JsonValue, options: AnswerOptions = {}): Promise<Question> => {
-      const digest = options.digest ?? digests.get(id)
-      const body = { answer: given, ...(digest === undefined ? {} : { digest }) }
-      return this.answer(run_id, id, options.by === undefined ? body : { ...body, by: options.by }, options)
-    }
-    return { run_id, questions, answer }
+    return this.#service.json<InvalidateAnswer>("POST", "/cache/invalidate", { cache_key }, options)
   }
 
   // ---------------------------------------------------------------------------------------------------- streams
@@ -404,98 +369,8 @@ export class WireworksClient {
 
   #events(run_id: string, after: number, options: CallOptions): Promise<Response> {
     const headers = { accept: "text/event-stream", "last-event-id": String(after) }
-    return this.#call("GET", `${runPath(run_id)}/events`, undefined, options, headers)
+    return this.#service.call("GET", `${runPath(run_id)}/events`, undefined, options, headers)
   }
-
-  // ------------------------------------------------------------------------------------------------------- calls
-
-  async #json<T>(method: string, path: string, body: object | undefined, options: CallOptions): Promise<T> {
-    return objectIn<T>(await this.#call(method, path, body, options, {}))
-  }
-
-  /** A whole list, page by page. */
-  async #pages<Page extends { readonly next?: string | null }, Item>(
-    path: string,
-    options: CallOptions,
-    itemsOf: (page: Page) => readonly Item[],
-  ): Promise<readonly Item[]> {
-    const all: Item[] = []
-    const seen = new Set<string>()
-    for (let query = ""; ;) {
-      const response = await this.#call("GET", `${path}${query}`, undefined, options, {})
-      const page = await objectIn<Page>(response)
-      const items: unknown = itemsOf(page)
-      if (!Array.isArray(items) || seen.size > mostPages) throw misfit(response)
-      for (const item of items as Item[]) all.push(item)
-      const { next } = page
-      if (typeof next !== "string" || seen.has(next)) return all
-      seen.add(next)
-      query = `?after=${encodeURIComponent(next)}`
-    }
-  }
-
-  #post(path: string, body: object, options: CallOptions, headers: Record<string, string>): Promise<Response> {
-    return this.#call("POST", path, body, options, headers)
-  }
-
-  async #call(
-    method: string,
-    path: string,
-    body: object | undefined,
-    options: CallOptions,
-    headers: Record<string, string>,
-  ): Promise<Response> {
-    const all: Record<string, string> = { ...headers }
-    if (this.#apiKey !== undefined) all["authorization"] = `Bearer ${this.#apiKey}`
-    if (body !== undefined) all["content-type"] = "application/json"
-    return this.#send(method, path, body === undefined ? undefined : JSON.stringify(body), options, all)
-  }
-
-  async #send(
-    method: string,
-    path: string,
-    body: string | undefined,
-    options: CallOptions,
-    headers: Record<string, string>,
-  ): Promise<Response> {
-    const response = await this.#fetch(`${this.#base}${path}`, {
-      method,
-      headers,
-      ...(body !== undefined && { body }),
-      ...(options.signal !== undefined && { signal: options.signal }),
-    }).catch((error: unknown) => {
-      throw error instanceof TypeError ? unreachable(this.#base, error) : error
-    })
-    if (!response.ok) throw await errorOf(response)
-    return response
-  }
-}
-
-/** An answer with content, as its route has it. */
-async function objectIn<T>(response: Response): Promise<T> {
-  try {
-    return (await readObject(response)) as T
-  } catch (error) {
-    // A connection that broke is reported as `fetch` reports it.
-    throw error instanceof SyntaxError || error instanceof UnreadableAnswer ? misfit(response) : error
-  }
-}
-
-/** `fetch` says only that it failed. Its cause has the reason, on Node. */
-function unreachable(base: string, error: TypeError): TypeError {
-  const { cause } = error
-  const reason = cause instanceof Error && cause.message !== "" ? cause.message : error.message
-  return new TypeError(`The service at ${base} cannot be reached: ${reason}`, { cause: error })
-}
-
-/** `?key=value…`, or nothing. */
-function queryOf(query: object): string {
-  const given = Object.entries(query) as [string, string | number | Date | undefined][]
-  const parts = given.flatMap(([key, value]) => {
-    if (value === undefined) return []
-    return [`${key}=${encodeURIComponent(value instanceof Date ? value.toISOString() : String(value))}`]
-  })
-  return parts.length === 0 ? "" : `?${parts.join("&")}`
 }
 
 function isOpen({ status }: Question): boolean {
@@ -532,10 +407,4 @@ function triggerPath(workflow: string, name: string, act: string): string {
 
 function runPath(run_id: string): string {
   return `/execute/${segment(run_id)}`
-}
-
-/** A name or id may come from the caller's own callers: as `..` it would call another route, with the key of this client. */
-function segment(text: string): string {
-  if (hasDotSegment(text)) throw new TypeError(`${JSON.stringify(text)} is neither an id nor a name`)
-  return encodeURIComponent(text)
 }

@@ -1,8 +1,9 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { Question } from "../log/events.ts"
+import type { CallOptions } from "./service-calls.ts"
+import type { AnswerBody } from "../api/questions.ts"
 
-export interface AnswerOptions {
-  readonly signal?: AbortSignal
+export interface AnswerOptions extends CallOptions {
   /** For an approval. Default: the digest of the question as this object has seen it. */
   readonly digest?: string
   /** A label for the person who answers, of up to 200 characters. */
@@ -13,7 +14,7 @@ export interface AnswerOptions {
 export interface AskingRun {
   readonly run_id: string
   /** All questions of the run, oldest first. */
-  readonly questions: (options?: { readonly signal?: AbortSignal }) => Promise<readonly Question[]>
+  readonly questions: (options?: CallOptions) => Promise<readonly Question[]>
   /** Answers a question; the result is the question with its answer. Rejects with a `WireworksError` of kind `conflict` when it is too late. */
   readonly answer: (id: string, answer: JsonValue, options?: AnswerOptions) => Promise<Question>
 }
@@ -36,4 +37,30 @@ export class RunWaiting extends Error {
   get run_id(): string {
     return this.run.run_id
   }
+}
+
+interface QuestionClient {
+  questions(run_id: string, options: CallOptions): Promise<readonly Question[]>
+  answer(run_id: string, id: string, body: AnswerBody, options: CallOptions): Promise<Question>
+}
+
+/** The questions of a run, and answers to them. */
+export function askingRun(client: QuestionClient, run_id: string, known: readonly Question[]): AskingRun {
+  // An approval is answered with the digest of what the person has seen.
+  const digests = new Map<string, string>()
+  const see = (seen: readonly Question[]): void => {
+    for (const { id, digest } of seen) if (digest !== undefined) digests.set(id, digest)
+  }
+  see(known)
+  const questions = async (options: CallOptions = {}): Promise<readonly Question[]> => {
+    const found = await client.questions(run_id, options)
+    see(found)
+    return found
+  }
+  const answer = (id: string, given: JsonValue, options: AnswerOptions = {}): Promise<Question> => {
+    const digest = options.digest ?? digests.get(id)
+    const body = { answer: given, ...(digest === undefined ? {} : { digest }) }
+    return client.answer(run_id, id, options.by === undefined ? body : { ...body, by: options.by }, options)
+  }
+  return { run_id, questions, answer }
 }
