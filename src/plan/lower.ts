@@ -41,6 +41,16 @@ export class Lowering {
     this.#program = program
   }
 
+  /** The expression of a property; null where the block does not have it. */
+  optional(block: Properties | undefined, name: string, place: string): Expression | null {
+    const expression = expressionIn(block, name)
+    return expression === undefined ? null : this.expression(expression, place)
+  }
+
+  required(block: Properties, name: string, place: string): Expression {
+    return this.optional(block, name, place) ?? unchecked(`a missing ${name}`)
+  }
+
   /** `place` names where the expression stands, for the calls in it: `dynamic.related`. */
   expression(node: Syntax.Expression, place: string): Expression {
     const constant = constantOf(node)

@@ -1,54 +1,38 @@
-import type { JsonValue } from "../base/json-value.ts"
 import { remembered } from "../base/remembered.ts"
-import { asksForStatus } from "../check/check-http-tool.ts"
-import { isRoute, readRoute } from "../check/http-route.ts"
 import { boundSecrets } from "../check/bound-secrets.ts"
 import { openingComment } from "../source/opening-comment.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
-import { apiOf, wireApiIn } from "../check/api-of.ts"
 import { fileStem } from "../check/check-file.ts"
-import { constantFields, constantIn, constantOf, numberIn } from "../check/constants.ts"
+import { numberIn } from "../check/constants.ts"
 import { wordIn } from "../check/asset-kind.ts"
-import type { AgentSymbol, AskSymbol, ImportSymbol, Program, WorkflowSymbol } from "../check/program.ts"
+import type { AgentSymbol, AskSymbol, Program, WorkflowSymbol } from "../check/program.ts"
 import { modelEntries } from "../check/check-model-reference.ts"
-import { propertyIn } from "../check/properties.ts"
 import { secretRoutes } from "../check/secret-routes.ts"
 import { secretsOfRuns } from "./plan-triggers.ts"
-import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
-import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
-import { defaultExpirySeconds, demandOf, expiryOf } from "./approval-demand.ts"
-import { assetKind, Lowering, targetName, unchecked } from "./lower.ts"
+import { defaultExpirySeconds, expiryOf } from "./approval-demand.ts"
+import { Lowering, targetName, unchecked } from "./lower.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
-import { inferenceKeys, isWordOf, limitKeys } from "../syntax/property-table.ts"
+import { limitKeys } from "../syntax/property-table.ts"
+import { BackendPlanner } from "./plan-backends.ts"
+import { inferenceOf, propertyBlock, responseFormat, textIn } from "./plan-settings.ts"
 import type {
   AgentNode,
-  ApiPlan,
   AskNode,
   CalledWorkflow,
   ContextPlan,
   DynamicNode,
   FilePlan,
-  HttpToolPlan,
-  Inference,
   Limits,
-  ModelPlan,
   ModelUse,
   ModelUses,
   OutputNode,
   Plan,
   PlanNode,
-  Price,
-  ProviderPlan,
-  RemotePlan,
   RequirementPlan,
-  ResponseFormat,
-  SendPlan,
-  ServerPlan,
-  ToolPlan,
   UsePlan,
   WhenPlan,
   WorkflowUsePlan,
@@ -56,8 +40,6 @@ import type {
 import { topologicalOrder } from "./topological-order.ts"
 
 const defaultMaxSteps = 16
-const apiTimeoutSeconds = 30
-const apiRetries = 2
 const emptyRecord: RecordType = { kind: "record", fields: [] }
 
 // A file may be called from many places.
@@ -78,10 +60,12 @@ function routesOf(program: Program): Pick<Plan, "secret_routes"> {
 class Planner {
   readonly #program: Program
   readonly #lower: Lowering
+  readonly #backends: BackendPlanner
 
   constructor(program: Program) {
     this.#program = program
     this.#lower = new Lowering(program)
+    this.#backends = new BackendPlanner(this.#lower)
   }
 
   plan(): Plan {
@@ -92,13 +76,15 @@ class Planner {
       secrets: secretsOfRuns(program),
       ...routesOf(program),
       output: program.output?.type ?? emptyRecord,
-      providers: mapped(program.providers, (declaration, name) => this.#provider(declaration, name)),
-      models: mapped(program.models, (declaration, name) => this.#model(declaration, name)),
-      servers: mapped(program.servers, (declaration) => this.#server(declaration)),
-      ...(program.apis.size === 0 ? {} : { apis: mapped(program.apis, (declaration) => this.#api(declaration)) }),
-      tools: mapped(program.tools, (symbol) => this.#tool(symbol)),
-      resources: mapped(program.resources, (symbol) => this.#remote(symbol)),
-      prompts: mapped(program.prompts, (symbol) => this.#remote(symbol)),
+      providers: mapped(program.providers, (declaration, name) => this.#backends.provider(declaration, name)),
+      models: mapped(program.models, (declaration, name) => this.#backends.model(declaration, name)),
+      servers: mapped(program.servers, (declaration) => this.#backends.server(declaration)),
+      ...(program.apis.size === 0
+        ? {}
+        : { apis: mapped(program.apis, (declaration) => this.#backends.api(declaration)) }),
+      tools: mapped(program.tools, (symbol) => this.#backends.tool(symbol)),
+      resources: mapped(program.resources, (symbol) => this.#backends.remote(symbol)),
+      prompts: mapped(program.prompts, (symbol) => this.#backends.remote(symbol)),
       ...(program.workflows.size === 0
         ? {}
         : { workflows: mapped(program.workflows, (symbol) => this.#workflow(symbol)) }),
@@ -164,8 +150,8 @@ class Planner {
       context: this.#context(propertyOf(body, "context"), models, id),
       locals: this.#locals(name, symbol),
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
-      instruction: this.#propertyExpression(body, "instruction", `${id}.instruction`),
-      system: this.#optional(body, "system", `${id}.system`),
+      instruction: this.#lower.required(body, "instruction", `${id}.instruction`),
+      system: this.#lower.optional(body, "system", `${id}.system`),
       limits: limitsOf(propertyBlock(body, "limits")),
       output: symbol.output,
       requires: this.#requires(body),
@@ -177,11 +163,11 @@ class Planner {
     const { body } = declaration
     return {
       ...this.#head(id, "ask", name, declaration, depends_on),
-      question: this.#propertyExpression(body, "question", `${id}.question`),
-      show: this.#optional(body, "show", `${id}.show`),
-      to: this.#optional(body, "to", `${id}.to`),
+      question: this.#lower.required(body, "question", `${id}.question`),
+      show: this.#lower.optional(body, "show", `${id}.show`),
+      to: this.#lower.optional(body, "to", `${id}.to`),
       expires_seconds: expiryOf(body) ?? defaultExpirySeconds,
-      on_expiry: this.#optional(body, "on_expiry", `${id}.on_expiry`),
+      on_expiry: this.#lower.optional(body, "on_expiry", `${id}.on_expiry`),
       output: symbol.output,
       requires: this.#requires(body),
     }
@@ -289,7 +275,7 @@ class Planner {
     if (value.kind !== "properties" && value.kind !== "file") return unchecked("a strange file")
     const content = value.kind === "file" ? value.content : expressionIn(value.block, "content")
     if (content === undefined) return unchecked("a file without content")
-    const optional = (name: string): Expression | null => this.#optional(value.block, name, `${id}.file`)
+    const optional = (name: string): Expression | null => this.#lower.optional(value.block, name, `${id}.file`)
     const name = optional("name")
     return {
       name,
@@ -299,10 +285,6 @@ class Planner {
     }
   }
 
-  #propertyExpression(block: Syntax.Block<Syntax.Property>, name: string, place: string): Expression {
-    return this.#optional(block, name, place) ?? unchecked(`a missing ${name}`)
-  }
-
   /** `model.fast` or a list, with what the place sets. */
   #modelUses(property: Syntax.Property | undefined): ModelUses {
     const entries = property === undefined ? undefined : modelEntries(property.value)
@@ -310,124 +292,6 @@ class Planner {
       return { name: targetName(reference), inference: inferenceOf(block) }
     })
     return [first ?? unchecked("an agent without a model"), ...others]
-  }
-
-  // ------------------------------------------------------------------------------------- backends, servers, imports
-
-  #provider(declaration: Syntax.ProviderDeclaration, name: string): ProviderPlan {
-    const { body, providerKind } = declaration
-    const kind = providerKinds.get(providerKind?.text ?? "") ?? unchecked("an unknown kind of provider")
-    const endpoint = this.#optional(body, "endpoint", `provider.${name}`)
-    return {
-      kind: providerKind?.text ?? "",
-      api: apiOf(declaration) ?? kind.api,
-      endpoint: endpoint ?? { op: "literal", value: kind.endpoint ?? unchecked("a provider without an endpoint") },
-      api_key: this.#optional(body, "api_key", `provider.${name}`),
-      headers: this.#lower.entries(valuesOf(body, "headers"), `provider.${name}`),
-      inference: inferenceOf(body),
-    }
-  }
-
-  #optional(block: Properties | undefined, name: string, place: string): Expression | null {
-    const expression = expressionIn(block, name)
-    return expression === undefined ? null : this.#lower.expression(expression, place)
-  }
-
-  #model(declaration: Syntax.ModelDeclaration, name: string): ModelPlan {
-    const { body, provider } = declaration
-    return {
-      provider: provider?.text ?? unchecked("a model without a provider"),
-      api: wireApiIn(body) ?? null,
-      id: this.#propertyExpression(body, "id", `model.${name}`),
-      inference: inferenceOf(body),
-      assets: assetsOfModel(declaration).map(assetKind),
-      response_format: responseFormat(body),
-      system: this.#optional(body, "system", `model.${name}.system`),
-      price: priceOf(propertyBlock(body, "price")),
-    }
-  }
-
-  #server({ kind, name, body }: Syntax.McpDeclaration | Syntax.ApiDeclaration): ServerPlan {
-    const place = `${kind}.${name.text}`
-    return {
-      endpoint: this.#propertyExpression(body, "endpoint", place),
-      headers: this.#lower.entries(valuesOf(body, "headers"), place),
-      ...this.#auth(body, place),
-      ...this.#elicitation(body, place),
-    }
-  }
-
-  #elicitation(body: Properties, place: string): Pick<ServerPlan, "elicitation"> {
-    const demand = demandOf(body, "elicitation")
-    if (demand === undefined) return {}
-    const { to, expires_seconds = defaultExpirySeconds } = demand
-    return { elicitation: { to: to === undefined ? null : this.#lower.expression(to, place), expires_seconds } }
-  }
-
-  #auth(body: Properties, place: string): Pick<ServerPlan, "auth"> {
-    const block = propertyBlock(body, "auth")
-    if (block === undefined) return {}
-    const values = block.items.flatMap((item): Entry[] => {
-      if (item.kind !== "property" || item.value.kind !== "expression" || item.name.text === "client_auth") return []
-      return [{ key: item.name.text, value: this.#lower.expression(item.value.expression, `${place}.auth`) }]
-    })
-    return { auth: { values, client_auth: wordIn(block, "client_auth") === "post" ? "post" : "basic" } }
-  }
-
-  #api(declaration: Syntax.ApiDeclaration): ApiPlan {
-    const { body } = declaration
-    return {
-      ...this.#server(declaration),
-      timeout_seconds: numberIn(body, "timeout_seconds") ?? apiTimeoutSeconds,
-      max_retries: numberIn(body, "max_retries") ?? apiRetries,
-    }
-  }
-
-  #remote(symbol: ImportSymbol): RemotePlan {
-    const { server, remote, batch, node } = symbol
-    const place = `${symbol.kind}.${symbol.name.text}`
-    const shared = this.#lower.entries(valuesOf(batch?.body, "bindings"), place)
-    const own = this.#lower.entries(valuesOf(node.body, "bindings"), place)
-    const ownKeys = new Set(own.map((entry) => entry.key))
-    return {
-      server: server?.text ?? unchecked("an import without a server"),
-      remote,
-      bindings: [...shared.filter((entry) => !ownKeys.has(entry.key)), ...own],
-    }
-  }
-
-  #tool(symbol: ImportSymbol): ToolPlan {
-    const { node, batch } = symbol
-    const description = constantIn(node.body, "description")
-    const pin = constantIn(node.body, "pin")
-    return {
-      ...this.#remote(symbol),
-      input: symbol.input ?? null,
-      output: symbol.output ?? null,
-      max_calls: numberIn(node.body, "max_calls") ?? numberIn(batch?.body, "max_calls"),
-      description: typeof description === "string" ? description : null,
-      idempotent: constantIn(node.body, "idempotent") === true,
-      pin: typeof pin === "string" ? pin : null,
-      ...(symbol.origin === "api" ? { http: httpOf(symbol) } : {}),
-    }
-  }
-}
-
-function httpOf({ remote, node }: ImportSymbol): HttpToolPlan {
-  const route = readRoute(remote)
-  if (!isRoute(route)) return unchecked("a strange path")
-  const value = propertyOf(node.body, "send")?.value
-  const send = Object.create(null) as Record<string, SendPlan>
-  for (const { name, to, header } of value?.kind === "send" ? value.block.items : []) {
-    if (to?.text === "header") send[name.text] = { to: "header", name: header?.text ?? "" }
-    else send[name.text] = { to: to?.text === "body" ? "body" : "query" }
-  }
-  return {
-    method: route.method,
-    path: route.path,
-    send,
-    nulls: wordIn(node.body, "nulls") === "send",
-    status: asksForStatus(propertyOf(node.body, "output")),
   }
 }
 
@@ -442,11 +306,6 @@ function usesOf(property: Syntax.Property | undefined): readonly Syntax.UseEntry
   return property?.value.kind === "uses" ? property.value.entries : []
 }
 
-function textIn(block: Properties | undefined, name: string): string | undefined {
-  const text = constantIn(block, name)
-  return typeof text === "string" ? text : undefined
-}
-
 function describedAs(block: Properties | undefined): Pick<UsePlan, "description"> {
   const description = textIn(block, "description")
   return description === undefined ? {} : { description }
@@ -457,24 +316,8 @@ function descriptionOf({ tree }: Program): string | undefined {
   return openingComment(tree.text) ?? undefined
 }
 
-function responseFormat(block: Properties | undefined): ResponseFormat | null {
-  const word = wordIn(block, "response_format")
-  return isWordOf("response_format", word) ? word : null
-}
-
 function mapUses([first, ...others]: ModelUses, to: (use: ModelUse) => ModelUse): ModelUses {
   return [to(first), ...others.map(to)]
-}
-
-function propertyBlock(block: Properties | undefined, name: string): Properties | undefined {
-  const value = propertyOf(block, name)?.value
-  return value?.kind === "properties" ? value.block : undefined
-}
-
-function priceOf(block: Properties | undefined): Price | null {
-  const input = numberIn(block, "input")
-  const output = numberIn(block, "output")
-  return input === null || output === null ? null : { input, cached: numberIn(block, "cached") ?? input, output }
 }
 
 function limitsOf(block: Properties | undefined): Limits | null {
@@ -484,20 +327,4 @@ function limitsOf(block: Properties | undefined): Limits | null {
     if (limit !== null) limits[key] = limit
   }
   return Object.keys(limits).length === 0 ? null : limits
-}
-
-function inferenceOf(block: Properties | undefined): Inference {
-  const settings = propertyBlock(block, "inference")
-  const inference: Record<string, JsonValue> = {}
-  for (const key of inferenceKeys) {
-    const value = propertyIn("inference", settings, key)?.value
-    const constant =
-      value?.kind === "values"
-        ? constantFields(value.block)
-        : value?.kind === "expression"
-          ? constantOf(value.expression)
-          : undefined
-    if (constant !== undefined) inference[key] = constant
-  }
-  return inference
 }
