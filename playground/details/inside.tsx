@@ -1,3 +1,4 @@
+import { tokensOf } from "../shown-run/run-status.ts"
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { RunState, Span } from "../../src/log/run-state.ts"
 import { isWithin } from "../../src/plan/call-scope.ts"
@@ -77,8 +78,7 @@ function Step(props: StepProps) {
     row.current?.scrollIntoView({ block: "nearest" })
   }, [chosen, selection.value?.inner])
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
-  const tokens =
-    span.usage === undefined ? "" : showTokens(span.usage.input_tokens + span.usage.output_tokens, 0, "tok")
+  const tokens = span.usage === undefined ? "" : showTokens(tokensOf(span.usage), 0, "tok")
   return (
     <li ref={row}>
       <button type="button" class="button inside-step" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

@@ -1,7 +1,7 @@
 import { scopeAround } from "../plan/call-scope.ts"
 import type { InterruptedStep, Usage } from "./events.ts"
 import { initialState, type RunState, type SeenEvent, type Span } from "./run-state.ts"
-import { addUsage, noUsage, showUsage, sumUsage, usageOf } from "./usage.ts"
+import { addUsage, noUsage, showUsage, usageOf } from "./usage.ts"
 import { usageAfter } from "./usage-after.ts"
 import { countUse } from "./reduce/limits.ts"
 import { failBlamedNodes, endNode, isOver, nodeOf, startNode } from "./reduce/nodes.ts"
@@ -42,7 +42,7 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
   if (scope === undefined) take(state, event, at ?? state.started_at ?? 0)
   else takeInside(state, scope, event, at ?? state.started_at ?? 0)
   const open = state.finished_at === null ? reportedInAll(state) : null
-  state.usage = showUsage(open === null ? spent : sumUsage(spent, open))
+  state.usage = showUsage(open === null ? spent : addUsage(spent, open))
   if (state.limits !== null) countUse(state, event, at)
   return state
 }
@@ -53,7 +53,7 @@ function reportedInAll(state: RunState): Usage | null {
   if (state.inside === undefined) return own
   return Object.values(state.inside).reduce<Usage | null>((sum, inner) => {
     const more = inner.finished_at === null ? reportedUsage(inner) : null
-    return more === null ? sum : sum === null ? more : sumUsage(sum, more)
+    return more === null ? sum : sum === null ? more : addUsage(sum, more)
   }, own)
 }
 
@@ -200,7 +200,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const counted = endCalls(state, agent, iteration, calls)
       const node = nodeOf(state, `agent.${agent}`)
       if (node === undefined) return
-      node.usage = addUsage(node.usage, withoutCounted(usage, counted))
+      node.usage = showUsage(addUsage(node.usage, withoutCounted(usage, counted)))
       if (node.loop === null) {
         node.cached = cached
         endNode(node, "completed", at, duration_ms)
@@ -218,7 +218,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const spent = withoutCounted(usageOf(calls), counted)
       const node = nodeOf(state, `agent.${agent}`)
       if (node === undefined) return
-      node.usage = addUsage(node.usage, spent)
+      node.usage = showUsage(addUsage(node.usage, spent))
       node.error ??= error
       endNode(node, "failed", at, node.loop === null ? duration_ms : null)
       return
@@ -283,7 +283,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "context_compacted": {
       const { agent, iteration, source, summary, duration_ms, usage } = event.data
       const node = nodeOf(state, `agent.${agent}`)
-      if (node !== undefined) node.usage = addUsage(node.usage, usage)
+      if (node !== undefined) node.usage = showUsage(addUsage(node.usage, usage))
       addEndedSpan(state, "compaction", source, agent, iteration, at, duration_ms, {
         usage,
         ...(summary === undefined ? {} : { result: summary }),
@@ -441,7 +441,7 @@ function interruptSteps(state: RunState, steps: readonly InterruptedStep[] = [])
     const span = position === undefined ? undefined : state.spans[position]
     if (span !== undefined) span.usage = usage
     const node = nodeOf(state, `agent.${agent}`)
-    if (node !== undefined) node.usage = addUsage(node.usage, withoutCounted(usage, counted))
+    if (node !== undefined) node.usage = showUsage(addUsage(node.usage, withoutCounted(usage, counted)))
   }
 }
 

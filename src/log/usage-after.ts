@@ -1,5 +1,5 @@
 import type { EventData, EventType, Usage } from "./events.ts"
-import { noUsage, sumUsage, usageOf } from "./usage.ts"
+import { noUsage, addUsage, usageOf } from "./usage.ts"
 
 type SeenEvent = {
   [T in EventType]: { readonly type: T; readonly data: EventData[T]; readonly cost?: number }
@@ -10,9 +10,9 @@ export function usageAfter(before: Usage, event: SeenEvent): Usage {
   switch (event.type) {
     case "agent_completed":
     case "context_compacted":
-      return sumUsage(before, exactly(event.data.usage, event.cost))
+      return addUsage(before, exactly(event.data.usage, event.cost))
     case "agent_failed":
-      return sumUsage(before, exactly(usageOf(event.data.calls), event.cost))
+      return addUsage(before, exactly(usageOf(event.data.calls), event.cost))
     case "workflow_completed":
     case "workflow_failed":
     case "workflow_cancelled":

@@ -6,19 +6,22 @@ import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
 
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
 
-/** The sum of two as they are shown. Costs are rounded already: sums of many are exact with `addSpent` only. */
+/** The sum of two, its cost not rounded: `showUsage` does that. Sums of many costs are exact with `addSpent` only. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  return showUsage(sumUsage(a, b))
-}
-
-/** The sum of two whose costs are not rounded yet. */
-export function sumUsage(a: Usage, b: Usage): Usage {
   return { ...addTokens(a, b), cost: a.cost === null || b.cost === null ? null : a.cost + b.cost }
 }
 
 /** With its cost rounded to 1e-6. */
 export function showUsage(usage: Usage): Usage {
   return usage.cost === null ? usage : { ...usage, cost: Math.round(usage.cost * 1e6) / 1e6 }
+}
+
+/** Those that were sent and those that came back. */
+export function totalTokens({
+  input_tokens,
+  output_tokens,
+}: Pick<TokenUsage, "input_tokens" | "output_tokens">): number {
+  return input_tokens + output_tokens
 }
 
 function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
@@ -32,7 +35,7 @@ function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
 
 /** The usage of the calls whose backend reported it, as shown. */
 export function usageOf(calls: readonly ModelCallRecord[]): Usage {
-  return calls.reduce((sum, { usage }) => (usage === undefined ? sum : addUsage(sum, usage)), noUsage)
+  return showUsage(calls.reduce((sum, { usage }) => (usage === undefined ? sum : addUsage(sum, usage)), noUsage))
 }
 
 /** The usage of one call as shown; the cost is null where its model has no price. */

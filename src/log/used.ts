@@ -1,7 +1,6 @@
 import type { Price } from "../plan/plan-shape.ts"
 import type { EventData, ModelCallRecord, TokenUsage } from "./events.ts"
-import type { PriceOf } from "./usage.ts"
-
+import { totalTokens, type PriceOf } from "./usage.ts"
 import type { Money } from "./money.ts"
 import { costOf, toMoney } from "./money.ts"
 
@@ -124,11 +123,8 @@ export function spentOf(
   price: Price | null,
 ): { readonly tokens: number; readonly cost: Money } {
   // A usage that counts nothing is not one: every call sends something.
-  if (usage !== null && usage.input_tokens + usage.output_tokens > 0) {
-    return {
-      tokens: usage.input_tokens + usage.output_tokens,
-      cost: price === null ? 0n : costOf(usage, price),
-    }
+  if (usage !== null && totalTokens(usage) > 0) {
+    return { tokens: totalTokens(usage), cost: price === null ? 0n : costOf(usage, price) }
   }
   return answered ? { tokens: reserved.tokens, cost: reserved.cost ?? 0n } : { tokens: 0, cost: 0n }
 }

@@ -91,6 +91,7 @@ export async function makeOutput(running: RunContext, node: OutputNode, result: 
   for (const { key, value } of node.fields) {
     const here = { ...scope, path: `output.${key}` }
     const evaluated = evaluateEffects(value, here, effects)
+    // To await a value that is here already makes promises: test/run-cost counts them.
     const made = evaluated instanceof Promise ? await evaluated : evaluated
     bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, limits.output_bytes - bytes, here.path).bytes
     if (bytes > limits.output_bytes) {

@@ -147,6 +147,7 @@ export class Runs {
     const turn = loopTurns.forLarge(bytes)
     if (turn !== null) await turn
     const entering = this.#rules.enter({ plan, caller, share, bytes })
+    // To await a value that is here already makes promises: test/run-cost counts them.
     const refusal = entering instanceof Promise ? await entering : entering
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.

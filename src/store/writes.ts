@@ -1,5 +1,5 @@
 import type { Usage } from "../log/events.ts"
-import { sumUsage } from "../log/usage.ts"
+import { addUsage } from "../log/usage.ts"
 import type { UsageChange } from "../log/usage-after.ts"
 import { firstFence, type Deletion } from "../ports/store.ts"
 import { claim, release, renew, type LeaseRules } from "./lease-writer.ts"
@@ -325,7 +325,7 @@ function* count(num: number, bytes: number): Steps<void> {
 /** JSON. */
 function* usageAfter(num: number, { whole, usage }: UsageChange): Steps<string> {
   const before = whole ? null : (yield* get("SELECT usage FROM runs WHERE num = ?", num))?.["usage"]
-  return JSON.stringify(typeof before === "string" ? sumUsage(JSON.parse(before) as Usage, usage) : usage)
+  return JSON.stringify(typeof before === "string" ? addUsage(JSON.parse(before) as Usage, usage) : usage)
 }
 
 function* putEntry(entry: Uint8Array, slot: Uint8Array, expires_at: number, body: Uint8Array): Steps<void> {

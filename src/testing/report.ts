@@ -1,5 +1,5 @@
 import type { Usage } from "../log/events.ts"
-import { addUsage, noUsage } from "../log/usage.ts"
+import { addUsage, noUsage, showUsage } from "../log/usage.ts"
 import type { Failure } from "./check-expectation.ts"
 import type { TestResult } from "./run-suites.ts"
 
@@ -23,7 +23,7 @@ export function totalsOf(results: readonly TestResult[]): Totals {
   return {
     passed,
     failed: results.length - passed,
-    usage: results.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
+    usage: showUsage(results.reduce((sum, { usage }) => addUsage(sum, usage), noUsage)),
     duration_ms: results.reduce((sum, { duration_ms }) => sum + duration_ms, 0),
   }
 }

@@ -1,7 +1,7 @@
 import type { LineMap } from "../source/line-map.ts"
 import type { TestPlan } from "../plan/plan-tests.ts"
 import type { Usage } from "../log/events.ts"
-import { addUsage, noUsage } from "../log/usage.ts"
+import { addUsage, noUsage, showUsage } from "../log/usage.ts"
 import type { Tested, TestEngine } from "./run-once.ts"
 import type { Row, TestRun } from "./run-test.ts"
 import { runTest } from "./run-test.ts"
@@ -103,7 +103,7 @@ async function runCase(
     passed: passed / runs.length >= test.pass_rate - 1e-9,
     pass_rate: passed / runs.length,
     runs,
-    usage: runs.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
+    usage: showUsage(runs.reduce((sum, { usage }) => addUsage(sum, usage), noUsage)),
     duration_ms: runs.reduce((sum, { duration_ms }) => sum + duration_ms, 0),
   }
 }

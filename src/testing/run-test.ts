@@ -8,7 +8,7 @@ import type { Scope } from "../run/values/scope.ts"
 import { evaluate } from "../run/values/evaluate.ts"
 import type { ErrorIssue, Usage } from "../log/events.ts"
 import { validateRequest } from "../run/validate-request.ts"
-import { addUsage, noUsage } from "../log/usage.ts"
+import { addUsage, noUsage, showUsage } from "../log/usage.ts"
 import { runValues, type RunValues } from "../run/context/run-values.ts"
 import type { Failure } from "./check-expectation.ts"
 import { checkExpectation, showValue, testScope } from "./check-expectation.ts"
@@ -112,7 +112,7 @@ async function holdAgainst(
         if (failure !== null) failures.push(failure)
       } else {
         const verdict = await judge(engine, tested, expect, scope, signal)
-        usage = addUsage(usage, verdict.usage)
+        usage = showUsage(addUsage(usage, verdict.usage))
         if (verdict.failure === null) remarks.push(verdict.reason)
         else failures.push(verdict.failure)
       }

@@ -119,6 +119,7 @@ export class Turn {
       for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
       if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
       const judged = this.#judge(answer)
+      // To await a value that is here already makes promises: test/run-cost counts them.
       const turn = judged instanceof Promise ? await judged : judged
       if (turn !== null) return turn
     }

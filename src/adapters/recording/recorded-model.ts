@@ -1,10 +1,9 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantMessage, Message } from "../../log/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, OutputContract, Retry } from "../../ports/model.ts"
-import type { ModelCallRecord, Rejection, TokenUsage, Usage, WireError } from "../../log/events.ts"
+import type { ModelCallRecord, TokenUsage, Usage, WireError } from "../../log/events.ts"
 import { defaultRepairs } from "../../plan/inference-defaults.ts"
 import { pricedUsage } from "../../log/usage.ts"
-import { rejectionReason } from "../../ports/model.ts"
 import { AnswerFailure } from "../../ports/run-failure.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { RecordedRun } from "./recorded-run.ts"
@@ -215,8 +214,6 @@ const notBegun = { new_calls: [], retries: 0, repairs: 0, not_before: 0, closing
 interface Recorded {
   readonly calls: readonly { readonly attempt: number; readonly format?: string; readonly usage?: TokenUsage }[]
   readonly retried?: readonly Repair[]
-  /** Of earlier versions, instead of `retried`: the requirements that sent outputs back. */
-  readonly rejected?: readonly (readonly Rejection[])[]
 }
 
 type RecordedTurn = Recorded & Omit<ModelTurn, "calls" | "usage"> & { readonly usage: TokenUsage }
@@ -236,26 +233,20 @@ async function revived(
   request: ModelRequest,
   watch: ModelWatch,
 ): Promise<ModelTurn | AnswerFailure> {
-  const { retried, rejected, ...kept } = recorded as object as RecordedTurn | RecordedFailure
+  const { retried = [], ...kept } = recorded as object as RecordedTurn | RecordedFailure
   const { turn, attempts_before, price, name, model, provider } = request
-  for (const { attempt, added, ...repair } of retried ?? (rejected ?? []).map(repairOfRequirements)) {
+  for (const { attempt, added, ...repair } of retried) {
     const progress = added === undefined ? notBegun : { ...notBegun, added }
     await watch.retried({ ...repair, attempt: attempts_before + attempt, delay_ms: 0, progress })
   }
   const started_at = new Date(watch.now()).toISOString()
-  // Earlier versions counted attempts from the agent's first.
-  const shift = attempts_before + 1 - (kept.calls[0]?.attempt ?? 1)
   const own = { started_at, duration_ms: 0, model: name, id: model, provider }
   const calls = kept.calls.map(({ usage, attempt, ...call }): ModelCallRecord => {
-    const made = { turn, attempt: attempt + shift, ...own, ...call }
+    const made = { turn, attempt: attempts_before + attempt, ...own, ...call }
     return usage === undefined ? made : { ...made, usage: pricedUsage(usage, price) }
   })
   if (kept.kind === "failed") return failureOf(kept, request, calls)
   return { ...kept, calls, usage: pricedUsage(kept.usage, price) } as object as ModelTurn
-}
-
-function repairOfRequirements(requirements: readonly Rejection[], index: number): Repair {
-  return { attempt: index + 2, reason: rejectionReason(requirements), requirements }
 }
 
 /** The recorded failure at the place that asks now: a summary is asked for in the same words by any agent. */

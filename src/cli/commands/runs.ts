@@ -1,3 +1,4 @@
+import { totalTokens } from "../../log/usage.ts"
 import type { Command } from "commander"
 import type { ListedRunAnswer, RunAnswer, RunsRequest, StreamEvent } from "../../client/client.ts"
 import { runStatuses } from "../../api/execute.ts"
@@ -130,7 +131,7 @@ async function list(call: ServiceCall, flags: ListFlags): Promise<void> {
 
 function rowOf(run: ListedRunAnswer): (string | null)[] {
   const { run_id, status, error_kind, caller, workflow, created_at, finished_at, usage } = run
-  const tokens = usage.input_tokens + usage.output_tokens
+  const tokens = totalTokens(usage)
   return [
     run_id,
     error_kind === undefined ? status : `${status} (${error_kind})`,

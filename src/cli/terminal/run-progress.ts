@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util"
+import { totalTokens } from "../../log/usage.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
 import type { NodeState, RunState } from "../../log/run-state.ts"
 import { answerProgress } from "../../log/reduce/answer-progress.ts"
@@ -42,7 +43,7 @@ function agentLine(node: NodeState, now: number, width: number, palette: Palette
   if (node.state === "skipped") facts.push("skipped")
   if (loop !== null) facts.push(`${loop.completed} of ${loop.total}`)
   if (loop !== null && loop.skipped > 0) facts.push(`${loop.skipped} skipped`)
-  if (tokens(node.usage) > 0) facts.push(tokensText(node.usage))
+  if (totalTokens(node.usage) > 0) facts.push(tokensText(node.usage))
   const retries = node.attempts - Math.max(1, loop?.started ?? 1)
   if (node.fallbacks > 0) facts.push(`${node.fallbacks} ${node.fallbacks === 1 ? "fallback" : "fallbacks"}`)
   if (retries > 0) facts.push(`${retries} ${retries === 1 ? "retry" : "retries"}`)
@@ -124,13 +125,9 @@ export function seconds(ms: number): string {
 
 /** `812 tokens, cost 0.0012` */
 export function tokensText(usage: Usage): string {
-  const sum = tokens(usage)
+  const sum = totalTokens(usage)
   const cost = usage.cost === null || usage.cost === 0 ? "" : `, cost ${Number(usage.cost.toFixed(6))}`
   return `${sum < 10_000 ? sum : `${(sum / 1000).toFixed(1)}k`} tokens${cost}`
-}
-
-function tokens(usage: Usage): number {
-  return usage.input_tokens + usage.output_tokens
 }
 
 /** Colours take no room: what is cut is the text, up to the first style that would be cut through. */

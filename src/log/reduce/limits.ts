@@ -1,7 +1,7 @@
 import { callingAgent } from "../../plan/call-scope.ts"
 import type { LimitKey, ShownLimits, Usage } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
-import { usageOf } from "../usage.ts"
+import { totalTokens, usageOf } from "../usage.ts"
 
 /** When the last event of a run came, and how long the run has waited for people, in milliseconds. */
 const seen = new WeakMap<RunState, number>()
@@ -24,7 +24,7 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
     }
   }
   const spent = (agent: string, usage: Usage): void => {
-    used(agent, "tokens", usage.input_tokens + usage.output_tokens)
+    used(agent, "tokens", totalTokens(usage))
     used(agent, "cost", usage.cost ?? 0)
   }
   const run = state.limits?.time_seconds

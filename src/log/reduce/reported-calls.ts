@@ -1,6 +1,6 @@
 import type { ModelCallRecord, Usage } from "../events.ts"
 import type { RunState } from "../run-state.ts"
-import { noUsage, sumUsage, usageOf } from "../usage.ts"
+import { noUsage, addUsage, usageOf } from "../usage.ts"
 import { agentKey, childOf } from "./spans.ts"
 import { nodeOf } from "./nodes.ts"
 
@@ -30,11 +30,11 @@ export function reportCalls(
   const key = agentKey(agent, iteration)
   const before = steps.get(key) ?? { calls: new Set(), usage: noUsage }
   const added = usageOf(fresh)
-  before.usage = sumUsage(before.usage, added)
+  before.usage = addUsage(before.usage, added)
   for (const call of fresh) before.calls.add(nameOf(call))
   steps.set(key, before)
   const node = nodeOf(state, `agent.${agent}`)
-  if (node !== undefined) node.usage = sumUsage(node.usage, added)
+  if (node !== undefined) node.usage = addUsage(node.usage, added)
   const span = state.spans[state.index.spans[key] ?? -1]
   if (span !== undefined) span.usage = before.usage
   addModelCalls(state, agent, iteration, fresh, "completed")
@@ -61,7 +61,7 @@ export function endCalls(
 export function reportedUsage(state: RunState): Usage | null {
   const steps = reported.get(state)
   if (steps === undefined || steps.size === 0) return null
-  return [...steps.values()].reduce((sum, { usage }) => sumUsage(sum, usage), noUsage)
+  return [...steps.values()].reduce((sum, { usage }) => addUsage(sum, usage), noUsage)
 }
 
 /** The usage without what was counted before. */

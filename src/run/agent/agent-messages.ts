@@ -44,6 +44,7 @@ export async function renderInstruction(
   }
   for (const piece of pieces) {
     const evaluated = typeof piece === "string" ? piece : evaluateEffects(piece, scope, effects)
+    // To await a value that is here already makes promises: test/run-cost counts them.
     const value = evaluated instanceof Promise ? await evaluated : evaluated
     bytes += scope.work.part(value, bytes, scope.path)
     if (isAsset(value)) addAsset(value, piece)
