@@ -1,9 +1,12 @@
 import type { ServerResponse } from "node:http"
 import { drained } from "../base/drained.ts"
 import { streamError, type ErrorAnswer } from "../api/error-kinds.ts"
+import { notACursor } from "../api/runs.ts"
 import { StoreFailure } from "../ports/store.ts"
 import { isTerminal, type LogEvent } from "../log/events.ts"
 import { asHttpError } from "./answer-error.ts"
+import { refuseAt } from "./http-error.ts"
+import { wholeNumber } from "./whole-number.ts"
 import type { StreamPartials } from "./stream-partials.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 
@@ -162,4 +165,12 @@ export class EventStreams {
   #beat(): void {
     for (const { response } of this.#open) if (!response.writableNeedDrain) response.write(": \n\n")
   }
+}
+
+/** The last event that the client has. The header wins over the query. */
+export function eventCursor(header: string | string[] | undefined, query: number | undefined): number {
+  if (typeof header !== "string") return query ?? 0
+  const id = wholeNumber(header)
+  if (id === null) throw refuseAt("invalid_request", "Last-Event-ID", notACursor)
+  return id
 }

@@ -1,15 +1,13 @@
-import { createHash } from "node:crypto"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { StartedAnswer, WaitingAnswer } from "../api/execute.ts"
-import { canonicalPieces } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { isStoreTrouble, type ExistingRun, type RunRequest } from "../ports/store.ts"
+import { isStoreTrouble, type RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../log/events.ts"
 import type { QuestionPage } from "../ports/question-store.ts"
-import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
+import { fingerprint, idempotencyKey, keyTaken } from "./idempotency-key.ts"
 import { HttpError, refuse, runExpired } from "./http-error.ts"
 import { jsonType } from "./list-page.ts"
 import { writeQuestions } from "./question-page.ts"
@@ -20,7 +18,6 @@ import { StreamPartials } from "./stream-partials.ts"
 import { turnOfItsOwn } from "./read-body.ts"
 import { readBaggage } from "./read-baggage.ts"
 import { readQualityList } from "./quality-list.ts"
-import { requestIdempotencyKeyLength } from "../base/limits.ts"
 
 /** How a client wants the answer: the events as they happen, the output, or the run's id at once. */
 type Mode = "stream" | "json" | "async"
@@ -91,19 +88,6 @@ export async function admitRun(
   return { run_id: admitted.run_id, key, replayed: admitted.outcome === "exists" }
 }
 
-function keyTaken(): HttpError {
-  return refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")
-}
-
-/** Refuses a request that starts no run, and whose Idempotency-Key has one. True where it has a key that is free. */
-export async function hasFreeKey(parts: RouteDependencies, request: FastifyRequest): Promise<boolean> {
-  const key = idempotencyKey(request)
-  if (key === undefined) return false
-  // No request that starts a run has this fingerprint.
-  if ((await parts.store.existing(callerOf(request), { key, fingerprint: "" })) !== null) throw keyTaken()
-  return true
-}
-
 /** Sends the events of a run after one of them. The reply is hijacked. */
 export function streamRun(
   { store, streams }: RouteDependencies,
@@ -118,18 +102,6 @@ export function streamRun(
     (signal) => store.follow(run_id, after, signal),
     new StreamPartials((from, limit) => store.read(run_id, from, limit)),
   )
-}
-
-/** The run that the request's Idempotency-Key already has; null without such a key or run. */
-export async function findExisting(
-  parts: RouteDependencies,
-  request: FastifyRequest,
-  run: RunRequest,
-): Promise<ExistingRun | null> {
-  const key = idempotencyKey(request)
-  return key === undefined
-    ? null
-    : parts.store.existing(callerOf(request), { key, fingerprint: await fingerprint(run) })
 }
 
 function modeOf(request: FastifyRequest): Mode {
@@ -245,26 +217,4 @@ function traceOf(request: FastifyRequest): { readonly traceparent?: string; read
 function baggageOf(request: FastifyRequest): { readonly baggage?: string } {
   const baggage = readBaggage(request.headers["baggage"])
   return baggage === null ? {} : { baggage }
-}
-
-function idempotencyKey(request: FastifyRequest): string | undefined {
-  const key = request.headers["idempotency-key"]
-  if (key === undefined) return undefined
-  if (typeof key !== "string" || key.length < 1 || key.length > requestIdempotencyKeyLength) {
-    throw refuse("invalid_request", `An Idempotency-Key has 1 to ${requestIdempotencyKeyLength} characters`)
-  }
-  return key
-}
-
-/**
- * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
- * workflow of the server's folder counts by its name: its file may have changed since.
- */
-async function fingerprint({ source, file, modules, input, options, workflow, rerun }: RunRequest): Promise<string> {
-  // Nothing is added for a source that stands alone: the fingerprints of such requests stay what they were.
-  const files = file === undefined && modules === undefined ? [] : [{ file: file ?? null, modules: { ...modules } }]
-  const own = workflow === undefined ? [source, input, options, ...files] : { workflow: workflow.name, input, options }
-  const hash = createHash("sha256")
-  await stepsInTurns(canonicalPieces(rerun === undefined ? own : { rerun, own }), (piece) => hash.update(piece))
-  return hash.digest("base64url")
 }

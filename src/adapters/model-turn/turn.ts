@@ -1,20 +1,16 @@
-import { defaultRepairs } from "../../plan/inference-defaults.ts"
 import { cutText } from "../../base/cut-text.ts"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Rejection } from "../../log/events.ts"
-import type { Message, ModelToolCall } from "../../log/messages.ts"
-import { assistantText, userText } from "../../log/messages.ts"
+import type { ModelToolCall } from "../../log/messages.ts"
 import type { JudgedRequirements, ModelRequest, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
-import { rejectionReason } from "../../ports/model.ts"
 import { turnForAnswer } from "./turn-for.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import { addDropped } from "./backend-memory.ts"
 import type { NamedCall } from "./call-with-retries.ts"
 import { RetriedCalls } from "./call-with-retries.ts"
-import type { Fit } from "./fit-output.ts"
 import { fitOutput, rejectedFit } from "./fit-output.ts"
 import type { Answer, ApiTurn, ModelApi } from "./model-api.ts"
 import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
@@ -29,8 +25,8 @@ import {
   schemaInstructionWithTools,
 } from "./output-format.ts"
 import type { Refusal } from "./refused-field.ts"
+import { AnswerRepairs, misfit, redactJson } from "./repair-answer.ts"
 import { mergeOptions, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
-import { runQuotedBytes } from "../../base/limits.ts"
 
 /** Where a turn's calls go. */
 export interface Target {
@@ -77,9 +73,7 @@ export class Turn {
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
   #apart: boolean
   #closing: boolean
-  #repairs: number
-  /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
-  #added: readonly Message[]
+  readonly #repairs: AnswerRepairs
 
   constructor(parts: TurnParts) {
     const { request, watch, target, quirks, clock, chance } = parts
@@ -90,8 +84,6 @@ export class Turn {
     this.#calls = target.api.begin({ request, quirks: this.#quirks, egress: target.egress, endpoint: target.endpoint })
     this.#apart = quirks.apart || (!target.demo && quirks.local)
     this.#closing = request.progress?.closing ?? false
-    this.#repairs = request.progress?.repairs ?? 0
-    this.#added = request.progress?.added ?? []
     this.#pending = request.contract === null ? null : this.#pendingContract(request.contract)
     this.#retried = new RetriedCalls({
       request,
@@ -101,12 +93,13 @@ export class Turn {
       clock,
       chance,
       standing: () => ({
-        repairs: this.#repairs,
-        added: this.#added,
+        repairs: this.#repairs.made,
+        added: this.#repairs.added,
         closing: this.#closing,
         format: this.#pending?.rung ?? null,
       }),
     })
+    this.#repairs = new AnswerRepairs(request, watch, this.#retried)
   }
 
   async run(): Promise<ModelTurn> {
@@ -132,7 +125,7 @@ export class Turn {
     const pending = this.#pending
     if (pending === null) {
       if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text, []) }
-      return this.#repair(answer, misfit(this.#request.path, "expected an answer, found nothing"))
+      return this.#repairs.repair(answer, misfit(this.#request.path, "expected an answer, found nothing"))
     }
     const wait = turnForAnswer(answer.text, this.#watch)
     return wait === null ? this.#fitted(answer, pending) : wait.then(() => this.#fitted(answer, pending))
@@ -143,16 +136,22 @@ export class Turn {
     const inWords = this.#formatName() === "instruction_only"
     const fit = fitOutput(answer.text, pending.contract, pending.form, this.#request.path, inWords)
     if (fit.fits) return this.#fulfilled(answer, fit.output, pending)
-    if (this.#standsApart()) return this.#close(answer, fit)
+    if (this.#standsApart()) {
+      this.#closing = true
+      return this.#repairs.close(answer, fit)
+    }
     // The backend ignored the format: it does not know it, so the schema goes into the instruction.
     if (fit.came === "loose" || (fit.came === "bare" && pending.rung === "strict")) this.#fall(pending)
-    return this.#repair(answer, fit)
+    return this.#repairs.repair(answer, fit)
   }
 
   // ------------------------------------------------------------------------------------------------------- results
 
   #toolCalls(answer: Answer): ModelTurn {
-    const tool_calls = answer.tool_calls.map((call) => ({ ...call, arguments: this.#redactJson(call.arguments) }))
+    const tool_calls = answer.tool_calls.map((call) => ({
+      ...call,
+      arguments: redactJson(this.#watch, call.arguments),
+    }))
     return { kind: "tool_calls", tool_calls, ...this.#result(answer, answer.text, tool_calls) }
   }
 
@@ -179,7 +178,7 @@ export class Turn {
       throw this.#retried.withCalls(error)
     }
     if (rejections.length === 0) return this.#output(answer, output, pending)
-    return this.#repair(answer, rejectedFit(this.#request.path, rejections))
+    return this.#repairs.repair(answer, rejectedFit(this.#request.path, rejections))
   }
 
   #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {
@@ -197,17 +196,6 @@ export class Turn {
     return { message: answer.toMessage(text, tool_calls), calls, usage }
   }
 
-  /** JSON within a string (arguments, a rejected answer): escapes may hide a secret from the search of the string. */
-  #redactJson(text: string): string {
-    try {
-      const value = JSON.parse(text) as JsonValue
-      const redacted = this.#watch.redact(value)
-      return redacted === value ? text : JSON.stringify(redacted)
-    } catch {
-      return text
-    }
-  }
-
   // ------------------------------------------------------------------------------------------------- further calls
 
   /** A tool call that came as text: streams of some backends lose them, their plain answers do not. */
@@ -218,44 +206,7 @@ export class Turn {
       return null
     }
     const problem = "a tool call was written as text: call tools through the function calling interface"
-    return this.#repair(answer, misfit(this.#request.path, problem))
-  }
-
-  /** The tool loop is over, but its last words do not fit: one call for the structured output, without tools. */
-  async #close(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
-    this.#closing = true
-    const list = fit.came === "bare" ? `\n${listOf(fit.problems)}` : ""
-    this.#added = this.#addition(answer, `Now give the result as one JSON object, and nothing else.${list}`)
-    if (fit.came === "bare") {
-      this.#repairs++
-      await this.#retried.again(reasonOf(fit))
-    }
-    return null
-  }
-
-  /** Asks again with the list of what is wrong, as often as the workflow allows. */
-  async #repair(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
-    const { output_retries = defaultRepairs } = this.#request.inference
-    if (this.#repairs >= output_retries) {
-      const kind = this.#pending === null ? "provider_error" : "output_error"
-      throw this.#retried.failForAnswer(kind, fit.issues, this.#shownAnswer(answer))
-    }
-    this.#repairs++
-    const wrong = listOf(fit.problems)
-    const asked = `Your answer does not fit what was asked for:\n${wrong}\nAnswer again, whole and corrected.`
-    this.#added = this.#addition(answer, asked)
-    await this.#retried.again(reasonOf(fit), fit.rejections)
-    return null
-  }
-
-  /** The answer that could not be used, and what the model is asked to do about it. Problems may quote the answer. */
-  #addition(answer: Answer, asked: string): Message[] {
-    const said = answer.text === "" ? [] : [assistantText(this.#shownAnswer(answer))]
-    return [...said, userText(this.#watch.redact(asked))]
-  }
-
-  #shownAnswer({ text }: Answer): string {
-    return cutText(this.#redactJson(text), runQuotedBytes)
+    return this.#repairs.repair(answer, misfit(this.#request.path, problem))
   }
 
   // ------------------------------------------------------------------------------------------------- the request
@@ -266,7 +217,7 @@ export class Turn {
     const options = withoutOptions(this.#calls.options(tools), this.#quirks.dropped)
     const built = this.#calls.build({
       input: this.#request.input,
-      added: this.#added,
+      added: this.#repairs.added,
       instruction: this.#instruction(),
       options: most === null ? options : mergeOptions(withoutMost(options), this.#calls.maxTokens(most)),
       format: this.#format(),
@@ -413,20 +364,6 @@ function limitsOf({ request, limits }: TurnParts): EgressLimits {
     firstByteMs: Math.max(limits.firstByteMs, totalMs),
     silenceMs: Math.max(limits.silenceMs, totalMs),
   }
-}
-
-function misfit(path: string, problem: string): Fit & { readonly fits: false } {
-  return { fits: false, problems: [problem], issues: [{ path, message: `${path}: ${problem}` }], came: "loose" }
-}
-
-function listOf(problems: readonly string[]): string {
-  return problems.map((problem) => `- ${problem}`).join("\n")
-}
-
-function reasonOf(fit: Fit & { readonly fits: false }): string {
-  const more = fit.issues.length - 1
-  if (fit.rejections !== undefined) return rejectionReason(fit.rejections)
-  return `The output does not fit its contract: ${fit.issues[0].message}${more > 0 ? ` (and ${more} more)` : ""}`
 }
 
 /** How models write tool calls when their server did not recognise them. */

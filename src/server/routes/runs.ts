@@ -1,4 +1,5 @@
 import { filesOf } from "../../source/source-files.ts"
+import { eventCursor, streamHeaders } from "../event-stream.ts"
 import type { FastifyInstance } from "fastify"
 import {
   cancelRun,
@@ -7,7 +8,6 @@ import {
   getRun,
   getCallRequest,
   getRunRequest,
-  notACursor,
   type CallRequestAnswer,
   type CancelAnswer,
   type RunRequestAnswer,
@@ -19,14 +19,12 @@ import type { Notice } from "../../ports/notices.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"
 import { readCallRequest } from "../../run/call-request.ts"
 import type { RunRecord } from "../../run/run-record.ts"
-import { streamHeaders } from "../event-stream.ts"
 import { refuse, refuseAt, runExpired, type HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { noSuchRun, ownRun } from "../own-run.ts"
 import { callerOf } from "../caller-of.ts"
 import { serve } from "../serve-route.ts"
 import { clientGone, streamRun } from "../start-run.ts"
-import { wholeNumber } from "../whole-number.ts"
 
 /** A run's record, its events, its cancellation and its deletion. */
 export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void {
@@ -76,7 +74,7 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
   })
 
   serve(app, followRun, async (request, reply) => {
-    const after = cursor(request.headers["last-event-id"], request.query.after)
+    const after = eventCursor(request.headers["last-event-id"], request.query.after)
     const run = await ownRun(parts, request, request.params.run_id)
     if (run.finished_at !== null) {
       if (after > run.last_event_id) {
@@ -138,14 +136,6 @@ function givenOptions(options: RunOptions): JsonObject {
   const isGiven = ([name, value]: [string, unknown]): boolean =>
     name !== "notify" && value !== null && !(name === "use_cache" && value === true)
   return Object.fromEntries(Object.entries(options).filter(isGiven))
-}
-
-/** The last event that the client has. The header wins over the query. */
-function cursor(header: string | string[] | undefined, query: number | undefined): number {
-  if (typeof header !== "string") return query ?? 0
-  const id = wholeNumber(header)
-  if (id === null) throw refuseAt("invalid_request", "Last-Event-ID", notACursor)
-  return id
 }
 
 function toAnswer({ row, status, state, rerun_of }: RunRecord, notices: readonly Notice[]): RunAnswer {

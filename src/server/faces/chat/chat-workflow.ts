@@ -10,7 +10,7 @@ import { shareOf } from "../../caller-of.ts"
 import { HttpError } from "../../http-error.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { invalidWorkflow } from "../../invalid-workflow.ts"
-import { findExisting } from "../../start-run.ts"
+import { findExisting } from "../../idempotency-key.ts"
 
 /** A workflow of the server's folder that can be talked to. */
 export interface ChatWorkflow {
