@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test"
 import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { created, ended, happened } from "../contract/run-store/material.ts"
 import { runWire } from "../cli/run-wire.ts"
+import { startAnsweringProxy } from "../support/answering-proxy.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { startPostgres, type PostgresServer } from "../support/postgres-server.ts"
 import { postgresStores } from "../support/postgres-store.ts"
@@ -52,6 +53,30 @@ describe("starting on PostgreSQL", () => {
       await start(url("app:pw@wire"), { WIRE_POSTGRES_CERT: "/x" }),
       /WIRE_POSTGRES_CERT and WIRE_POSTGRES_KEY/,
     )
+  })
+
+  test("a server older than 14 is refused by its version", async (t) => {
+    const [found] = await server.query("SHOW server_version_num")
+    const number = String(found?.["server_version_num"])
+    // There is no such server here: this one says that it is older.
+    const proxy = await startAnsweringProxy(server.port, (message) =>
+      Buffer.from(message.toString("latin1").replace(number, `13${number.slice(2)}`), "latin1"),
+    )
+    t.after(() => proxy.close())
+    assert.match(await start(url("app:pw@wire", proxy.port)), /PostgreSQL at \S+ is .*: 14 or newer is needed/)
+  })
+
+  test("a pool that keeps no session, as PgBouncer in transaction mode, is refused", async (t) => {
+    // It gives the server's session to others after each transaction, so that nobody hears what is announced to it.
+    const announcement = "A".charCodeAt(0)
+    const proxy = await startAnsweringProxy(server.port, (message) => (message[0] === announcement ? null : message))
+    t.after(() => proxy.close())
+    assert.match(
+      await start(url("app:pw@wire", proxy.port)),
+      /delivers no notifications, as behind PgBouncer in transaction or statement mode: .* pool_mode = session/,
+    )
+    const made = await server.query("SELECT 1 FROM pg_namespace WHERE nspname = 'wire'", "wire")
+    assert.deepEqual(made, [])
   })
 
   test("tables under another key, and of a newer release, are refused and left as they are", async () => {

@@ -8,16 +8,22 @@ export async function postgresKeeper(): Promise<Keeper> {
   return {
     store: server.url(),
     trouble: (random, going, deeds) => trouble(server, random, going, deeds),
-    async faults(runs) {
-      const [counts] = await server.query(
-        "SELECT count(*)::int AS made, count(finished_at)::int AS ended, count(DISTINCT idempotency)::int AS keys FROM wire.runs",
-      )
-      const { made, ended, keys } = counts ?? {}
-      if (made === runs && ended === runs && keys === runs) return []
-      return [`${String(made)} runs of ${String(keys)} keys were made for ${runs} keys, ${String(ended)} have ended`]
-    },
+    faults: (runs) => faultsOfRuns((sql) => server.query(sql), runs),
     close: () => server.close(),
   }
+}
+
+/** Each key has one run, and all have ended. */
+export async function faultsOfRuns(
+  query: (sql: string) => Promise<Record<string, unknown>[]>,
+  runs: number,
+): Promise<string[]> {
+  const [counts] = await query(
+    "SELECT count(*)::int AS made, count(finished_at)::int AS ended, count(DISTINCT idempotency)::int AS keys FROM wire.runs",
+  )
+  const { made, ended, keys } = counts ?? {}
+  if (made === runs && ended === runs && keys === runs) return []
+  return [`${String(made)} runs of ${String(keys)} keys were made for ${runs} keys, ${String(ended)} have ended`]
 }
 
 async function trouble(

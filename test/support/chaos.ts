@@ -23,6 +23,8 @@ export interface ChaosOptions {
   readonly runs: number
   /** How long there is trouble. */
   readonly ms: number
+  /** Replicas have trouble of their own, too, unless they are left alone. */
+  readonly replicas?: "left alone"
 }
 
 export interface ChaosReport {
@@ -70,7 +72,7 @@ export function oneOf<T>(random: () => number, all: readonly T[]): T {
   return found
 }
 
-export async function runChaos({ keeper: startKeeper, seed, runs, ms }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos({ keeper: startKeeper, seed, runs, ms, ...how }: ChaosOptions): Promise<ChaosReport> {
   const calls: { readonly n: number; readonly agent: string; readonly at: number }[] = []
   const model = await startServer((request, response) => {
     const [, agent = "", n = ""] = /(first|second|third) of (\d+)\./.exec(request.body) ?? []
@@ -93,7 +95,7 @@ export async function runChaos({ keeper: startKeeper, seed, runs, ms }: ChaosOpt
     const started = performance.now()
     const going = (): boolean => performance.now() - started < ms && !stopped
     const trouble = Promise.all([
-      troubleReplicas(replicas, chance(seed), going, deeds),
+      how.replicas === "left alone" ? null : troubleReplicas(replicas, chance(seed), going, deeds),
       keeper.trouble(chance(seed + 1), going, deeds),
     ])
     trouble.catch(() => undefined)

@@ -26,8 +26,8 @@ export interface PostgresServer {
   /** Starts it again with what it has stored; resolves when it takes connections. */
   start(): Promise<void>
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** As the superuser. The rows of the last statement. */
-  query(sql: string, database?: string): Promise<Record<string, unknown>[]>
+  /** As the superuser. The rows of the last statement. `at`: the port of a standby that has taken over. */
+  query(sql: string, database?: string, at?: number): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
 
@@ -97,7 +97,8 @@ export async function startPostgres(settings: ServerSettings = {}): Promise<Post
   let child: ChildProcess | null = null
   let output = ""
 
-  const url = (database = "postgres"): string => `postgres://super:${superPassword}@127.0.0.1:${port}/${database}`
+  const url = (database = "postgres", at = port): string =>
+    `postgres://super:${superPassword}@127.0.0.1:${at}/${database}`
   const accepts = async (): Promise<boolean> => {
     const client = new pg.Client({ connectionString: url(), connectionTimeoutMillis: 5_000 })
     client.on("error", () => undefined)
@@ -143,8 +144,8 @@ export async function startPostgres(settings: ServerSettings = {}): Promise<Post
       running.kill(signal)
       await gone
     },
-    async query(sql, database) {
-      const client = new pg.Client({ connectionString: url(database) })
+    async query(sql, database, at) {
+      const client = new pg.Client({ connectionString: url(database, at) })
       client.on("error", () => undefined)
       await client.connect()
       try {
