@@ -4,14 +4,20 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
+import { migrate } from "../src/adapters/sqlite/schema.ts"
+import { SqliteMedium } from "../src/adapters/sqlite/sqlite-medium.ts"
+import { Writer } from "../src/adapters/sqlite/writer.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
 import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Clock } from "../src/ports/clock.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
+import { CommitQueue } from "../src/store/commit-queue.ts"
+import { SqlStore } from "../src/store/sql-store.ts"
 import { findPostgres } from "../scripts/postgres-server.mjs"
 import { startPostgres } from "../test/support/postgres-server.ts"
 import { postgresStores } from "../test/support/postgres-store.ts"
+import { plainMasterKey } from "../test/simulation/plain-vault.ts"
 
 // What each store costs, against a floor in the same run: the same bytes put into bare `node:sqlite` tables, on the main
 // thread, not encrypted, without fences, with as many appends to a transaction as the load makes at once.
@@ -178,8 +184,25 @@ function show(name: string, rows: { readonly floor: Measure } & Readonly<Record<
   for (const [store, { cpu, perSecond }] of Object.entries(rows)) {
     const ratio = `${(cpu / rows.floor.cpu).toFixed(2)}x`
     const cells = [cpu.toFixed(1).padStart(10), perSecond.toFixed(0).padStart(12), ratio.padStart(10)]
-    console.log(`${name.padEnd(30)} ${store.padEnd(10)}${cells.join("")}`)
+    console.log(`${name.padEnd(30)} ${store.padEnd(14)}${cells.join("")}`)
   }
+}
+
+/** What could take the memory store's place: the store of SQL databases, in memory, in this thread and not sealed. */
+function sqlInMemory(): RunStore {
+  const database = new DatabaseSync(":memory:")
+  migrate(database)
+  const writer = new Writer(database, ":memory:", "bench")
+  const queue = new CommitQueue({
+    broken: null,
+    write: async (batch) => writer.commit(batch.map(({ operation }) => operation)),
+    close: () => Promise.resolve(),
+  })
+  const key = plainMasterKey("bench")
+  const vault = key.unlock(key.newRecord())
+  if (vault === null) throw new Error("A key opens what it has made")
+  const settings = { pollMs: 200, thoroughEvery: 10, tombstoneMs: 60_000 }
+  return new SqlStore(new SqliteMedium(queue, database, ":memory:"), vault, clock, settings)
 }
 
 const directory = mkdtempSync(join(tmpdir(), "wireworks-bench-"))
@@ -188,6 +211,7 @@ try {
   const path = join(directory, "wire.db")
   const stores: Record<string, RunStore> = {
     memory: new MemoryStore(clock),
+    "sql in memory": sqlInMemory(),
     sqlite: await openSqliteStore({ path, masterKey: createMasterKey(randomBytes(32)), clock }),
     ...(server !== null && { postgres: await postgresStores(server.url(), clock)() }),
   }
