@@ -96,6 +96,18 @@ describe("layers", () => {
     assert.deepEqual(violations(files), [`src/cli/commands/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
   })
 
+  test("stores know nothing of the engine", () => {
+    const files = {
+      "src/run/log/log.ts": empty,
+      "src/log/fold.ts": empty,
+      "src/adapters/nats/store.ts": `import "../../run/log/log.ts"\nimport "../../log/fold.ts"\n`,
+      "src/adapters/telemetry/trace.ts": `import "../../run/log/log.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [
+      "src/adapters/nats/store.ts:1 imports src/run/log/log.ts: stores know nothing of the engine",
+    ])
+  })
+
   test("a cycle is spelled out once, also one of types", () => {
     const files = {
       "src/run/a.ts": `import { b } from "./b.ts"\n`,

@@ -119,6 +119,9 @@ const browserFolders = new Set([
   "log/run-state.ts",
 ])
 
+/** The adapters that keep runs. What an event means to them is in `log` and `ports`. */
+const storeRooms = new Set(["memory", "sqlite", "postgres", "nats", "vault"].map((name) => `adapters/${name}`))
+
 export interface Violation {
   readonly file: string
   readonly line: number
@@ -198,6 +201,7 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   }
   if (folderOf(from) === "run" && folderOf(to) === "editor")
     return `imports ${to}: a run has nothing to do with editors`
+  if (storeRooms.has(fromRoom) && folderOf(to) === "run") return `imports ${to}: stores know nothing of the engine`
   return compareLayers([fromRoom, fromLayer], [toRoom, toLayer])
 }
 
