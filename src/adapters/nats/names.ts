@@ -29,54 +29,7 @@
 
 export type StreamName = "log" | "open" | "done" | "runs" | "gone" | "keys" | "cache" | "alive" | "outbox" | "ask"
 
-export interface Names {
-  readonly prefix: string
-  stream(name: StreamName): string
-  slot(run_id: string, slot: number): string
-  piece(run_id: string, slot: number, nonce: string, piece: number): string
-  open(created_at: number, run_id: string): string
-  done(run_id: string): string
-  /** An entry of the list of runs. */
-  listed(run: ListedNames): string
-  /** All entries of a caller, or of one workflow of its runs; null for those of all callers. */
-  listedOf(caller: string | null, workflow: string | null): string
-  gone(run_id: string): string
-  once(digest: string): string
-  keyUntil(day: number, digest: string): string
-  /** Those of one day; null for all. */
-  keysUntil(day: number | null): string
-  trigger(id: string): string
-  pause(id: string): string
-  cancel(run_id: string): string
-  erase(run_id: string): string
-  readonly anyErase: string
-  readonly mark: string
-  cache(slot: string, entry: string): string
-  alive(session: string): string
-  readonly anyoneAlive: string
-  live(run_id: string): string
-  readonly said: string
-  due(run_id: string, event_id: number): string
-  settledNotice(run_id: string, event_id: number): string
-  readonly anyDue: string
-  settledNoticesOf(run_id: string): string
-  /** Pending ones and others. */
-  noticesOf(run_id: string): string
-  question(run_id: string, id: string): string
-  questionByToken(run_id: string, token: string): string
-  questionsOf(run_id: string): string
-  inboxEntry(place: string, tokens: readonly string[]): string
-  inbox(place: string, caller: string, to: string): string
-  dueEntry(tokens: readonly string[]): string
-  dueIn(hour: string): string
-  news(run_id: string, id: string): string
-  newsOf(run_id: string): string
-  woken(run_id: string, token: string): string
-  wokenOf(run_id: string): string
-  readonly anyWoken: string
-  parked(caller: string, run_id: string): string
-  readonly saidNews: string
-}
+export type Names = ReturnType<typeof namesOf>
 
 export interface ListedNames {
   readonly caller: string
@@ -94,50 +47,56 @@ function anyOr(text: string | null): string {
   return text === null ? "*" : word(text)
 }
 
-export function namesOf(prefix: string): Names {
+export function namesOf(prefix: string) {
   return {
     prefix,
-    stream: (name) => `${prefix.toUpperCase()}_${name.toUpperCase()}`,
-    slot: (run_id, slot) => `${prefix}.log.${run_id}.${slot}`,
-    piece: (run_id, slot, nonce, piece) => `${prefix}.log.${run_id}.${slot}.${nonce}.${piece}`,
-    open: (created_at, run_id) => `${prefix}.open.${String(created_at).padStart(15, "0")}.${run_id}`,
-    done: (run_id) => `${prefix}.done.${run_id}`,
-    listed: ({ caller, workflow, created_at, run_id }) =>
+    stream: (name: StreamName) => `${prefix.toUpperCase()}_${name.toUpperCase()}`,
+    slot: (run_id: string, slot: number) => `${prefix}.log.${run_id}.${slot}`,
+    piece: (run_id: string, slot: number, nonce: string, piece: number) =>
+      `${prefix}.log.${run_id}.${slot}.${nonce}.${piece}`,
+    open: (created_at: number, run_id: string) => `${prefix}.open.${String(created_at).padStart(15, "0")}.${run_id}`,
+    done: (run_id: string) => `${prefix}.done.${run_id}`,
+    /** An entry of the list of runs. */
+    listed: ({ caller, workflow, created_at, run_id }: ListedNames) =>
       `${prefix}.runs.${word(caller)}.${word(workflow ?? "")}.${String(created_at).padStart(15, "0")}.${run_id}`,
-    listedOf: (caller, workflow) => `${prefix}.runs.${anyOr(caller)}.${anyOr(workflow)}.>`,
-    gone: (run_id) => `${prefix}.gone.${run_id}`,
-    once: (digest) => `${prefix}.keys.once.${digest}`,
-    keyUntil: (day, digest) => `${prefix}.keys.until.${day}.${digest}`,
-    keysUntil: (day) => `${prefix}.keys.until.${day ?? "*"}.*`,
-    trigger: (id) => `${prefix}.keys.trigger.${word(id)}`,
-    pause: (id) => `${prefix}.keys.pause.${word(id)}`,
-    cancel: (run_id) => `${prefix}.keys.cancel.${run_id}`,
-    erase: (run_id) => `${prefix}.keys.erase.${run_id}`,
+    /** All entries of a caller, or of one workflow of its runs; null for those of all callers. */
+    listedOf: (caller: string | null, workflow: string | null) =>
+      `${prefix}.runs.${anyOr(caller)}.${anyOr(workflow)}.>`,
+    gone: (run_id: string) => `${prefix}.gone.${run_id}`,
+    once: (digest: string) => `${prefix}.keys.once.${digest}`,
+    keyUntil: (day: number, digest: string) => `${prefix}.keys.until.${day}.${digest}`,
+    /** Those of one day; null for all. */
+    keysUntil: (day: number | null) => `${prefix}.keys.until.${day ?? "*"}.*`,
+    trigger: (id: string) => `${prefix}.keys.trigger.${word(id)}`,
+    pause: (id: string) => `${prefix}.keys.pause.${word(id)}`,
+    cancel: (run_id: string) => `${prefix}.keys.cancel.${run_id}`,
+    erase: (run_id: string) => `${prefix}.keys.erase.${run_id}`,
     anyErase: `${prefix}.keys.erase.*`,
     mark: `${prefix}.keys.mark`,
-    cache: (slot, entry) => `${prefix}.cache.${slot}.${entry}`,
-    alive: (session) => `${prefix}.alive.${session}`,
+    cache: (slot: string, entry: string) => `${prefix}.cache.${slot}.${entry}`,
+    alive: (session: string) => `${prefix}.alive.${session}`,
     anyoneAlive: `${prefix}.alive.*`,
-    live: (run_id) => `${prefix}.live.${run_id}.*`,
+    live: (run_id: string) => `${prefix}.live.${run_id}.*`,
     said: `${prefix}.said.cancel.*`,
-    due: (run_id, event_id) => `${prefix}.outbox.due.${run_id}.${event_id}`,
-    settledNotice: (run_id, event_id) => `${prefix}.outbox.told.${run_id}.${event_id}`,
+    due: (run_id: string, event_id: number) => `${prefix}.outbox.due.${run_id}.${event_id}`,
+    settledNotice: (run_id: string, event_id: number) => `${prefix}.outbox.told.${run_id}.${event_id}`,
     anyDue: `${prefix}.outbox.due.>`,
-    settledNoticesOf: (run_id) => `${prefix}.outbox.told.${run_id}.*`,
-    noticesOf: (run_id) => `${prefix}.outbox.*.${run_id}.*`,
-    question: (run_id, id) => `${prefix}.ask.q.${run_id}.${tokenOfId(id)}`,
-    questionByToken: (run_id, token) => `${prefix}.ask.q.${run_id}.${token}`,
-    questionsOf: (run_id) => `${prefix}.ask.q.${run_id}.*`,
-    inboxEntry: (place, tokens) => `${prefix}.ask.in.${place}.${tokens.join(".")}`,
-    inbox: (place, caller, to) => `${prefix}.ask.in.${place}.${caller}.${to}.>`,
-    dueEntry: (tokens) => `${prefix}.ask.due.${tokens.join(".")}`,
-    dueIn: (hour) => `${prefix}.ask.due.${hour}.>`,
-    news: (run_id, id) => `${prefix}.ask.news.${run_id}.${tokenOfId(id)}`,
-    newsOf: (run_id) => `${prefix}.ask.news.${run_id}.*`,
-    woken: (run_id, token) => `${prefix}.ask.woken.${run_id}.${token}`,
-    wokenOf: (run_id) => `${prefix}.ask.woken.${run_id}.*`,
+    settledNoticesOf: (run_id: string) => `${prefix}.outbox.told.${run_id}.*`,
+    /** Pending ones and others. */
+    noticesOf: (run_id: string) => `${prefix}.outbox.*.${run_id}.*`,
+    question: (run_id: string, id: string) => `${prefix}.ask.q.${run_id}.${tokenOfId(id)}`,
+    questionByToken: (run_id: string, token: string) => `${prefix}.ask.q.${run_id}.${token}`,
+    questionsOf: (run_id: string) => `${prefix}.ask.q.${run_id}.*`,
+    inboxEntry: (place: string, tokens: readonly string[]) => `${prefix}.ask.in.${place}.${tokens.join(".")}`,
+    inbox: (place: string, caller: string, to: string) => `${prefix}.ask.in.${place}.${caller}.${to}.>`,
+    dueEntry: (tokens: readonly string[]) => `${prefix}.ask.due.${tokens.join(".")}`,
+    dueIn: (hour: string) => `${prefix}.ask.due.${hour}.>`,
+    news: (run_id: string, id: string) => `${prefix}.ask.news.${run_id}.${tokenOfId(id)}`,
+    newsOf: (run_id: string) => `${prefix}.ask.news.${run_id}.*`,
+    woken: (run_id: string, token: string) => `${prefix}.ask.woken.${run_id}.${token}`,
+    wokenOf: (run_id: string) => `${prefix}.ask.woken.${run_id}.*`,
     anyWoken: `${prefix}.ask.woken.*.*`,
-    parked: (caller, run_id) => `${prefix}.ask.parked.${caller}.${run_id}`,
+    parked: (caller: string, run_id: string) => `${prefix}.ask.parked.${caller}.${run_id}`,
     saidNews: `${prefix}.told.news.*.*`,
   }
 }

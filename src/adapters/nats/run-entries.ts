@@ -22,6 +22,8 @@ import { lastToken } from "./names.ts"
 import type { OpenRuns } from "./open-runs.ts"
 
 const pageLimits = { events: 500, bytes: 8 * 1024 * 1024 }
+/** For so long the pages behind the first are read from its list: to list the runs of a caller takes as long as there are many. */
+const pagingMs = 30_000
 /** Runs that are looked at together. */
 const batch = 32
 const rememberedUsages = 10_000
@@ -66,7 +68,9 @@ export class RunEntries {
 
   async list(query: RunQuery): Promise<ListedRun[]> {
     const { caller, workflow, status, since, limit, after } = query
-    const subjects = await this.#broker.list("runs", this.#broker.names.listedOf(caller, workflow))
+    // Runs that are made meanwhile are not on later pages.
+    const most_ms = after === null ? 0 : pagingMs
+    const subjects = await this.#broker.listRecent("runs", this.#broker.names.listedOf(caller, workflow), most_ms)
     let places = subjects
       .map((subject): Entry => ({ ...placeOf(subject), subject }))
       .filter((place) => (after === null || comesAfter(place, after)) && (since === null || place.created_at >= since))
