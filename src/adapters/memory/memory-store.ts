@@ -2,7 +2,6 @@ import type { Bell } from "../../base/bell.ts"
 import { Tally } from "../../base/tally.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../log/events.ts"
-import { eventBytes } from "../../log/event-bytes.ts"
 import { usageAfter } from "../../log/usage-after.ts"
 import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { followLog } from "../../ports/follow-log.ts"
@@ -29,7 +28,16 @@ import { MemoryQuestions } from "./memory-questions.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
 import { ParkedRuns } from "./parked-runs.ts"
-import { eventsAfter, listedRun, newStoredRun, runRow, withKept, withoutKept, type StoredRun } from "./stored-run.ts"
+import {
+  eventsAfter,
+  listedRun,
+  newStoredRun,
+  runRow,
+  storedBytes,
+  withKept,
+  withoutKept,
+  type StoredRun,
+} from "./stored-run.ts"
 
 /** How many events a follower is handed at a time. */
 const pageEvents = 100
@@ -57,6 +65,8 @@ export class MemoryStore implements RunStore {
   readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
   /** By caller, in bytes. */
   readonly #stored = new Tally()
+  /** Runs that have ended, or wait for people, since somebody last asked what is stored: most services never ask. */
+  readonly #uncounted = new Set<StoredRun>()
   #closed = false
 
   constructor(clock: Clock) {
@@ -134,7 +144,6 @@ export class MemoryStore implements RunStore {
     if (first.id !== run.events.length + 1) throw new OutOfSequence(lease.run_id, first.id, run.events.length)
 
     run.usage = events.reduce(usageAfter, run.usage)
-    for (const event of events) run.bytes += eventBytes(event)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     this.outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
     this.questions.appended(lease.run_id, run.caller, events)
@@ -145,12 +154,13 @@ export class MemoryStore implements RunStore {
 
   /** What a run that has ended, or waits for people, takes of what its caller may store. */
   #count(run: StoredRun): void {
-    this.#stored.add(run.caller, run.bytes - run.counted)
-    run.counted = run.bytes
+    const bytes = storedBytes(run)
+    this.#stored.add(run.caller, bytes - run.counted)
+    run.counted = bytes
   }
 
   #park(run_id: string, run: StoredRun): void {
-    this.#count(run)
+    this.#uncounted.add(run)
     run.fence++
     run.given_back = true
     run.resumable = true
@@ -176,7 +186,7 @@ export class MemoryStore implements RunStore {
   }
 
   #finish(run_id: string, run: StoredRun, end: LogEvent): void {
-    this.#count(run)
+    this.#uncounted.add(run)
     run.finished_at = Date.parse(end.at)
     run.fence++
     run.request = { ...run.request, secrets: {} }
@@ -271,6 +281,8 @@ export class MemoryStore implements RunStore {
   }
 
   async stored(caller: string): Promise<number> {
+    for (const run of this.#uncounted) this.#count(run)
+    this.#uncounted.clear()
     return this.#stored.of(caller)
   }
 
@@ -301,6 +313,7 @@ export class MemoryStore implements RunStore {
 
   #erase(run_id: string, run: StoredRun): void {
     this.#runs.delete(run_id)
+    this.#uncounted.delete(run)
     this.#stored.add(run.caller, -run.counted)
     this.questions.forget(run_id)
     this.outbox.forget(run_id)

@@ -1,6 +1,8 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
+import { LateSet } from "../../base/late-set.ts"
 import { memoryOf } from "../../base/memory-of.ts"
+import { eventBytes } from "../../log/event-bytes.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
 import { endStatus, errorKindOf, openStatus, type ListedRun } from "../../ports/run-list.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
@@ -14,7 +16,7 @@ export interface StoredRun {
   readonly created_at: number
   resumable: boolean
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
-  readonly bells: Set<Bell>
+  readonly bells: LateSet<Bell>
   readonly cancelListeners: Set<() => void>
   /** What everyone may see. */
   readonly events: LogEvent[]
@@ -32,8 +34,7 @@ export interface StoredRun {
   /** Parked; `woken` from its wake on until it is claimed. */
   parked: "waiting" | "woken" | null
   usage: Usage
-  /** About what is stored of it, and how much of that counts for its caller. */
-  bytes: number
+  /** How much of what is stored of it counts for its caller. */
   counted: number
 }
 
@@ -48,7 +49,7 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
       slot === null
         ? null
         : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
-    bells: new Set(),
+    bells: new LateSet(),
     cancelListeners: new Set(),
     events: [],
     kept: new Map(),
@@ -61,9 +62,16 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
     given_back: false,
     parked: null,
     usage: noUsage,
-    bytes: memoryOf(run.request),
     counted: 0,
   }
+}
+
+/** About what is stored of a run. */
+export function storedBytes({ request, events, kept }: StoredRun): number {
+  let bytes = memoryOf(request)
+  for (const event of events) bytes += eventBytes(event)
+  for (const one of kept.values()) bytes += memoryOf(one)
+  return bytes
 }
 
 export function runRow(run_id: string, run: StoredRun): RunRow {
