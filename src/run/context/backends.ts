@@ -4,7 +4,7 @@ import { isHeaderValue } from "../../base/header-text.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
-import type { Price } from "../../plan/plan-shape.ts"
+import type { ModelPlan, Price } from "../../plan/plan-shape.ts"
 import type { BackendFacts } from "./cache-key.ts"
 import type { Scope } from "../values/scope.ts"
 import { evaluate } from "../values/evaluate.ts"
@@ -108,10 +108,29 @@ export function backendFacts(running: RunContext, model: string): CanonicalText 
     const named: BackendFacts = running.prepared.secretProviders.has(provider)
       ? withApi(resolve(running, provider, running.named()), api)
       : backendOf(running, model)
-    facts = new CanonicalText(named)
+    facts = factsText(running.plan.models[model], named)
     running.backendFacts.set(model, facts)
   }
   return facts
+}
+
+/** By model of a plan: the last facts of its backend, written. Plans run again and again, and most backends stay what they are. */
+const writtenFacts = new WeakMap<ModelPlan, { readonly facts: BackendFacts; readonly text: CanonicalText }>()
+
+function factsText(model: ModelPlan | undefined, facts: BackendFacts): CanonicalText {
+  // Headers may be many, and few providers have any.
+  if (model === undefined || Object.keys(facts.headers).length > 0) return new CanonicalText(facts)
+  const before = writtenFacts.get(model)
+  if (
+    before !== undefined &&
+    before.facts.api === facts.api &&
+    before.facts.endpoint === facts.endpoint &&
+    before.facts.api_key === facts.api_key
+  )
+    return before.text
+  const text = new CanonicalText(facts)
+  writtenFacts.set(model, { facts, text })
+  return text
 }
 
 /** The provider as one of its models is called. */
