@@ -6,6 +6,7 @@ import { InProcessTools } from "../../test/support/in-process-tools.ts"
 import { resultOf, runPlan, typesOf } from "../../test/support/run-plan.ts"
 import { answers, callsTools, says, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { LeaseLost } from "../ports/store.ts"
+import { Leave } from "./log/leave.ts"
 import { toText } from "./values/value-builders.ts"
 import { failure } from "../ports/run-failure.ts"
 
@@ -121,16 +122,16 @@ test("once the lease is lost nothing more is called, wherever the run stands", a
   await runPlan(everything, { ...attempt, ...whole })
   for (let allowed = 0; allowed < whole.made.length; allowed++) {
     const { made, tools, model } = outside()
-    const leave = new AbortController()
+    const leave = new Leave()
     let passed = 0
     const outcome = await runPlan(everything, {
       ...attempt,
       tools,
       model,
-      leave: leave.signal,
+      leave,
       gate: () => {
         if (passed++ < allowed) return null
-        leave.abort()
+        leave.ask()
         return Promise.reject(new LeaseLost("the run"))
       },
     })

@@ -11,6 +11,7 @@ import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../test/support/
 import { answers, hangs, lastText, noRetryProgress, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { within } from "../../test/support/within.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import { Leave } from "./log/leave.ts"
 import { failure } from "../ports/run-failure.ts"
 import type { RunOptions } from "../ports/store.ts"
 import { StoreFailure } from "../ports/store.ts"
@@ -463,14 +464,14 @@ test("a writer that lost its lease stops without a word", async () => {
 })
 
 test("asked to leave, a run stores what has happened and stops", async () => {
-  const leave = new AbortController()
+  const leave = new Leave()
   const model = new ScriptedModel((request, watch) => {
     if (request.path === "agent.a") return answers({ message: "a" }, request)
-    setImmediate(() => leave.abort())
+    setImmediate(() => leave.ask())
     return hangs(watch)
   })
   const two = plan([agent("a"), agent("b", { instruction: text(ref("agent.a.message")) })])
-  const outcome = await runPlan(two, { model, leave: leave.signal })
+  const outcome = await runPlan(two, { model, leave })
   assert.equal(outcome.end, null)
   assert.deepEqual(typesOf(outcome.events).slice(2), ["agent_started", "agent_completed", "agent_started"])
 })

@@ -14,6 +14,7 @@ import { EvaluationWork } from "./values/evaluation-work.ts"
 import type { RunMemory } from "./shares/memory-share.ts"
 import type { StoredRun } from "./shares/stored-share.ts"
 import { thisWriter, whyNotResumable } from "../log/log-version.ts"
+import type { Leave } from "./log/leave.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./shares/permits.ts"
 import { Questions } from "./questions/ask-and-wait.ts"
@@ -55,8 +56,8 @@ export interface RunJob {
   readonly lease: Lease
   /** Milliseconds since the epoch: no event of the run is older. */
   readonly created_at: number
-  /** Aborts when the lease is lost or the process gives the run back: the run then stops without logging anything. */
-  readonly leave: AbortSignal
+  /** Asked for when the lease is lost or the process gives the run back: the run then stops without logging anything. */
+  readonly leave: Leave
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
   /** Why there is a log already; null for a run that is new. */
@@ -76,8 +77,16 @@ export interface RunJob {
  * the run was left to another process. Rejects only with a `StoreFailure`: then the process that claims the run next continues
  * from its log.
  */
-export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
-  if (job.leave.aborted) return null
+export function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
+  const { rerun } = job.request
+  if (job.leave.isAsked) return Promise.resolve(null)
+  // Most runs are new and have nothing to read first: no promise is made for that.
+  if (job.resumed === null && rerun === undefined) return runFrom(noPast, null, job, ports, limits)
+  return takeUp(job, ports, limits)
+}
+
+async function takeUp(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
+  const { rerun } = job.request
   const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
   const message = whyNotResumable(past.writer)
@@ -85,20 +94,29 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
     const error = wireError("internal_error", [{ path: "", message }])
     return endWithoutRunning(job, { why: "failed", error }, ports)
   }
+  const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun)
+  return await runFrom(past, earlier, job, ports, limits)
+}
+
+function runFrom(
+  past: ReplayState,
+  earlier: EarlierRun | null,
+  job: RunJob,
+  ports: RunPorts,
+  limits: RunLimits,
+): Promise<LogEvent | null> {
   const { plan, request } = job
   const secrets = secretsOfRun(plan, request, ports.serverSecrets)
-  const own = Object.keys(secrets).filter((name) => !Object.hasOwn(request.secrets, name))
-  if (own.length > 0) {
+  if (secrets !== request.secrets) {
+    const own = Object.keys(secrets).filter((name) => !Object.hasOwn(request.secrets, name))
     const { workflow = null } = request
-    ports.secretsRead?.({ run_id: job.lease.run_id, caller: job.caller, workflow }, own)
+    if (own.length > 0) ports.secretsRead?.({ run_id: job.lease.run_id, caller: job.caller, workflow }, own)
   }
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
   if (misfit !== null) return endWithoutRunning(job, { why: "failed", error: misfit }, ports)
-  const { rerun } = request
-  const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun)
   const given = secrets === request.secrets ? job : { ...job, request: { ...request, secrets } }
-  return await new Run(given, ports, limits, past, earlier).toEnd()
+  return new Run(given, ports, limits, past, earlier).toEnd()
 }
 
 /** Why a run stops in this process. */
@@ -214,11 +232,10 @@ class Run {
     const { past, permits, ports, prepared } = this.#running
     const log = this.#log
     const { leave, resumed } = this.#job
-    const onLeave = (): void => {
+    const stopLeaving = leave.listen(() => {
       log.giveUp()
       this.#end({ why: "left" })
-    }
-    leave.addEventListener("abort", onLeave, { once: true })
+    })
     const stopListening = ports.store.onCancel(this.#running.runId, () => this.#end({ why: "cancelled" }))
     const stopWatch = this.#watchTime()
     const stopLimits = this.#running.time.watch()
@@ -248,7 +265,7 @@ class Run {
       stopLimits()
       stopListening()
       this.#running.questions.close()
-      leave.removeEventListener("abort", onLeave)
+      stopLeaving()
       if (this.#running.host !== null) await this.#closeHost()
     }
   }

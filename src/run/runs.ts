@@ -14,7 +14,6 @@ import { run } from "./run.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./context/run-context.ts"
 import { memoryOf } from "../base/memory-of.ts"
-import { remembered } from "../base/remembered.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./shares/memory-share.ts"
 import { StoredShare, type StoredRun } from "./shares/stored-share.ts"
@@ -53,6 +52,8 @@ export type Admission =
 export type NewRequest = Omit<NewRun, "run_id" | "created_at">
 
 interface Job extends HeldRun {
+  /** About what its request takes in memory. */
+  readonly bytes: number
   /** When this process took it, on the monotonic clock. */
   readonly takenAt: number
   readonly memory: RunMemory
@@ -116,7 +117,7 @@ export class Runs {
       has: (run_id) => this.#jobs.has(run_id),
       take: (run) => {
         this.#places.takeUp(run.share)
-        this.#take(run)
+        this.#take(run, requestBytes(run.request))
       },
       startNext: () => this.#startNext(),
     }
@@ -155,7 +156,7 @@ export class Runs {
       return existing ?? { outcome: "refused", error: refusal }
     }
     const begin = request.idempotency === null ? store.begin?.bind(store) : undefined
-    if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share)
+    if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share, bytes)
     let isTaken = false
     try {
       const run_id = chance.id()
@@ -169,15 +170,8 @@ export class Runs {
         return { outcome: "created", run_id }
       }
       announceTaken(this.#ports, run_id, request.caller, request.request, false)
-      this.#take({
-        held: this.#keeper.hold(created.lease, askedAt),
-        plan,
-        request: request.request,
-        caller: request.caller,
-        share,
-        created_at,
-        resumed: null,
-      })
+      const held = this.#keeper.hold(created.lease, askedAt)
+      this.#take({ held, plan, request: request.request, caller, share, created_at, resumed: null }, bytes)
       isTaken = true
       return { outcome: "created", run_id }
     } finally {
@@ -191,6 +185,7 @@ export class Runs {
     plan: Plan,
     request: NewRequest & { readonly idempotency: null },
     share: string,
+    bytes: number,
   ): Promise<Admission> {
     const { clock, chance } = this.#ports
     const { owner, leaseMs } = this.#settings
@@ -202,7 +197,7 @@ export class Runs {
     const stored = begin({ ...request, run_id, created_at }, lease, leaseMs)
     announceTaken(this.#ports, run_id, caller, asked, false)
     const held = this.#keeper.hold(lease, askedAt, stored)
-    this.#take({ held, plan, request: asked, caller, share, created_at, resumed: null })
+    this.#take({ held, plan, request: asked, caller, share, created_at, resumed: null }, bytes)
     try {
       await stored
     } catch (error) {
@@ -319,16 +314,15 @@ export class Runs {
   }
 
   /** The run has entered. */
-  #take(run: HeldRun): void {
+  #take(run: HeldRun, bytes: number): void {
     const memory = this.#memory.open(run.share)
     // A run that is taken up again may be too much: it ends with the first value that it keeps.
-    const bytes = requestBytes(run.request)
     memory.add(bytes)
     const stored = this.#stored.open(run.caller)
     // That of a run that is taken up again was counted before.
     if (run.resumed === null) stored.add(bytes, () => undefined)
     const takenAt = this.#ports.clock.monotonic()
-    const job: Job = { ...run, takenAt, memory, stored, waiters: new LateSet() }
+    const job: Job = { ...run, bytes, takenAt, memory, stored, waiters: new LateSet() }
     this.#jobs.set(job.held.lease.run_id, job)
     if (this.#places.begin(job.share)) this.#start(job, () => this.#runJob(job))
     else this.#enqueue(job)
@@ -409,29 +403,22 @@ export class Runs {
     this.#takeover.left(run_id, end?.type === "run_waiting")
   }
 
-  async #runJob({
-    plan,
-    request,
-    caller,
-    created_at,
-    held,
-    resumed,
-    takenAt,
-    memory,
-    stored,
-    waiters,
-  }: Job): Promise<LogEvent | null> {
-    const { lease, leave, gate } = held
+  #runJob(job: Job): Promise<LogEvent | null> {
     // Storing a large request was work enough for one turn.
-    const turn = loopTurns.forLarge(requestBytes(request))
-    if (turn !== null) await turn
+    const turn = loopTurns.forLarge(job.bytes)
+    return turn === null ? this.#runNow(job) : turn.then(() => this.#runNow(job))
+  }
+
+  #runNow(given: Job): Promise<LogEvent | null> {
+    const { plan, request, caller, created_at, resumed, takenAt, memory, stored, waiters } = given
+    const { lease, leave, gate } = given.held
     this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
     const deadlines = this.#deadlines
     const stalled = (error: StoreFailure): void => {
       for (const waiter of waiters) waiter(error)
     }
     const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory, stored, stalled }
-    return await run(job, this.#ports, this.#settings.limits)
+    return run(job, this.#ports, this.#settings.limits)
   }
 
   #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
@@ -441,10 +428,8 @@ export class Runs {
 
 /** About what a request takes in memory for as long as its run is here. */
 function requestBytes(request: RunRequest): number {
-  return remembered(inputBytes, request.input, memoryOf) + sourceLength(request)
+  return memoryOf(request.input) + sourceLength(request)
 }
-
-const inputBytes = new WeakMap<RunRequest["input"], number>()
 
 /** The end of a job, or what keeps it from ending; null when the signal aborts before. */
 function endOf({ waiters }: Job, signal: AbortSignal): Promise<JobEnd> {

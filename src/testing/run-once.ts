@@ -4,6 +4,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { openGate } from "../ports/gate.ts"
 import type { RunOptions, RunStore } from "../ports/store.ts"
 import type { Deadlines } from "../run/budget/deadlines.ts"
+import { Leave } from "../run/log/leave.ts"
 import type { LogEvent } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import { run } from "../run/run.ts"
@@ -122,13 +123,17 @@ export async function runOnce(
       bug: (error) => engine.bug(error),
     }
   }
+  const leave = new Leave()
+  const onAbort = (): void => leave.ask()
+  signal.addEventListener("abort", onAbort, { once: true })
+  if (signal.aborted) leave.ask()
   const job = {
     plan,
     request,
     caller: "",
     lease: created.lease,
     created_at,
-    leave: signal,
+    leave,
     gate: openGate,
     resumed: null,
     deadlines,
@@ -137,6 +142,7 @@ export async function runOnce(
     await run(job, portsOf("", plan), limits)
     return { ...observeRun(events, plan, answered), misses }
   } finally {
+    signal.removeEventListener("abort", onAbort)
     await opened.close()
   }
 }

@@ -11,6 +11,7 @@ import type { ModelRequest } from "../../src/ports/model.ts"
 import { failure } from "../../src/ports/run-failure.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
+import { Leave } from "../../src/run/log/leave.ts"
 import type { Attempt, Outcome } from "../support/run-plan.ts"
 import { dataOf, errorOf, resultOf, runPlan } from "../support/run-plan.ts"
 import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
@@ -242,13 +243,13 @@ output { a: agent.a.text  b: agent.b.text }
 
   test("a re-run that is interrupted goes on from its own log", async () => {
     const first = await run(chain(), { input })
-    const leave = new AbortController()
+    const leave = new Leave()
     const stopping = new ScriptedModel(() => {
-      leave.abort()
+      leave.ask()
       throw new Error("The process is gone")
     })
     const rerun = { run_id: first.run_id, from: [] }
-    const broken = await run(chain({ b: "B2" }), { input, store: first.store, rerun, leave: leave.signal }, stopping)
+    const broken = await run(chain({ b: "B2" }), { input, store: first.store, rerun, leave }, stopping)
     assert.equal(broken.end, null)
     await first.store.release({ run_id: broken.run_id, owner: "test", fence: 1 })
     const { run_id } = broken

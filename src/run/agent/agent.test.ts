@@ -10,6 +10,7 @@ import { agent, entries, lit, loopOver, output, plan, ref, text, tool, use } fro
 import { integer, record, string } from "../../../test/support/build-types.ts"
 import type { ServedTool } from "../../../test/support/in-process-tools.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
+import { Leave } from "../log/leave.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../../test/support/run-plan.ts"
 import {
   answers,
@@ -663,16 +664,16 @@ test("an agent that fails says so with the calls that it made", async () => {
 })
 
 test("cancelling aborts an open tool call", async () => {
-  const leave = new AbortController()
+  const leave = new Leave()
   const stuck = search({
     call: (_, __, signal) => {
-      setImmediate(() => leave.abort())
+      setImmediate(() => leave.ask())
       return hangs({ signal })
     },
   })
   const tools = new InProcessTools({ tools: { search: stuck } })
   const model = callsThenAnswers([{ name: "search", arguments: { query: "x", project: "w" } }])
-  const outcome = await runPlan(toolPlan(), { model, tools, leave: leave.signal })
+  const outcome = await runPlan(toolPlan(), { model, tools, leave })
   assert.equal(outcome.end, null)
   assert.equal(tools.open_, 0)
 })

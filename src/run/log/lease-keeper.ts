@@ -1,11 +1,12 @@
 import { instant, mostElapsed, type Clock, type Instant } from "../../ports/clock.ts"
 import type { Gate } from "../../ports/gate.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
+import { Leave } from "./leave.ts"
 
 export interface HeldLease {
   readonly lease: Lease
-  /** Aborts when the lease is lost or must be given back. */
-  readonly leave: AbortSignal
+  /** Asked for when the lease is lost or must be given back. */
+  readonly leave: Leave
   /**
    * Passes while the lease is sure: renewed so recently, by every clock, that no other process can have taken the run over. A process that
    * stood still for longer asks the store first, and waits while the store fails.
@@ -14,7 +15,6 @@ export interface HeldLease {
 }
 
 interface Held extends HeldLease {
-  readonly abort: AbortController
   /** For a run that is not stored yet: resolves when it is. */
   creating: Promise<void> | null
   /** When the latest renewal was asked for. */
@@ -43,12 +43,10 @@ export class LeaseKeeper {
    * store may not have yet; nothing passes the gate before.
    */
   hold(lease: Lease, askedAt: Instant, stored: Promise<void> | null = null): HeldLease {
-    const abort = new AbortController()
     const held: Held = {
       lease,
-      leave: abort.signal,
+      leave: new Leave(),
       gate: () => this.#gate(held),
-      abort,
       creating: null,
       renewedAt: askedAt,
       renewing: null,
@@ -61,7 +59,7 @@ export class LeaseKeeper {
         },
         () => {
           this.drop(held)
-          abort.abort(new Error("The run could not be stored"))
+          held.leave.ask()
         },
       )
     }
@@ -75,7 +73,7 @@ export class LeaseKeeper {
 
   /** Tells every run to stop and leave its log as it is. */
   leaveAll(): void {
-    for (const { abort } of this.#held.values()) abort.abort(new Error("The process gives its runs back"))
+    for (const { leave } of this.#held.values()) leave.ask()
   }
 
   async close(): Promise<void> {
@@ -96,7 +94,7 @@ export class LeaseKeeper {
   }
 
   #gate(held: Held): Promise<void> | null {
-    if (held.leave.aborted) return Promise.reject(new LeaseLost(held.lease.run_id))
+    if (held.leave.isAsked) return Promise.reject(new LeaseLost(held.lease.run_id))
     if (held.creating !== null) return held.creating
     // The last third is for what happens between this answer and the first byte of the call.
     if (mostElapsed(this.#clock, held.renewedAt) < (this.#leaseMs * 2) / 3) return null
@@ -107,10 +105,13 @@ export class LeaseKeeper {
     const { renewedAt } = held
     await this.#renew(held)
     // The store fails: whether the lease still holds is known when it works again.
-    if (held.renewedAt === renewedAt && !held.leave.aborted) {
-      await this.#clock.sleep(this.#leaseMs / 3, held.leave).catch(() => undefined)
+    if (held.renewedAt === renewedAt && !held.leave.isAsked) {
+      const wake = new AbortController()
+      const stopListening = held.leave.listen(() => wake.abort())
+      await this.#clock.sleep(this.#leaseMs / 3, wake.signal).catch(() => undefined)
+      stopListening()
     }
-    if (held.leave.aborted) throw new LeaseLost(held.lease.run_id)
+    if (held.leave.isAsked) throw new LeaseLost(held.lease.run_id)
   }
 
   #renew(held: Held): Promise<void> {
@@ -130,6 +131,6 @@ export class LeaseKeeper {
       return
     }
     this.drop(held)
-    held.abort.abort(new Error("The lease is lost"))
+    held.leave.ask()
   }
 }
