@@ -14,11 +14,11 @@ import { standing } from "../shown-run/standing.ts"
 import { iconPath } from "../ui/icon.tsx"
 import { keepWithin } from "../ui/menu.tsx"
 import { shortNames } from "../ui/short-names.ts"
-import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
+import type { Placed, PlacedEdge, PlacedNode, Room, View } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
-import { levels, openCall, openGroups, selectInside, statusesOf } from "./graph-model.ts"
+import { drawnNode, levels, openCall, openGroups, selectInside, statusesOf } from "./graph-model.ts"
 import { ClosedGroup, GroupGround, GroupHandle } from "./group-view.tsx"
-import type { View } from "./minimap.tsx"
+import { inView } from "./in-view.ts"
 import { StatusView } from "./status-view.tsx"
 import { tabStopOf } from "./tab-stop.ts"
 
@@ -29,13 +29,15 @@ const ranLength = 14
 interface DrawingProps {
   readonly placed: Placed
   readonly view: View
+  readonly room: Room
   readonly onToggle: (group: string) => void
 }
 
 /** The nodes, the edges between them and the groups that they are in. */
-export function Drawing({ placed, view, onToggle }: DrawingProps) {
-  const statuses = statusesOf(placed)
+export function Drawing({ placed, view, room, onToggle }: DrawingProps) {
   const stop = tabStopOf(placed)
+  const { nodes, edges } = inView(placed, view, room, [stop, drawnNode(placed, selection.value?.node)?.id])
+  const statuses = statusesOf(placed)
   const [planned, ran] = useMemo(
     () => [shortNames(placed.nodes, plannedLength), shortNames(placed.nodes, ranLength)],
     [placed],
@@ -59,9 +61,9 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
           <GroupGround key={group.id} group={group} placed={placed} />
         ))}
         {showsWays.value && levels.value.length === 0
-          ? placed.edges.map((edge) => <Ways key={`${edge.from} ${edge.to}`} edge={edge} placed={placed} />)
+          ? edges.map((edge) => <Ways key={`${edge.from} ${edge.to}`} edge={edge} placed={placed} />)
           : null}
-        {placed.edges.map((edge) => (
+        {edges.map((edge) => (
           <EdgeView
             key={`${edge.from} ${edge.to}`}
             edge={edge}
@@ -69,7 +71,7 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
             to={statuses.get(edge.to)}
           />
         ))}
-        {placed.nodes.map((node) =>
+        {nodes.map((node) =>
           node.group === undefined ? (
             <NodeView
               key={node.id}
@@ -89,7 +91,7 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
             />
           ),
         )}
-        {placed.nodes.flatMap((node) =>
+        {nodes.flatMap((node) =>
           (node.calls ?? [])
             .slice(0, mostHandles)
             .map((workflow, at) => (

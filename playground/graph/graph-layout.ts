@@ -44,6 +44,13 @@ export interface Room {
   readonly height: number
 }
 
+/** Which part of the drawing is seen: where its corner is on the screen, and how large it is drawn. */
+export interface View {
+  readonly x: number
+  readonly y: number
+  readonly zoom: number
+}
+
 /** Places the nodes from left to right, each after what it waits for; in bands, where one would be too long for the room. */
 export function placeGraph(nodes: readonly GraphNode[], room?: Room): Placed {
   const placed = placeInOne(nodes)

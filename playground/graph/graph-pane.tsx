@@ -5,7 +5,7 @@ import { openedCalls } from "../files/opened-calls.ts"
 import { selection } from "../shown-run/selection.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Drawing, NodeMenu } from "./drawing.tsx"
-import type { Placed, PlacedNode, Room } from "./graph-layout.ts"
+import type { Placed, PlacedNode, Room, View } from "./graph-layout.ts"
 import type { GraphNode } from "./graph-node.ts"
 import { leastFit, nodeHeight, nodeWidth } from "./graph-layout.ts"
 import {
@@ -21,7 +21,6 @@ import {
   uncover,
 } from "./graph-model.ts"
 import { canFind, FindStep } from "./find-step.tsx"
-import type { View } from "./minimap.tsx"
 import { lastFocused, nextNode } from "./tab-stop.ts"
 import { WayBack } from "./way-back.tsx"
 import { Minimap } from "./minimap.tsx"
@@ -166,8 +165,8 @@ export function GraphPane() {
     const next = event.target instanceof SVGElement ? nextNode(placed.nodes, idOf(event.target), event.key) : undefined
     if (next !== undefined) {
       lastFocused.value = next
-      const all = box.current?.querySelectorAll<SVGElement>(".node") ?? []
-      ;[...all].find((element) => idOf(element) === next)?.focus()
+      // One that was out of view is drawn first.
+      if (!focusNode(box.current, next)) requestAnimationFrame(() => focusNode(box.current, next))
     } else if (step !== undefined && event.target === box.current) {
       moved.current = true
       setView((old) => ({ ...old, x: old.x + step[0], y: old.y + step[1] }))
@@ -204,7 +203,7 @@ export function GraphPane() {
             Nothing to draw yet. Declare an agent and an output, and the plan appears here as you type.
           </p>
         ) : (
-          <Drawing placed={placed} view={view} onToggle={toggle} />
+          <Drawing placed={placed} view={view} room={room} onToggle={toggle} />
         )}
       </div>
       <WayBack />
@@ -250,6 +249,13 @@ export function GraphPane() {
       </div>
     </section>
   )
+}
+
+/** Whether the node is drawn, and has the focus now. */
+function focusNode(box: HTMLElement | null, id: string): boolean {
+  const element = [...(box?.querySelectorAll<SVGElement>(".node") ?? [])].find((one) => idOf(one) === id)
+  element?.focus()
+  return element !== undefined
 }
 
 /** The id of a node of the drawing. */

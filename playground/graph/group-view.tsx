@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks"
 import { wouldRun } from "../shown-run/changes.ts"
 import type { NodeStatus } from "../shown-run/node-status.ts"
 import { selection } from "../shown-run/selection.ts"
@@ -38,9 +39,12 @@ interface OpenGroupProps {
 
 /** The ground that the steps of an open group stand on. */
 export function GroupGround({ group, placed }: OpenGroupProps) {
-  const steps = new Set(group.steps)
-  const inside = placed.nodes.filter(({ id, group: closed }) => steps.has(id) || steps.has(closed?.steps[0] ?? ""))
-  return <path class="group-ground" d={inside.map((node) => ground(node, inside)).join("")} />
+  const path = useMemo(() => {
+    const steps = new Set(group.steps)
+    const inside = placed.nodes.filter(({ id, group: closed }) => steps.has(id) || steps.has(closed?.steps[0] ?? ""))
+    return inside.map((node) => ground(node, inside)).join("")
+  }, [group, placed])
+  return <path class="group-ground" d={path} />
 }
 
 interface HandleProps extends OpenGroupProps {

@@ -2,16 +2,9 @@ import { useRef } from "preact/hooks"
 import { selection } from "../shown-run/selection.ts"
 import type { Corner } from "./free-corner.ts"
 import { freeCorner } from "./free-corner.ts"
-import type { Placed, Room } from "./graph-layout.ts"
+import type { Placed, Room, View } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { drawnNode, statusesOf } from "./graph-model.ts"
-
-/** Which part of the drawing is seen: where its corner is on the screen, and how large it is drawn. */
-export interface View {
-  readonly x: number
-  readonly y: number
-  readonly zoom: number
-}
 
 const mapWidth = 144
 const mapHeight = 96
@@ -41,17 +34,25 @@ export function Minimap({ placed, view, room, onMove }: MinimapProps) {
   }
   // It does not leave the pointer that holds it.
   if (!isHeld.current) {
-    const boxes = nodes.map((node) => ({
+    const places = nodes.map((node) => ({
       x: view.x + node.x * view.zoom,
       y: view.y + node.y * view.zoom,
       width: nodeWidth * view.zoom,
       height: nodeHeight(node) * view.zoom,
     }))
     const size = { width: width * scale + border, height: height * scale + border }
-    corner.current = freeCorner(corner.current, boxes, size, room)
+    corner.current = freeCorner(corner.current, places, size, room)
   }
   const statuses = statusesOf(placed)
   const selected = drawnNode(placed, selection.value?.node)
+  // One shape for all nodes of a state.
+  const boxes = new Map<string, string>()
+  for (const node of nodes) {
+    const status = statuses.get(node.id)
+    const name = node === selected ? "selected" : status === undefined ? "planned" : `is-${status.state}`
+    const box = `M${node.x} ${node.y}h${nodeWidth}v${nodeHeight(node)}h${-nodeWidth}z`
+    boxes.set(name, (boxes.get(name) ?? "") + box)
+  }
   const move = (event: PointerEvent): void => {
     const element = event.currentTarget
     if (!(element instanceof Element) || event.buttons === 0) return
@@ -74,20 +75,9 @@ export function Minimap({ placed, view, room, onMove }: MinimapProps) {
       onPointerMove={move}
       onLostPointerCapture={() => (isHeld.current = false)}
     >
-      {nodes.map((node) => {
-        const status = statuses.get(node.id)
-        const name = status === undefined ? "planned" : `is-${status.state}`
-        return (
-          <rect
-            key={node.id}
-            class={node === selected ? `${name} selected` : name}
-            x={node.x}
-            y={node.y}
-            width={nodeWidth}
-            height={nodeHeight(node)}
-          />
-        )
-      })}
+      {[...boxes].map(([name, path]) => (
+        <path key={name} class={name} d={path} />
+      ))}
       <rect
         class="seen"
         x={-view.x / view.zoom}

@@ -163,6 +163,29 @@ describe("graph, timeline and details", together, () => {
     await close()
   })
 
+  test("of two hundred steps those in view are drawn; keys and the search lead to all of them", async () => {
+    const { page, close } = await playground.visit({ reducedMotion: "reduce" })
+    await write(page, slowChain(200))
+    await node(page, "agent.step1").waitFor()
+    await eventually(async () => assert.ok((await page.locator(".graph .node").count()) < 80))
+    await hasCount(node(page, "agent.step150"), 0)
+    await node(page, "agent.step1").focus()
+    await page.keyboard.press("End")
+    await hasFocus(node(page, "output"))
+    await hasCount(node(page, "agent.step1"), 0)
+    await page.keyboard.press("Home")
+    await hasFocus(node(page, "agent.step1"))
+    await page.getByRole("searchbox", { name: "Find a step" }).fill("step150")
+    await page.keyboard.press("Enter")
+    await hasAttribute(node(page, "agent.step150"), "aria-pressed", "true")
+    // Moved away by hand, the graph draws what comes into view, and the selected step stays.
+    await page.locator(".graph-view").hover()
+    await page.mouse.wheel(0, -50_000)
+    await node(page, "agent.step1").waitFor()
+    await hasCount(node(page, "agent.step150"), 1)
+    await close()
+  })
+
   test("a thousand iterations are rows like others, of which only those in view exist", async () => {
     const { page, close } = await playground.visit()
     await write(page, thousandSteps)
