@@ -22,7 +22,8 @@ export function ChatPane() {
       <ol class="scrolls padded messages" tabIndex={0} aria-label="Conversation" aria-live="polite">
         {exchanges.value.length === 0 ? (
           <li class="empty">
-            Say something. Each reply is a run of this workflow; other input fields are those of the form.
+            Write a message to the workflow. Each reply is a run of it, with the conversation so far; its other inputs
+            come from the form.
           </li>
         ) : null}
         {exchanges.value.map((exchange, index) => (
@@ -32,7 +33,9 @@ export function ChatPane() {
       <form class="say" onSubmit={submit}>
         <textarea
           dir="auto"
+          class="field"
           aria-label="Message"
+          placeholder="Write a message, Enter sends it"
           rows={2}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
@@ -40,7 +43,7 @@ export function ChatPane() {
             if (event.key === "Enter" && !event.shiftKey) submit(event)
           }}
         />
-        <button type="submit" class="button filled" disabled={reason !== undefined || text.trim() === ""}>
+        <button type="submit" class="button primary" disabled={reason !== undefined || text.trim() === ""}>
           Send
         </button>
         <button type="button" class="button" disabled={exchanges.value.length === 0} onClick={forget}>
@@ -60,7 +63,7 @@ function Turn({ exchange: { message, run }, reply }: { readonly exchange: Exchan
       </p>
       <div class="message assistant">
         <Reply run={run} reply={reply} />
-        <button type="button" class="button" onClick={() => showRun(run)}>
+        <button type="button" class="button show-run" onClick={() => showRun(run)}>
           Show the run
         </button>
       </div>

@@ -19,6 +19,8 @@ export interface FormContext {
   readonly hasMisfitWithin?: (path: string) => boolean
   /** Tells the controls of this form from those of others with the same paths. */
   readonly scope?: string
+  /** For people who do not know the workflow: doc comments in place of names, without types. */
+  readonly isForPeople?: boolean
 }
 
 interface EditorProps {
@@ -44,15 +46,22 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
   const known = resolve(type, form.types)
   const wrong = form.misfit(path)
   const id = fieldId(path, form.scope)
-  const notes = [doc === undefined ? "" : `${id}-doc`, wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
-  const head = (
+  const isForPeople = form.isForPeople === true
+  const isDocBelow = doc !== undefined && !isForPeople
+  const notes = [isDocBelow ? `${id}-doc` : "", wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
+  const head = isForPeople ? (
+    <>
+      <span class="name">{doc ?? label}</span>
+      {isOptional(known, form.types) ? <span class="hint-text"> may be left empty</span> : null}
+    </>
+  ) : (
     <>
       <span class="name">{label}</span> <span class="type">{showType(type, 40)}</span>
     </>
   )
   const foot = (
     <>
-      {doc === undefined ? null : (
+      {!isDocBelow ? null : (
         <p class="hint-text" id={`${id}-doc`}>
           {doc}
         </p>
@@ -64,7 +73,9 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
       )}
     </>
   )
-  if (isGroup(known.kind)) {
+  const text = isForPeople ? optionalText(known, form.types) : undefined
+  if (isForPeople && known.kind === "boolean") return <YesOrNo {...editor} head={head} foot={foot} notes={notes} />
+  if (isGroup(known.kind) && text === undefined) {
     return (
       <GroupField
         {...editor}
@@ -83,9 +94,61 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
         <label for={id}>{head}</label>
         {tools === undefined ? null : <span class="entry-tools">{tools}</span>}
       </div>
-      <ValueEditor {...editor} label={label} notes={notes} />
+      {text === undefined ? (
+        <ValueEditor {...editor} label={label} notes={notes} />
+      ) : (
+        <ValueEditor
+          {...editor}
+          type={text}
+          label={label}
+          notes={notes}
+          onChange={(next) => editor.onChange(next === "" ? null : next)}
+        />
+      )}
       {foot}
     </div>
+  )
+}
+
+function isOptional(type: Type, types: TypeTable): boolean {
+  return type.kind === "union" && type.members.some((member) => resolve(member, types).kind === "null")
+}
+
+/** The text that may be left out, of a type that is nothing else. */
+function optionalText(type: Type, types: TypeTable): Type | undefined {
+  if (type.kind !== "union" || type.members.length !== 2 || !isOptional(type, types)) return undefined
+  return type.members.map((member) => resolve(member, types)).find(({ kind }) => kind === "string")
+}
+
+interface YesOrNoProps extends EditorProps {
+  readonly head: ComponentChildren
+  readonly foot: ComponentChildren
+  readonly notes: string
+}
+
+/** Neither is chosen until a person has. */
+function YesOrNo({ form, path, value, onChange, head, foot, notes }: YesOrNoProps) {
+  const id = fieldId(path, form.scope)
+  return (
+    <fieldset class="form-field yes-or-no" aria-describedby={notes === "" ? undefined : notes}>
+      <legend>{head}</legend>
+      <span class="choices">
+        {[true, false].map((choice) => (
+          <label key={String(choice)} class="button outlined">
+            <input
+              type="radio"
+              name={id}
+              id={choice ? id : undefined}
+              checked={value === choice}
+              aria-invalid={form.misfit(path) !== undefined}
+              onChange={() => onChange(choice)}
+            />
+            {choice ? "Yes" : "No"}
+          </label>
+        ))}
+      </span>
+      {foot}
+    </fieldset>
   )
 }
 

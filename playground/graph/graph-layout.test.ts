@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
 import type { Placed } from "./graph-layout.ts"
 import type { GraphNode } from "./graph-node.ts"
-import { leastFit, nodeHeight, nodeWidth, placeGraph } from "./graph-layout.ts"
+import { leastFitIn, nodeHeight, nodeWidth, placeGraph, widthBesideMap } from "./graph-layout.ts"
 
 const node = (id: string, ...depends_on: string[]): GraphNode => ({ id, kind: "agent", name: id, depends_on })
 
@@ -63,6 +63,32 @@ test("nothing, and a reference to what is not there", () => {
   assert.deepEqual(placeGraph([node("a", "gone")]).edges, [])
 })
 
+test("the way to the last step is a straight line, and what passes it by goes round", () => {
+  const middleOf = ({ nodes }: Placed, id: string): number => {
+    const found = nodes.find((one) => one.id === id)
+    assert.ok(found !== undefined)
+    return Math.round(found.y + nodeHeight(found) / 2)
+  }
+  const passedBy = placeGraph([node("write"), node("check", "write"), node("output", "write", "check")])
+  assert.equal(middleOf(passedBy, "check"), middleOf(passedBy, "write"))
+  assert.equal(middleOf(passedBy, "output"), middleOf(passedBy, "write"))
+  const three = placeGraph([node("a"), node("b"), node("c"), node("join", "a", "b", "c"), node("output", "join")])
+  for (const id of ["join", "output"]) assert.equal(middleOf(three, id), middleOf(three, "b"))
+  // Between two that are alike.
+  const two = placeGraph([node("a"), node("b"), node("join", "a", "b"), node("output", "join")])
+  assert.equal(middleOf(two, "join"), (middleOf(two, "a") + middleOf(two, "b")) / 2)
+  assert.equal(middleOf(two, "output"), middleOf(two, "join"))
+})
+
+test("on a telephone steps stand below each other, before they get smaller than 85 %", () => {
+  const room = { width: 350, height: 600 }
+  for (const count of [2, 5, 30]) {
+    const nodes = Array.from({ length: count }, (_, at) => node(`n${at}`, ...(at === 0 ? [] : [`n${at - 1}`])))
+    const { width } = placeGraph(nodes, room)
+    assert.ok(width * 0.85 <= room.width, String(width))
+  }
+})
+
 test("what would be too small to read in the room is packed: a long chain, and many steps side by side", () => {
   const room = { width: 760, height: 400 }
   const chain = Array.from({ length: 40 }, (_, at) => node(`n${at}`, ...(at === 0 ? [] : [`n${at - 1}`])))
@@ -73,7 +99,8 @@ test("what would be too small to read in the room is packed: a long chain, and m
   ]
   for (const nodes of [chain, fan]) {
     const placed = placeGraph(nodes, room)
-    assert.ok(placed.width * leastFit <= room.width, String(placed.width))
+    // Beside it there is room for the map.
+    assert.ok(placed.width * leastFitIn(room.width) <= widthBesideMap(room.width), String(placed.width))
     assert.equal(
       placed.edges.length,
       nodes.reduce((sum, one) => sum + one.depends_on.length, 0),

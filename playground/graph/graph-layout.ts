@@ -36,8 +36,22 @@ const gapX = 56
 const gapY = 24
 const margin = 16
 
-/** The zoom at which names can still be read: what does not fit at it is packed. */
-export const leastFit = 0.65
+/** The zoom at which names can still be read: what does not fit at it is packed. A telephone is read at arm's length, and has room below. */
+export function leastFitIn(width: number): number {
+  return width < narrowest ? 0.85 : 0.65
+}
+
+/** A pane of less has no room beside the graph. */
+const narrowest = 600
+/** Steps of a graph that is moved about anyway are drawn larger. */
+const leastMoved = 0.75
+/** Beside a graph that does not fit in: the map stands here, and covers no step. */
+const mapStrip = 112
+
+/** The width for the steps of a graph that is higher than its pane. */
+export function widthBesideMap(width: number): number {
+  return width < narrowest ? width : width - mapStrip
+}
 
 export interface Room {
   readonly width: number
@@ -55,8 +69,11 @@ export interface View {
 export function placeGraph(nodes: readonly GraphNode[], room?: Room): Placed {
   const placed = placeInOne(nodes)
   if (room === undefined || room.width === 0) return placed
-  const fits = placed.width * leastFit <= room.width && placed.height * leastFit <= room.height
-  return fits ? placed : placePacked(nodes, room)
+  const least = leastFitIn(room.width)
+  if (placed.width * least <= room.width && placed.height * least <= room.height) return placed
+  const packed = placePacked(nodes, room, least)
+  if (packed.height * least <= room.height) return packed
+  return placePacked(nodes, { ...room, width: widthBesideMap(room.width) }, Math.max(least, leastMoved))
 }
 
 function placeInOne(nodes: readonly GraphNode[]): Placed {
@@ -87,11 +104,11 @@ const corridor = 52
 /** Left of the first column and right of the last, where edges leave the corridor and come to it. */
 const lane = 20
 
-function placePacked(nodes: readonly GraphNode[], room: Room): Placed {
+function placePacked(nodes: readonly GraphNode[], room: Room, least: number): Placed {
   const rowHeight = Math.max(0, ...nodes.map(nodeHeight)) + gapY
   const columnWidth = nodeWidth + gapX
-  const most = Math.max(1, Math.floor((room.width / leastFit - 2 * margin - 2 * lane + gapX) / columnWidth))
-  const usual = Math.max(3, Math.floor(room.height / leastFit / rowHeight) - 1)
+  const most = Math.max(1, Math.floor((room.width / least - 2 * margin - 2 * lane + gapX) / columnWidth))
+  const usual = Math.max(3, Math.floor(room.height / least / rowHeight) - 1)
   const { cells, rows, columns } = pack(nodes, most, usual)
   const tops: number[] = []
   let height = margin

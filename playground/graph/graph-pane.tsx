@@ -7,7 +7,7 @@ import { Icon } from "../ui/icon.tsx"
 import { Drawing, NodeMenu } from "./drawing.tsx"
 import type { Placed, PlacedNode, Room, View } from "./graph-layout.ts"
 import type { GraphNode } from "./graph-node.ts"
-import { leastFit, nodeHeight, nodeWidth } from "./graph-layout.ts"
+import { leastFitIn, nodeHeight, nodeWidth, widthBesideMap } from "./graph-layout.ts"
 import {
   allSteps,
   drawnNode,
@@ -131,7 +131,7 @@ export function GraphPane() {
   const centre = (x: number, y: number): void => {
     moved.current = true
     setView((old) => {
-      const zoom = Math.max(old.zoom, leastFit)
+      const zoom = Math.max(old.zoom, leastFitIn(room.width))
       return { zoom, x: room.width / 2 - x * zoom, y: room.height / 2 - y * zoom }
     })
   }
@@ -277,8 +277,10 @@ function fitted({ width, height }: Placed, boxWidth: number, paneHeight: number)
   const boxHeight = paneHeight < 4 * buttonsHeight ? paneHeight : paneHeight - buttonsHeight
   if (width === 0 || height === 0 || boxWidth === 0) return { x: 0, y: 0, zoom: 1 }
   const whole = Math.min(1, boxWidth / width, boxHeight / height)
-  const zoom = whole >= leastFit ? whole : Math.max(leastFit, Math.min(1, boxWidth / width))
-  return { zoom, x: Math.max(0, (boxWidth - width * zoom) / 2), y: Math.max(0, (boxHeight - height * zoom) / 2) }
+  const least = leastFitIn(boxWidth)
+  const free = whole >= least ? boxWidth : widthBesideMap(boxWidth)
+  const zoom = whole >= least ? whole : Math.max(least, Math.min(1, free / width))
+  return { zoom, x: Math.max(0, (free - width * zoom) / 2), y: Math.max(0, (boxHeight - height * zoom) / 2) }
 }
 
 /** Space around a node that is brought into view. */

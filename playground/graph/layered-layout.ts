@@ -19,7 +19,10 @@ export interface Layers {
 interface Cell {
   readonly height: number
   /** How strongly its neighbours pull at it: long edges should be straight. */
-  readonly weight: number
+  weight: number
+  readonly isNode: boolean
+  /** On the way to the last step, which is a straight line. */
+  isMain: boolean
   readonly before: Cell[]
   readonly after: Cell[]
   /** Its place in the column, from 0 to 1. */
@@ -31,6 +34,10 @@ interface Cell {
 /** With more long edges than this, they are drawn across the columns as they come. */
 const mostPasses = 2_000
 const passHeight = 8
+const nodeWeight = 1
+const passWeight = 4
+/** Everything else gives way to the main path. */
+const mainWeight = 1_000_000
 
 /**
  * Places the nodes in columns, each after what it waits for. Within the columns they are ordered so that few edges cross,
@@ -40,7 +47,8 @@ export function layeredLayout(nodes: readonly Waiting[], gap: number): Layers {
   const columnOf = pulledRight(nodes, columnsOf(nodes))
   const columns: Cell[][] = []
   const add = (column: number, height: number, weight: number): Cell => {
-    const cell: Cell = { height, weight, before: [], after: [], order: 0, y: 0 }
+    const isNode = weight === nodeWeight
+    const cell: Cell = { height, weight, isNode, isMain: false, before: [], after: [], order: 0, y: 0 }
     ;(columns[column] ??= []).push(cell)
     return cell
   }
@@ -56,7 +64,7 @@ export function layeredLayout(nodes: readonly Waiting[], gap: number): Layers {
   }
   for (const { id, depends_on, height } of nodes) {
     const column = columnOf.get(id) ?? 0
-    const cell = add(column, height, 1)
+    const cell = add(column, height, nodeWeight)
     cells.set(id, cell)
     for (const name of depends_on) {
       const from = cells.get(name)
@@ -64,7 +72,7 @@ export function layeredLayout(nodes: readonly Waiting[], gap: number): Layers {
       let last = from
       const between: Cell[] = []
       for (let at = (columnOf.get(name) ?? 0) + 1; at < column && passCount <= mostPasses; at++) {
-        const pass = add(at, passHeight, 4)
+        const pass = add(at, passHeight, passWeight)
         link(last, pass)
         between.push(pass)
         last = pass
@@ -75,6 +83,7 @@ export function layeredLayout(nodes: readonly Waiting[], gap: number): Layers {
   }
   const filled = columns.filter((column) => column !== undefined)
   const ordered = fewestCrossings(filled)
+  markMain(ordered)
   settle(ordered, gap)
   const all = ordered.flat()
   const top = Math.min(...all.map(({ y, height }) => y - height / 2))
@@ -156,12 +165,25 @@ function placeIn(sorted: readonly number[], value: number): number {
   return low
 }
 
+/** The way back from the last step, until several steps lead on alike: an even number of them has none in the middle. */
+function markMain(columns: readonly Cell[][]): void {
+  let found = columns.at(-1)?.filter(({ isNode }) => isNode) ?? []
+  while (found.length % 2 === 1) {
+    const cell = found.toSorted((one, other) => one.order - other.order)[(found.length - 1) / 2]
+    if (cell === undefined) return
+    cell.isMain = true
+    cell.weight = mainWeight
+    found = cell.before.filter(({ isNode }) => isNode)
+  }
+}
+
 /** Moves the cells of each column up and down, towards what they are connected with. */
 function settle(columns: readonly Cell[][], gap: number): void {
   for (const column of columns) spread(column, gap, () => 0)
   for (const side of ["before", "after", "before", "after", "both", "both"] as const) {
     for (const column of side === "after" ? columns.toReversed() : columns) {
       spread(column, gap, (cell) => {
+        if (cell.isMain) return 0
         const others = side === "both" ? [...cell.before, ...cell.after] : cell[side]
         return mean(others, ({ y }) => y) ?? cell.y
       })

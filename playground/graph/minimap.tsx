@@ -6,7 +6,7 @@ import type { Placed, Room, View } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { drawnNode, statusesOf } from "./graph-model.ts"
 
-const mapWidth = 144
+const mapWidth = 96
 const mapHeight = 96
 const leastWidth = 16
 const border = 2

@@ -1,4 +1,4 @@
-import { costNumber, counted, showDuration, showNumber } from "../ui/show.ts"
+import { costNumber, counted, shortNumber, showDuration } from "../ui/show.ts"
 
 /** What a step took. */
 export interface StepFigures {
@@ -53,7 +53,7 @@ function added(one: Range, other: Range): Range {
 export function expectedFigures({ ms, tokens, cost }: Expected): string {
   const figures = [
     durations(ms),
-    tokens[1] === 0 ? "" : `${span(tokens, showNumber)} tok`,
+    tokens[1] === 0 ? "" : `${span(tokens, shortNumber)} tok`,
     cost === null || cost[1] === 0 ? "" : `cost ${span(cost, costNumber)}`,
   ]
   return figures.filter((figure) => figure !== "").join(" · ")

@@ -1,4 +1,4 @@
-import { costNumber, showDuration, showNumber } from "../ui/show.ts"
+import { costNumber, shortNumber, showDuration } from "../ui/show.ts"
 
 /** The part of a kept run that tells runs apart. */
 export interface RunFigures {
@@ -23,7 +23,7 @@ export function sinceBefore(before: RunFigures, now: RunFigures): readonly strin
     asked.length === 0 ? "same source and input" : `other ${asked.join(" and ")}`,
     came(before, now),
     more(now.duration_ms - before.duration_ms, showDuration),
-    more(now.tokens - before.tokens, (tokens) => `${showNumber(tokens)} tokens`),
+    more(now.tokens - before.tokens, (tokens) => `${shortNumber(tokens)} tokens`),
     typeof before.cost === "number" && typeof now.cost === "number" ? more(now.cost - before.cost, costNumber) : "",
   ].filter((part) => part !== "")
 }

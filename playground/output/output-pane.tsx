@@ -1,12 +1,14 @@
 import { signal } from "@preact/signals"
 import { useRef } from "preact/hooks"
 import { reconnect } from "../run/follow-run.ts"
+import { requestRerun } from "../run/request-run.ts"
+import { earlierRun } from "../shown-run/changes.ts"
 import type { RunView } from "../shown-run/run-view.ts"
 import { watchShown } from "../shown-run/shown-run.ts"
 import { copyText, downloadText } from "../share/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
-import { showBytes } from "../ui/show.ts"
+import { counted, showBytes } from "../ui/show.ts"
 import { BeingWritten, TextsSoFar } from "./being-written.tsx"
 import { Fault } from "./fault.tsx"
 import { hasProse } from "./prose.ts"
@@ -48,12 +50,39 @@ export function OutputPane() {
 
 function Cancelled({ run }: { readonly run: RunView }) {
   const sentence = "The run was cancelled, so it has no result."
-  if (run.texts.size === 0) return <p class="empty">{sentence}</p>
+  if (run.texts.size === 0) {
+    return (
+      <div class="empty">
+        <p>{sentence}</p>
+        <RunTheRest run={run} />
+      </div>
+    )
+  }
   return (
     <div class="scrolls padded written" tabIndex={0} role="region" aria-label="What was written until then">
       <p>{sentence} This was written until then:</p>
       <TextsSoFar run={run} />
+      <p>
+        <RunTheRest run={run} />
+      </p>
     </div>
+  )
+}
+
+/** Goes on where a cancelled run stopped; nothing where no step had ended. */
+function RunTheRest({ run }: { readonly run: RunView }) {
+  const done = run.state.nodes.filter(({ state }) => state === "completed").length
+  if (earlierRun.value !== run || done === 0) return null
+  return (
+    <button
+      type="button"
+      class="button outlined"
+      title="A new run that takes over the results of the steps that are done"
+      onClick={() => requestRerun()}
+    >
+      <Icon name="play" />
+      Run the rest, and take over {counted(done, "step")}
+    </button>
   )
 }
 
@@ -94,7 +123,7 @@ function Result({ run }: { readonly run: RunView }) {
         <span class="tools">
           <button type="button" class="button" onClick={() => void copyText(text, "Output")}>
             <Icon name="copy" />
-            Copy
+            <span class="tool-label">Copy</span>
           </button>
           <button
             type="button"
@@ -102,7 +131,7 @@ function Result({ run }: { readonly run: RunView }) {
             onClick={() => downloadText(`${text}\n`, `${run.run_id ?? "output"}.json`, "application/json")}
           >
             <Icon name="download" />
-            Download
+            <span class="tool-label">Download</span>
           </button>
         </span>
       </div>

@@ -60,7 +60,7 @@ function Answer({ run, phrase, onClose }: { readonly run: RunView; readonly phra
   return (
     <section class="where-from" aria-label="Where it came from">
       <header>
-        <h3>Where “{shortened(phrase)}” comes from</h3>
+        <h2>Where “{shortened(phrase)}” comes from</h2>
         <button type="button" class="button square" aria-label="Close: where it came from" onClick={onClose}>
           <Icon name="close" />
         </button>

@@ -52,7 +52,10 @@ export function draftOf(question: Question): DraftObject {
   const { type, types } = answerType(question)
   const blank = blankValue(type, types)
   const usual = question.kind === "elicitation" ? defaultsIn(question.schema) : {}
-  return isDraftObject(blank) ? { ...blank, ...usual } : {}
+  if (!isDraftObject(blank)) return {}
+  // Yes and no are said, not left as they are.
+  const said = Object.entries(blank).filter(([, value]) => value !== false)
+  return { ...Object.fromEntries(said), ...usual }
 }
 
 export function setDraft({ id }: Question, draft: DraftObject): void {

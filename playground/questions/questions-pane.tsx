@@ -15,6 +15,7 @@ import { watchWhole } from "../shown-run/shown-run.ts"
 import { Icon } from "../ui/icon.tsx"
 import { ExactJson, ExactText } from "../ui/exact-json.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
+import { showMoment } from "../ui/show.ts"
 import { VisibleText } from "../ui/visible-text.tsx"
 import type { StateName } from "../ui/state-words.ts"
 import { StateMark } from "../ui/state-mark.tsx"
@@ -60,7 +61,7 @@ function AskCard({ question }: { readonly question: Question }) {
   const record = resolve(type, types)
   const misfit = (path: string): string | undefined =>
     tried ? atField(misfits.find((one) => one.path === path)?.message, path) : undefined
-  const form = { types, misfit, scope: `${question.id}-` }
+  const form = { types, misfit, scope: `${question.id}-`, isForPeople: true }
   const isServers = question.kind === "elicitation"
   const isSending = sending.value.has(question.id)
   const submit = (event: Event): void => {
@@ -251,10 +252,9 @@ function titleOf({ kind, name, iteration, server }: Question): string {
 }
 
 function Expiry({ at }: { readonly at: string }) {
-  const date = new Date(at)
   return (
     <time class="note" dateTime={at}>
-      open until {date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+      open until {showMoment(Date.parse(at))}
     </time>
   )
 }
@@ -270,7 +270,7 @@ function Show({ question }: { readonly question: Question }) {
     )
   }
   return (
-    <div class="question-show">
+    <div class="question-show" tabIndex={0}>
       <ExactJson label={`Shown with ${titleOf(question)}`} value={show} />
     </div>
   )

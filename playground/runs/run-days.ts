@@ -1,6 +1,6 @@
 import type { ListedRunAnswer } from "../../src/client/client.ts"
 import { tokensOf } from "../shown-run/run-status.ts"
-import { costNumber, counted, showNumber } from "../ui/show.ts"
+import { costNumber, counted, shortNumber } from "../ui/show.ts"
 
 /** The runs of one day, newest first. */
 export interface RunDay {
@@ -47,7 +47,7 @@ export function runTotals(runs: readonly ListedRunAnswer[]): string {
   const least = (part: string, isSo: boolean): string => (isSo ? `at least ${part}` : part)
   return [
     counted(runs.length, "run"),
-    tokens === 0 ? "" : least(`${showNumber(tokens)} tokens`, isLeast),
+    tokens === 0 ? "" : least(`${shortNumber(tokens)} tokens`, isLeast),
     cost === 0 ? "" : least(`cost ${costNumber(cost)}`, isLeast || isPartly),
   ]
     .filter((part) => part !== "")

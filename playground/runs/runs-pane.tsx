@@ -61,7 +61,8 @@ export function RunsPane() {
           value={search.value}
           onInput={(event) => (search.value = event.currentTarget.value)}
         />
-        <span class="note">{runs === null ? "" : runTotals(runs)}</span>
+        {/* The heading of a single day says the same. */}
+        {runs === null || runDays(runs, Date.now()).length < 2 ? null : <span class="note">{runTotals(runs)}</span>}
         <span class="tools">
           <label class="choice">
             <select
@@ -149,7 +150,12 @@ const startedBy: Readonly<Record<string, string>> = {
 function titleOf(run: ListedRunAnswer): string {
   const kept = keptRuns.value.find(({ run_id }) => run_id === run.run_id)
   const steps = previewOf(run)?.steps ?? []
-  return run.workflow ?? kept?.label ?? kept?.request.name ?? (steps.length === 0 ? "sent source" : steps.join(", "))
+  return (
+    run.workflow ??
+    kept?.label ??
+    kept?.request.name ??
+    (steps.length === 0 ? "a source without steps" : steps.join(", "))
+  )
 }
 
 /** The schedule or webhook that started the run. */

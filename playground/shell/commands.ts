@@ -2,15 +2,24 @@ import { openShare } from "../share/sharing.ts"
 import { cancelRun } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { canBeTest, downloadTest } from "../output/test-file.ts"
-import { hasChanges } from "../shown-run/changes.ts"
+import { earlierRun, hasChanges } from "../shown-run/changes.ts"
+import { copyText, downloadText } from "../share/copy.ts"
 import { shownEditor } from "../files/editor-port.ts"
 import { newFile } from "../files/files.ts"
+import { openServed } from "../files/open-workflow.ts"
 import type { PaneTab, ResultTab } from "../page/layout.ts"
 import { paneTab, resultTab, theme } from "../page/layout.ts"
 import { showProblems } from "../editor/quick-fixes.ts"
 import { liveRun, shownRun } from "../shown-run/shown-run.ts"
-import { editCopy, served } from "../service/served.ts"
+import { selection } from "../shown-run/selection.ts"
+import { openQuestions } from "../questions/open-questions.ts"
+import { editCopy, served, serverWorkflows } from "../service/served.ts"
+import { chatFields } from "../chat/chat.ts"
+import { groups, setGroups } from "../graph/graph-model.ts"
+import { compareRuns } from "../history/comparison.ts"
+import { lastTwo } from "../history/since-before.tsx"
 import { examples, openExample } from "../examples/examples.ts"
+import { askForName, downloadFile } from "./file-tabs.tsx"
 import { askForPart } from "./part-tabs.tsx"
 import { openHelp } from "./help-dialog.tsx"
 
@@ -28,6 +37,7 @@ const tabs: readonly [ResultTab, string][] = [
   ["history", "History of this browser"],
   ["runs", "Runs of this server"],
   ["triggers", "Triggers of this server"],
+  ["reach", "Reach of this workflow"],
 ]
 
 function showResults(tab: ResultTab): void {
@@ -43,17 +53,38 @@ function showPane(tab: PaneTab): void {
 export function commands(): Command[] {
   const live = liveRun.value
   const shown = shownRun.value
+  const two = lastTwo()
+  const chosen = selection.value?.node ?? ""
+  const step = chosen === "" || chosen === "output" ? undefined : chosen
+  const output = shown?.state.status === "completed" ? JSON.stringify(shown.state.output, null, 2) : undefined
   return [
     ...(live === null
       ? [{ name: "Run", keys: "Ctrl Enter", run: requestRun }]
       : [{ name: "Cancel the run", run: () => void cancelRun(live) }]),
     ...(hasChanges.value ? [{ name: "Run the changed steps", run: () => requestRerun() }] : []),
+    ...(step === undefined || earlierRun.value === null
+      ? []
+      : [{ name: `Run from ${step}`, run: () => requestRerun([step]) }]),
     { name: "Format the source", keys: "Ctrl S", run: () => shownEditor()?.format() },
     { name: "Show the problems", keys: "Ctrl Shift M", run: showProblems },
     { name: "New file", run: newFile },
     { name: "Add a file to this workflow", run: askForPart },
+    { name: "Rename this file", keys: "F2", run: askForName },
+    { name: "Download this file", run: downloadFile },
     ...(served.value === null ? [] : [{ name: "Edit a copy of the server's workflow", run: editCopy }]),
     { name: "Share, or copy as code", run: openShare },
+    ...(two === null
+      ? []
+      : [{ name: "Compare with the run before", run: () => void compareRuns([two.before, two.now]) }]),
+    ...(output === undefined
+      ? []
+      : [
+          { name: "Copy the result", run: () => void copyText(output, "Output") },
+          {
+            name: "Download the result",
+            run: () => downloadText(`${output}\n`, `${shown?.run_id ?? "output"}.json`, "application/json"),
+          },
+        ]),
     ...(shown !== null && canBeTest(shown)
       ? [{ name: "Download the shown run as a test", run: () => void downloadTest(shown) }]
       : []),
@@ -65,7 +96,20 @@ export function commands(): Command[] {
       },
     },
     { name: "Go to the input", run: () => showPane("input") },
+    { name: "Go to the graph", run: () => showPane("graph") },
+    ...(groups.value.length === 0
+      ? []
+      : [
+          { name: "Close all groups of the graph", run: () => setGroups(false) },
+          { name: "Open all groups of the graph", run: () => setGroups(true) },
+        ]),
+    ...(chatFields.value === undefined ? [] : [{ name: "Show: Chat", run: () => showResults("chat") }]),
+    ...(openQuestions.value.length === 0 ? [] : [{ name: "Show: Questions", run: () => showResults("questions") }]),
     ...tabs.map(([tab, label]) => ({ name: `Show: ${label}`, run: () => showResults(tab) })),
+    ...serverWorkflows.value.map(({ name }) => ({
+      name: `Open the server's workflow ${name}`,
+      run: () => void openServed(name),
+    })),
     ...examples.map(([label]) => ({ name: `Open the example ${label}`, run: () => void openExample(label) })),
     { name: "Theme: light", run: () => (theme.value = "light") },
     { name: "Theme: dark", run: () => (theme.value = "dark") },

@@ -44,7 +44,7 @@ export function FileTabs({ children }: { readonly children: ComponentChildren })
             <Tool icon="pencil" label="Rename this file" onClick={askForName} />
             <Tool icon="plus" label="New file" onClick={newFile} />
             <Tool icon="document" label="Open a file" onClick={() => chooser.current?.click()} />
-            <Tool icon="download" label="Download this file" onClick={download} />
+            <Tool icon="download" label="Download this file" onClick={downloadFile} />
           </>
         }
       />
@@ -81,7 +81,8 @@ function Tool({ icon, label, onClick }: ToolProps) {
   )
 }
 
-function askForName(): void {
+/** Asks for a new name of the file. */
+export function askForName(): void {
   if (served.value !== null) {
     notify("This is the server's workflow: edit a copy of it to rename it.", "wrong", () => served.value !== null)
     return
@@ -89,7 +90,7 @@ function askForName(): void {
   renaming.value = { name: fileName.value, rename: renameFile, note: "A download has this name, too." }
 }
 
-function download(): void {
+export function downloadFile(): void {
   const name = fileName.value.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "")
   downloadText(compileNow().text, `${name === "" ? "workflow" : name}.wire`, "text/plain")
 }
@@ -118,7 +119,7 @@ export function CloseDialog() {
           type="button"
           class="button outlined"
           onClick={() => {
-            download()
+            downloadFile()
             close()
           }}
         >

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals"
 import { useState } from "preact/hooks"
+import { loadServerWorkflows } from "../service/served.ts"
 import { Dialog } from "../ui/dialog.tsx"
 import type { Command } from "./commands.ts"
 import { commands } from "./commands.ts"
@@ -7,6 +8,7 @@ import { commands } from "./commands.ts"
 const isOpen = signal(false)
 
 export function openPalette(): void {
+  void loadServerWorkflows()
   isOpen.value = true
 }
 

@@ -21,15 +21,14 @@ import { TabPanel, Tabs } from "../ui/tabs.tsx"
 export function ResultsPane() {
   const tab = resultTab.value
   const hasQuestions = (watchWhole()?.state.questions.length ?? 0) > 0
-  // The whole result is in view already: a second copy beside it would only take its place. On a telephone lists of runs need
-  // the room.
-  const isAlone =
-    tab === "chat" ||
-    tab === "reach" ||
-    (tab === "output" && showsAnswer.value) ||
-    (narrow.value && (tab === "history" || tab === "runs" || tab === "triggers"))
+  const alone = isAlone(tab)
+  // On a telephone the answer comes before how it came about.
+  const answerFirst = narrow.value && tab === "timeline" && showsAnswer.value && watchWhole()?.isOver === true
   return (
-    <div class={isAlone ? "results alone" : "results"} style={{ "--share": `${positions.value.details}%` }}>
+    <div
+      class={`results${alone ? " alone" : ""}${answerFirst ? " answer-first" : ""}`}
+      style={{ "--share": `${positions.value.details}%` }}
+    >
       <Tabs<ResultTab>
         label="Results"
         id="results"
@@ -50,6 +49,7 @@ export function ResultsPane() {
         ]}
       />
       {tab === "timeline" || tab === "output" ? <SinceBefore /> : null}
+      {answerFirst ? <DetailsPane /> : null}
       <section class="pane" aria-label="Results">
         {tab === "timeline" || tab === "output" ? <RunLimits /> : null}
         <TabPanel id="results" name={tab} class="column">
@@ -74,7 +74,7 @@ export function ResultsPane() {
           )}
         </TabPanel>
       </section>
-      {isAlone ? null : (
+      {alone || answerFirst ? null : (
         <>
           <PaneDivider name="details" label="Width of the results" direction="columns" />
           <DetailsPane />
@@ -82,6 +82,20 @@ export function ResultsPane() {
       )}
     </div>
   )
+}
+
+/**
+ * Whether a tab has all of the room: the whole result is in view already, nothing is selected that the details could show, or, on a telephone,
+ * a list of runs needs the room.
+ */
+function isAlone(tab: ResultTab): boolean {
+  if (tab === "chat" || tab === "reach") return true
+  const isList = tab === "history" || tab === "runs" || tab === "triggers"
+  if (narrow.value && isList) return true
+  if (!showsAnswer.value) return false
+  if (tab === "output" || tab === "triggers") return true
+  const run = watchWhole()
+  return tab === "questions" ? run?.isOver !== true : (isList || tab === "events") && run === null
 }
 
 function eventCount(): number {

@@ -4,7 +4,7 @@ import type { Known } from "./step-state.ts"
 import { isDone, nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
-import { counted, showCost, showDuration, showNumber, showTime } from "../ui/show.ts"
+import { counted, shortNumber, showCost, showDuration, showNumber, showTime } from "../ui/show.ts"
 
 export interface NodeStatus {
   readonly state: StateName
@@ -47,7 +47,7 @@ function figuresText(nodes: readonly NodeState[]): string {
   const reused = sumOf(nodes, ({ loop, reused: taken = 0 }) => (loop === null || taken === loop.total ? 0 : taken))
   const fallbacks = sumOf(nodes, (node) => node.fallbacks)
   const figures = [
-    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
+    tokens === 0 ? "" : `${shortNumber(tokens)} tok`,
     isPriced ? showCost(sumOf(nodes, ({ usage }) => usage.cost ?? 0)) : "",
     retries > 0 ? counted(retries, "retry", "retries") : "",
     fallbacks > 0 ? counted(fallbacks, "fallback") : "",

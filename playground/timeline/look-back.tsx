@@ -69,23 +69,25 @@ export function MomentBar({ run }: { readonly run: RunView }) {
       <span>
         At {showDuration(moment)}: {all - steps.length} of {counted(all, "step")} done
       </span>
-      {earlierRun.value === run ? (
-        <button
-          type="button"
-          class="button outlined"
-          aria-disabled={steps.length === 0}
-          title="A new run beside this one: it takes over what was done by then, where it did not change, and runs the rest. Change the source or the input first to see what would have been."
-          onClick={() => {
-            if (steps.length > 0) requestRerun(steps)
-          }}
-        >
-          <Icon name="play" />
-          Run on from here
+      <span class="moment-acts">
+        {earlierRun.value === run ? (
+          <button
+            type="button"
+            class="button outlined"
+            aria-disabled={steps.length === 0}
+            title="A new run beside this one: it takes over what was done by then, where it did not change, and runs the rest. Change the source or the input first to see what would have been."
+            onClick={() => {
+              if (steps.length > 0) requestRerun(steps)
+            }}
+          >
+            <Icon name="play" />
+            Run on from here
+          </button>
+        ) : null}
+        <button type="button" class="button" onClick={() => lookBack(run, null)}>
+          Back to the end
         </button>
-      ) : null}
-      <button type="button" class="button" onClick={() => lookBack(run, null)}>
-        Back to the end
-      </button>
+      </span>
     </div>
   )
 }

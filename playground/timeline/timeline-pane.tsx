@@ -17,7 +17,7 @@ import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { shortIds, shortLabel } from "../ui/short-names.ts"
-import { showDuration, showNumber, showTime } from "../ui/show.ts"
+import { shortNumber, showDuration, showNumber, showTime } from "../ui/show.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
@@ -351,13 +351,14 @@ function Bar(props: BarProps) {
       : state === "asking"
         ? `since ${showTime(span.start)}`
         : showDuration(time),
-    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
+    tokens === 0 ? "" : `${shortNumber(tokens)} tok`,
     span.call?.cut_off === true ? "cut off, usage unknown" : inFigures.has(state) ? stateWords[state] : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
   const isOutside = from + share < 0 || from > 100
   const [left, right] = [clamp(from), clamp(from + share)]
-  const place = placeFigures([shown, figures[0] ?? ""], left, right, width)
+  const short = span.call?.cut_off === true ? "cut off" : (figures[0] ?? "")
+  const place = placeFigures([shown, short], left, right, width)
   const after = `after ${showDuration(span.start - started)}`
   const tooltip = [`${spanLabel(span)}: ${stateWords[state]}`, item, span.reason, `${showDuration(time)}, ${after}`]
   return (

@@ -102,7 +102,7 @@ const outcomeMarks: Readonly<Record<"skipped" | "missed" | "refused", StateName>
 
 /** The last due time or delivery, with a way to its run. */
 function Last({ trigger: { last, name } }: { readonly trigger: TriggerAnswer }) {
-  if (last === null) return <span class="note">nothing has happened yet</span>
+  if (last === null) return <span class="note">It has not started a run yet.</span>
   const { run_id, due_at, outcome, status, error } = last
   const due = due_at === null ? "" : `due ${showMoment(Date.parse(due_at))}`
   const [state, word] =

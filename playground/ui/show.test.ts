@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { counted, showBytes, showDuration, showMoment, showPreview } from "./show.ts"
+import { counted, shortNumber, showBytes, showDuration, showMoment, showPreview } from "./show.ts"
 
 test("durations", () => {
   const known: [number, string][] = [
@@ -21,6 +21,23 @@ test("counts and sizes", () => {
   assert.equal(counted(1_204, "token"), "1,204 tokens")
   assert.equal(showBytes(999), "999 B")
   assert.equal(showBytes(2_048), "2.0 kB")
+})
+
+test("large numbers are abbreviated", () => {
+  const known: [number, string][] = [
+    [0, "0"],
+    [1_204, "1,204"],
+    [99_999, "99,999"],
+    [100_000, "100k"],
+    [123_456, "123k"],
+    [999_499, "999k"],
+    [999_500, "1.00M"],
+    [4_560_000, "4.56M"],
+    [45_600_000, "45.6M"],
+    [456_000_000, "456M"],
+    [2_000_000_000, "2.00G"],
+  ]
+  for (const [value, text] of known) assert.equal(shortNumber(value), text)
 })
 
 test("moments to the second", () => {

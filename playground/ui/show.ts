@@ -9,6 +9,14 @@ export function showNumber(value: number): string {
   return grouped.format(value)
 }
 
+/** `1,204`, `123k`, `4.56M`: where the last digits say nothing. Details have the whole number. */
+export function shortNumber(value: number): string {
+  if (value < 100_000) return showNumber(value)
+  const [part, unit] =
+    value < 999_500 ? [value / 1_000, "k"] : value < 999_500_000 ? [value / 1e6, "M"] : [value / 1e9, "G"]
+  return `${part < 10 ? part.toFixed(2) : part < 99.95 ? part.toFixed(1) : part.toFixed(0)}${unit}`
+}
+
 /** `812 ms`, `2.4 s`, `3 min 5 s`. */
 export function showDuration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
@@ -31,8 +39,8 @@ export function costNumber(cost: number): string {
 
 /** `1,204 tokens`; of a run whose end cut calls off `at least 1,204 tokens`, or that nothing is known. */
 export function showTokens(tokens: number, cutOff = 0, unit = "tokens"): string {
-  if (cutOff === 0) return tokens === 0 ? "" : `${showNumber(tokens)} ${unit}`
-  return tokens === 0 ? "usage unknown" : `at least ${showNumber(tokens)} ${unit}`
+  if (cutOff === 0) return tokens === 0 ? "" : `${shortNumber(tokens)} ${unit}`
+  return tokens === 0 ? "usage unknown" : `at least ${shortNumber(tokens)} ${unit}`
 }
 
 export function showBytes(bytes: number): string {

@@ -87,19 +87,17 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
 }
 
 /**
- * Scrolls the row to its current tab, and reports whether it has room for all tabs: now, and when the row gets another width, as where its
- * pane is shown again.
+ * Shows the row with the current tab, and reports whether one row has room for all tabs: now, and when the row gets another width, as where
+ * its pane is shown again.
  */
 function keepInView(list: HTMLElement | null, report: (isCut: boolean) => void): (() => void) | undefined {
   if (list === null) return undefined
   const observer = new ResizeObserver(() => {
-    // By the whole row, so that the menu of what is cut off is not a reason for it.
-    report(list.scrollWidth > (list.parentElement?.clientWidth ?? 0) - toolsWidth(list))
-    const row = list.getBoundingClientRect()
-    const tab = list.querySelector('[aria-selected="true"]')?.getBoundingClientRect()
-    if (tab === undefined) return
-    if (tab.left < row.left) list.scrollLeft -= row.left - tab.left
-    else if (tab.right > row.right) list.scrollLeft += Math.min(tab.right - row.right, tab.left - row.left)
+    const tabs = [...list.querySelectorAll<HTMLElement>('[role="tab"]')]
+    const needed = tabs.reduce((sum, one) => sum + one.getBoundingClientRect().width, 0)
+    // By the whole width, so that the menu of the other tabs is not a reason for itself.
+    report(needed > (list.parentElement?.clientWidth ?? 0) - toolsWidth(list) + 1)
+    list.scrollTop = list.querySelector<HTMLElement>('[aria-selected="true"]')?.offsetTop ?? 0
   })
   observer.observe(list)
   return () => observer.disconnect()

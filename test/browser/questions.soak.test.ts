@@ -26,7 +26,7 @@ describe("questions", () => {
       assert.fail(`Not reached by Tab; the focus is at ${await focused()}`)
     }
     const question = review(page)
-    await tabTo(question.getByRole("switch", { name: /^publish/ }))
+    await tabTo(question.getByRole("group", { name: "publish" }).getByRole("radio", { name: "Yes" }))
     await page.keyboard.press("Space")
     await tabTo(question.getByLabel(/^pages/))
     await page.keyboard.type("3")
@@ -62,6 +62,7 @@ describe("questions", () => {
     await review(first.page).waitFor()
     await approval(first.page).waitFor()
 
+    await review(second.page).getByRole("radio", { name: "No" }).check()
     await review(second.page)
       .getByLabel(/^pages/)
       .fill("7")
@@ -95,6 +96,7 @@ describe("questions", () => {
       })
       await route.continue()
     })
+    await review(page).getByRole("radio", { name: "No" }).check()
     await review(page)
       .getByLabel(/^pages/)
       .fill("2")
@@ -119,6 +121,7 @@ describe("with keys and groups", () => {
     await write(ann.page, source)
     await run(ann.page)
     await key(ann.page, "key-of-ann")
+    await review(ann.page).getByRole("radio", { name: "No" }).check()
     await review(ann.page)
       .getByLabel(/^pages/)
       .fill("2")
@@ -166,6 +169,7 @@ for (const [width, height] of [
       await see("graph")
       await tab(page, "Results")
     }
+    await review(page).getByRole("radio", { name: "No" }).check()
     await review(page)
       .getByLabel(/^pages/)
       .fill("2")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { eventually, hasCount, hasFocus, openExample, runToEnd, says } from "../actions.ts"
+import { eventually, hasCount, hasFocus, historyIsKept, openExample, runToEnd, says } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 
@@ -25,6 +25,19 @@ export function help(playground: Playground): void {
     await page.keyboard.press("Enter")
     await page.getByRole("tab", { name: "Events", selected: true }).waitFor()
     await runToEnd(page)
+    await historyIsKept(page, 1)
+    await runToEnd(page)
+    await historyIsKept(page, 2)
+    // What is offered depends on what there is: two runs are compared, and the server's workflows are opened.
+    await page.keyboard.press("Control+k")
+    await palette.getByRole("option", { name: "Open the server's workflow tickets/triage" }).waitFor()
+    for (const name of ["Copy the result", "Download this file", "Rename this file", "Show: Reach of this workflow"]) {
+      await hasCount(palette.getByRole("option", { name: new RegExp(`^${name}`) }), 1)
+    }
+    await field.fill("compare")
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog", { name: "Two runs side by side" }).waitFor()
+    await page.keyboard.press("Escape")
     await eventually(async () => assert.equal(await page.title(), "completed · Hello · wireworks"))
     await page.getByRole("button", { name: "Open", exact: true }).click()
     await page.getByText("Workflows of this server").waitFor()

@@ -82,7 +82,7 @@ export function reach(playground: Playground): void {
     await close()
   })
 
-  test("every tab has room at 1280 px, and a menu on a telephone; names in the tables of Reach stay whole on a telephone", async () => {
+  test("every tab has room at 1280 px; on a telephone no tab is cut, and a menu has all of them; names in the tables of Reach stay whole on a telephone", async () => {
     const { page, close } = await playground.visit({
       colorScheme: "light",
       reducedMotion: "reduce",
@@ -91,19 +91,30 @@ export function reach(playground: Playground): void {
     await write(page, source)
     const menu = page.getByRole("button", { name: "All of results" })
     await page.getByRole("tab", { name: "Reach" }).waitFor()
+    const results = page.getByRole("tablist", { name: "Results" })
+    const whole = ["Timeline", "Output", "Events", "History", "Runs", "Triggers", "Reach"]
     await eventually(async () => {
-      const isCut = await page.getByRole("tablist", { name: "Results" }).evaluate((row) => {
-        const edge = row.getBoundingClientRect().right
-        return [...row.children].some((one) => one.getBoundingClientRect().right > edge + 1)
-      })
-      assert.deepEqual([isCut, await menu.count()], [false, 0])
+      assert.deepEqual([await results.evaluate(tabsInView), await menu.count()], [{ whole, cut: [] }, 0])
     })
     await page.setViewportSize({ width: 390, height: 800 })
     await tab(page, "Results")
-    // A row of tabs that does not end within its pane has a menu of all of them.
+    await menu.waitFor()
+    await eventually(async () => {
+      const { whole: shown, cut } = await results.evaluate(tabsInView)
+      assert.deepEqual([shown[0], shown.length >= 4, cut], ["Timeline", true, []])
+    })
     await menu.click()
     await page.getByRole("menuitemradio", { name: "Reach" }).click()
     await page.getByRole("tab", { name: "Reach", selected: true }).waitFor()
+    await eventually(async () => {
+      const { whole: shown, cut } = await results.evaluate(tabsInView)
+      assert.deepEqual([shown.at(-1), cut], ["Reach", []])
+    })
+    // The arrows lead back into the row that was left.
+    await page.getByRole("tab", { name: "Reach" }).press("ArrowRight")
+    await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor()
+    await eventually(async () => assert.equal((await results.evaluate(tabsInView)).whole[0], "Timeline"))
+    await page.keyboard.press("ArrowLeft")
     await page.getByRole("region", { name: "Reach" }).waitFor()
     await eventually(async () => assert.deepEqual(await page.locator(".reach").evaluate(brokenNames), []))
     const complaints: string[] = []
@@ -111,6 +122,19 @@ export function reach(playground: Playground): void {
     assert.deepEqual(complaints, [])
     await close()
   })
+}
+
+/** The tabs of a row that are seen whole, and those of which a part is. */
+function tabsInView(row: Element): { whole: string[]; cut: string[] } {
+  const edge = row.getBoundingClientRect()
+  const found: { whole: string[]; cut: string[] } = { whole: [], cut: [] }
+  for (const one of row.children) {
+    const { left, right, top, bottom } = one.getBoundingClientRect()
+    if (bottom <= edge.top + 1 || top >= edge.bottom - 1) continue
+    const isWhole = left >= edge.left - 1 && right <= edge.right + 1 && top >= edge.top - 1 && bottom <= edge.bottom + 1
+    found[isWhole ? "whole" : "cut"].push(one.textContent.replace(/\d+$/, ""))
+  }
+  return found
 }
 
 /** Words, or parts of dotted names, that stand on two lines. */

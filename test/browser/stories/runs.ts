@@ -141,6 +141,57 @@ export function runs(playground: Playground): void {
     await close()
   })
 
+  test("a cancelled run goes on with the steps that were not done", async () => {
+    const model = await startHeldModel()
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    await write(page, model.chain(2))
+    await run(page)
+    model.letOneGo()
+    await nodeSays(page, "agent.step2", /running/)
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await status(page, /cancelled after/)
+    const complaints: string[] = []
+    await lookAt(page, complaints)("cancelled-half-way")
+    assert.deepEqual(complaints, [])
+    model.letAllGo()
+    await page.getByRole("button", { name: "Run the rest, and take over 1 step" }).click()
+    await status(page, /completed in/)
+    await nodeSays(page, "agent.step1", /reused/)
+    await nodeSays(page, "agent.step2", /done/)
+    await close()
+  })
+
+  test("on a telephone the answer stands above the timeline, and no step is drawn below 85 %", async () => {
+    const { page, close } = await playground.visit({
+      viewport: { width: 390, height: 844 },
+      colorScheme: "light",
+      reducedMotion: "reduce",
+    })
+    const complaints: string[] = []
+    const look = lookAt(page, complaints, "phone-")
+    await tab(page, "Graph")
+    await eventually(async () => assert.ok(parseInt(await page.locator(".zoom").innerText(), 10) >= 85))
+    await look("graph")
+    await runToEnd(page)
+    await tab(page, "Results")
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByText("Hello, Ada.").waitFor()
+    const tree = page.getByRole("tree", { name: "Timeline" })
+    await eventually(async () => {
+      const [answer, timeline] = await Promise.all([placeOf(details), placeOf(tree)])
+      assert.ok(answer.y + answer.height <= timeline.y, JSON.stringify([answer, timeline]))
+    })
+    await look("answer")
+    // The details of a row stand below it, and the answer comes back when they are closed.
+    await page.getByRole("treeitem", { name: /^model call/ }).click()
+    await eventually(async () => assert.ok((await placeOf(details)).y > (await placeOf(tree)).y))
+    await look("request")
+    await page.getByRole("button", { name: "Close details" }).click()
+    await eventually(async () => assert.ok((await placeOf(details)).y < (await placeOf(tree)).y))
+    await close()
+    assert.deepEqual(complaints, [])
+  })
+
   test("on a small screen, a link to a run opens its results", async () => {
     const body = JSON.stringify({ workflow_source: 'output { answer: "forty-two" }' })
     const headers = { "content-type": "application/json" }

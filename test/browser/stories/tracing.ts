@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { hasAttribute, hasCount, node, runToEnd, says, write } from "../actions.ts"
+import { hasAttribute, hasCount, node, runToEnd, says, tab, write } from "../actions.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
 
@@ -84,6 +84,12 @@ export function tracing(playground: Playground): void {
     await see("where-from")
     await answer.getByRole("button", { name: /^Close/ }).click()
     await hasCount(answer, 0)
+    // The same in the tab of the output.
+    await tab(page, "Output")
+    await page.getByRole("region", { name: "Output as text" }).getByText("copper wires", { exact: true }).selectText()
+    await page.getByRole("button", { name: "Where does “copper wires” come from?" }).click()
+    await answer.waitFor()
+    await see("where-from-output")
     assert.deepEqual(complaints, [])
     await close()
   })
