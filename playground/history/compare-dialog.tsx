@@ -8,7 +8,7 @@ import { Dialog } from "../ui/dialog.tsx"
 import { costNumber, counted, showDuration, showMoment, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import type { Difference } from "./compare.ts"
-import { changedSteps, differences, hasOtherInstruction, lineChanges, pairNodes } from "./compare.ts"
+import { changedSteps, differences, hasOtherInstruction, lineChanges, pairNodes, takenOver } from "./compare.ts"
 import type { ComparedRuns } from "./comparison.ts"
 import { comparison } from "./comparison.ts"
 
@@ -38,10 +38,17 @@ export function CompareDialog({ left, right }: ComparedRuns) {
               name="Tokens"
               left={tokensOf(left.state.usage)}
               right={tokensOf(right.state.usage)}
+              reused={takenOver(left.state.nodes, right.state.nodes, ({ usage }) => tokensOf(usage))}
               show={showNumber}
             />
             {left.state.usage.cost === null && right.state.usage.cost === null ? null : (
-              <Figures name="Cost" left={left.state.usage.cost} right={right.state.usage.cost} show={costNumber} />
+              <Figures
+                name="Cost"
+                left={left.state.usage.cost}
+                right={right.state.usage.cost}
+                reused={takenOver(left.state.nodes, right.state.nodes, ({ usage }) => usage.cost ?? 0)}
+                show={costNumber}
+              />
             )}
             {pairNodes(left.state.nodes, right.state.nodes).map(({ id, left: one, right: other }) => (
               <Pair key={id} name={<code>{id}</code>} left={<Step node={one} />} right={<Step node={other} />} />
@@ -146,13 +153,16 @@ interface FiguresProps {
   /** Null where it is not known. */
   readonly left: number | null
   readonly right: number | null
+  /** What the right one took over from the left one. */
+  readonly reused?: number
   readonly show: (value: number) => string
 }
 
-function Figures({ name, left, right, show }: FiguresProps) {
+function Figures({ name, left, right, reused = 0, show }: FiguresProps) {
   const change = left === null || left === 0 || right === null ? 0 : Math.round(((right - left) / left) * 100)
   const shown = change === 0 ? "" : ` (${change > 0 ? "+" : "−"}${Math.abs(change)} %)`
   const text = (value: number | null): string => (value === null ? "unknown" : show(value))
+  if (reused > 0) return <Pair name={name} left={text(left)} right={`${text(right)} new + ${show(reused)} reused`} />
   return <Pair name={name} left={text(left)} right={`${text(right)}${shown}`} />
 }
 

@@ -55,6 +55,16 @@ export function pairNodes(
   ]
 }
 
+/** What the steps took in one run that the other took over whole: tokens, or cost. */
+export function takenOver(
+  from: readonly NodeState[],
+  by: readonly NodeState[],
+  figure: (node: NodeState) => number,
+): number {
+  const taken = by.filter((node) => (node.reused ?? 0) > 0 && figure(node) === 0).map(({ id }) => id)
+  return from.filter(({ id }) => taken.includes(id)).reduce((sum, node) => sum + figure(node), 0)
+}
+
 /** What a step was asked and what it gave, in both runs. */
 export interface StepPair {
   /** `agent.x`, or `agent.x[3]` for an item of a loop. */

@@ -28,7 +28,7 @@ export function help(playground: Playground): void {
     await historyIsKept(page, 1)
     await runToEnd(page)
     await historyIsKept(page, 2)
-    // What is offered depends on what there is: two runs are compared, and the server's workflows are opened.
+    // The palette offers what can be done now: two runs are compared, and the workflows of the server are opened.
     await page.keyboard.press("Control+k")
     await palette.getByRole("option", { name: "Open the server's workflow tickets/triage" }).waitFor()
     for (const name of ["Copy the result", "Download this file", "Rename this file", "Show: Reach of this workflow"]) {

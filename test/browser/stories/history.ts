@@ -127,6 +127,12 @@ export function history(playground: Playground): void {
     await page.waitForFunction((hash) => location.hash !== hash, before)
     await status(page, /completed in/)
     await nodeSays(page, "agent.first", /reused/)
+    // The comparison says what was paid for, and what was not paid for again.
+    await historyIsKept(page, 2)
+    await page.getByRole("group", { name: "Since the run before" }).getByRole("button", { name: "Compare" }).click()
+    const dialog = page.getByRole("dialog", { name: "Two runs side by side" })
+    await says(dialog.getByRole("row", { name: /^Tokens/ }), /^Tokens\s+\d+\s+\d+ new \+ \d+ reused$/)
+    await page.keyboard.press("Escape")
     const rerun = await page.evaluate(() => location.hash)
     await node(page, "agent.first").click({ button: "right" })
     await page.getByRole("menuitem", { name: "Run from here" }).click()
