@@ -8,13 +8,13 @@ import { isJson } from "../types/value-fits.ts"
 import { callerHeader } from "../ports/model.ts"
 import { anthropicDemo } from "./apis/anthropic.ts"
 import { chatDemo } from "./apis/chat.ts"
-import type { DemoApi, DemoRoute, FieldName } from "./apis/demo-api.ts"
+import type { DemoApi, DemoRoute } from "./apis/demo-api.ts"
 import { googleDemo } from "./apis/google.ts"
 import { composeAnswer } from "./compose-answer.ts"
 import { Flakiness } from "./flakiness.ts"
 import { DemoLimitExceeded } from "./make-value.ts"
 import type { ApiError, Question } from "./read-question.ts"
-import { readQuestion } from "./read-question.ts"
+import { readQuestion, refuse } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
 import type { StreamStep } from "./stream-events.ts"
 import { streamEvents } from "./stream-events.ts"
@@ -62,21 +62,20 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   async function handle({ route, body, caller = "", signal }: DemoRequest): Promise<DemoReply> {
     const api = apis[route.api]
     const asked = typeof body === "string" ? jsonOf(body) : (body as JsonValue | undefined)
-    // All APIs refuse a body that is not a JSON object with the same words.
-    const translated =
-      isJsonObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body, names: sameNames }
-    if ("error" in translated) return errorReply(translated.error, route.api)
-    const reading = readQuestion(translated.body, translated.names)
+    const wrong = (message: string): DemoReply => errorReply(refuse(message, null, "invalid_json").error, route.api)
+    if (!isJsonObject(asked)) return wrong("The body of the request is not a JSON object.")
+    if (!isJson(asked, 0)) return wrong("The body of the request is nested too deeply.")
+    const translated = api.toResponses(asked, route)
+    const reading = typeof translated === "string" ? refuse(translated) : readQuestion(translated)
     if ("error" in reading) return errorReply(reading.error, route.api)
     const { question } = reading
-    const original = isJsonObject(asked) ? asked : {}
     if (question.model === "demo-flaky") {
       const failure = flakiness.next(caller, question.seed)
       if (failure !== null) {
         return errorReply(failure.error, route.api, { "retry-after": String(failure.retry_after) })
       }
     }
-    const answer = answerOrRefuse(question, translated.names)
+    const answer = answerOrRefuse(question)
     if ("error" in answer) return errorReply(answer.error, route.api)
     const response = respond(question, answer, now())
     const slow = question.model === "demo-slow"
@@ -88,12 +87,9 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
         signal === undefined ? {} : { signal },
       )
     if (!question.stream) {
-      return { status: 200, headers: json, body: JSON.stringify(api.answer(response, original)) }
+      return { status: 200, headers: json, body: JSON.stringify(api.answer(response, asked)) }
     }
-    const steps = api.stream(response, original)
-    if (route.api === "google" && route.sse !== true) {
-      return { status: 200, headers: json, body: asArray(steps) }
-    }
+    const steps = api.stream(response, asked)
     const headers = {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
@@ -109,15 +105,13 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   return { handle }
 }
 
-function answerOrRefuse(question: Question, names: FieldName): Answer | { readonly error: ApiError } {
+function answerOrRefuse(question: Question): Answer | { readonly error: ApiError } {
   try {
     return composeAnswer(question)
   } catch (error) {
     if (!(error instanceof DemoLimitExceeded)) throw error
-    const param = names(question.uncalled.length > 0 ? "tools" : "text.format.schema")
-    return {
-      error: { status: 400, message: error.message, type: "invalid_request_error", param, code: "invalid_value" },
-    }
+    const param = question.uncalled.length > 0 ? "tools" : "text.format.schema"
+    return refuse(error.message, param, "invalid_value")
   }
 }
 
@@ -132,11 +126,9 @@ async function* unhurried(
   }
 }
 
-const sameNames: FieldName = (path) => path
-
 /** `/responses` is what the others are translated to. */
 const responsesDemo: DemoApi = {
-  toResponses: (body) => ({ body, names: sameNames }),
+  toResponses: (body) => body,
   answer: (response) => response,
   stream: (response) => streamEvents(response),
   error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
@@ -147,11 +139,6 @@ const apis: Readonly<Record<DemoRoute["api"], DemoApi>> = {
   chat: chatDemo,
   anthropic: anthropicDemo,
   google: googleDemo,
-}
-
-/** A stream that is not one of events comes as one array. */
-function asArray(steps: Iterable<StreamStep>): string {
-  return `[${[...steps].map(({ text }) => text.replace(/^data: /, "").trim()).join(",\n")}]`
 }
 
 /** An error in the vendor's shape. */

@@ -1,7 +1,6 @@
 import { jsonOf } from "../base/bounded-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import { isJson } from "../types/value-fits.ts"
 
 /** A request to the demo model, read and found in order. */
 export interface Question {
@@ -36,26 +35,10 @@ export interface ApiError {
 
 export type Reading = { readonly question: Question } | { readonly error: ApiError }
 
-const sameName = (path: string): string => path
-
 const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as const
 
-/**
- * `body` is the request's text, or the JSON that a server already made of it; `nameOf` is what its API calls the fields.
- * What a vendor refuses is refused: a request that works here does not fail there for its form.
- */
-export function readQuestion(body: unknown, nameOf: (path: string) => string = sameName): Reading {
-  const reading = read(body)
-  if (!("error" in reading) || reading.error.param === null) return reading
-  const { error } = reading
-  const param = nameOf(reading.error.param)
-  return { error: { ...error, param, message: error.message.replace(`'${reading.error.param}'`, `'${param}'`) } }
-}
-
-function read(body: unknown): Reading {
-  const parsed = typeof body === "string" ? jsonOf(body) : (body as JsonValue | undefined)
-  if (!isJsonObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
-  if (!isJson(parsed, 0)) return refuse("The body of the request is nested too deeply.", null, "invalid_json")
+/** What a vendor refuses is refused: a request that works here does not fail there for its form. */
+export function readQuestion(parsed: JsonObject): Reading {
   const { model, input } = parsed
   if (model === undefined || model === null) return missing("model")
   if (typeof model !== "string") return wrong("model", "a string")
@@ -248,11 +231,15 @@ export function textOf(item: JsonObject): string {
     .join("\n")
 }
 
-export function isGiven(value: JsonValue | undefined): value is Exclude<JsonValue, null> {
+function isGiven(value: JsonValue | undefined): value is Exclude<JsonValue, null> {
   return value !== undefined && value !== null
 }
 
-function refuse(message: string, param: string | null, code: string): { error: ApiError } {
+export function refuse(
+  message: string,
+  param: string | null = null,
+  code: string | null = null,
+): { readonly error: ApiError } {
   return { error: { status: 400, message, type: "invalid_request_error", param, code } }
 }
 

@@ -1,26 +1,23 @@
 import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { isGiven } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
-import { refuse, saidIn, usageIn } from "./demo-api.ts"
+import { saidIn, usageIn } from "./demo-api.ts"
 
 /** Anthropic's `/messages`. */
 export const anthropicDemo: DemoApi = {
   toResponses(body) {
     const { model, messages, max_tokens, system, tools, tool_choice, output_config, stream, temperature } = body
-    if (max_tokens === undefined) return refuse("max_tokens: Field required")
-    if (!Array.isArray(messages)) return refuse("messages: Field required")
-    const wrong = problemIn(body)
-    if (wrong !== null) return refuse(wrong)
+    if (max_tokens === undefined) return "max_tokens: Field required"
+    if (!Array.isArray(messages)) return "messages: Field required"
     const input = messages.flatMap((message): JsonValue[] => (isJsonObject(message) ? itemsOf(message) : [message]))
     const instructions = textIn(system)
     const forced = forcedTool(body)
     const format = isJsonObject(output_config) && isJsonObject(output_config["format"]) ? output_config["format"] : null
     const schema = forced?.["input_schema"] ?? format?.["schema"]
-    const asked: JsonObject = {
+    return {
       // The arguments of a tool call are always an object: a sloppy model cannot spoil them.
       ...(model !== undefined && { model: forced !== null && model === "demo-sloppy" ? "demo" : model }),
       input,
@@ -35,7 +32,6 @@ export const anthropicDemo: DemoApi = {
       }),
       ...(schema !== undefined && { text: { format: { type: "json_schema", name: "answer", schema } } }),
     }
-    return { body: asked, names }
   },
 
   answer(response, asked) {
@@ -71,52 +67,12 @@ export const anthropicDemo: DemoApi = {
     yield step("message_stop", {})
   },
 
-  error: ({ status, message }) => ({
-    type: "error",
-    error: { type: errorTypes[status] ?? errorType(status), message },
-  }),
-}
-
-function names(path: string): string {
-  return path
-    .replace(/^input/, "messages")
-    .replace(/^max_output_tokens/, "max_tokens")
-    .replace(/^(tools\[\d+\])\.parameters/, "$1.input_schema")
-    .replace(/^text\.format/, "output_config.format")
-}
-
-/** Checks the fields that `/responses` does not have. */
-function problemIn({ system, tool_choice, output_config, messages }: JsonObject): string | null {
-  if (isGiven(system) && typeof system !== "string" && !isBlocks(system))
-    return "system: Input should be a valid string"
-  if (isGiven(tool_choice) && !(isJsonObject(tool_choice) && choices.has(tool_choice["type"] ?? null))) {
-    return "tool_choice: Input should be an object of the type auto, any, tool or none"
-  }
-  if (isGiven(output_config) && !isJsonObject(output_config)) return "output_config: Input should be an object"
-  const format = output_config?.["format"]
-  if (isGiven(format) && !isJsonObject(format)) return "output_config.format: Input should be an object"
-  const wrong = Array.isArray(messages)
-    ? messages.findIndex((one) => isJsonObject(one) && Array.isArray(one["content"]) && !isBlocks(one["content"]))
-    : -1
-  return wrong < 0 ? null : `messages.${wrong}.content: Input should be a list of objects`
-}
-
-const choices: ReadonlySet<JsonValue> = new Set(["auto", "any", "tool", "none"])
-
-function isBlocks(value: JsonValue): boolean {
-  return Array.isArray(value) && value.every(isJsonObject)
-}
-
-const errorTypes: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  529: "overloaded_error",
+  error: ({ status, message }) => ({ type: "error", error: { type: errorType(status), message } }),
 }
 
 function errorType(status: number): string {
+  if (status === 404) return "not_found_error"
+  if (status === 429) return "rate_limit_error"
   return status >= 500 ? "api_error" : "invalid_request_error"
 }
 

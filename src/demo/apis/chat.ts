@@ -3,25 +3,22 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
-import { refuse, saidIn, usageIn } from "./demo-api.ts"
+import { saidIn, usageIn } from "./demo-api.ts"
 
 /** OpenAI's `/chat/completions`. */
 export const chatDemo: DemoApi = {
   toResponses(body) {
     const { messages, tools, response_format, max_tokens, max_completion_tokens, ...rest } = body
-    if (!Array.isArray(messages)) {
-      return refuse("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
-    }
+    if (!Array.isArray(messages)) return "Missing required parameter: 'messages'."
     const input = messages.flatMap((message): JsonValue[] => (isJsonObject(message) ? itemsOf(message) : [message]))
     const most = max_completion_tokens ?? max_tokens
-    const asked: JsonObject = {
+    return {
       ...rest,
       input,
       ...(tools !== undefined && { tools: Array.isArray(tools) ? tools.map(toolOf) : tools }),
       ...(response_format !== undefined && { text: { format: formatOf(response_format) } }),
       ...(most !== undefined && most !== null && { max_output_tokens: most }),
     }
-    return { body: asked, names }
   },
 
   answer(response) {
@@ -61,15 +58,6 @@ export const chatDemo: DemoApi = {
   },
 
   error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
-}
-
-function names(path: string): string {
-  return path
-    .replace(/^input/, "messages")
-    .replace(/^max_output_tokens/, "max_completion_tokens")
-    .replace(/^(tools\[\d+\])\.(?!type)/, "$1.function.")
-    .replace(/^text\.format\.(?!type)/, "response_format.json_schema.")
-    .replace(/^text\.format/, "response_format")
 }
 
 function itemsOf(message: JsonObject): JsonObject[] {

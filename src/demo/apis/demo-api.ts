@@ -9,26 +9,15 @@ export interface DemoRoute {
   /** Google has them in the address. */
   readonly model?: string
   readonly stream?: boolean
-  /** `?alt=sse`: else a stream of Google's is one array. */
-  readonly sse?: boolean
 }
-
-/** What the API calls a field of a request to `/responses`: `tools[0].name` is `tools[0].function.name` elsewhere. */
-export type FieldName = (path: string) => string
-
-export type Translated = { readonly body: JsonObject; readonly names: FieldName } | { readonly error: ApiError }
 
 /** One of the APIs that the demo model speaks: it answers as `/responses` does, and each API is a translation of that. */
 export interface DemoApi {
-  /** The request as a body for `/responses`; or what is wrong with it. */
-  toResponses(body: JsonObject, route: DemoRoute): Translated
+  /** The request as a body for `/responses`; or a sentence that says what is wrong with it. */
+  toResponses(body: JsonObject, route: DemoRoute): JsonObject | string
   answer(response: DemoResponse, asked: JsonObject): JsonObject
   stream(response: DemoResponse, asked: JsonObject): Generator<StreamStep, void, undefined>
   error(error: ApiError): JsonObject
-}
-
-export function refuse(message: string, param: string | null = null, code: string | null = null): { error: ApiError } {
-  return { error: { status: 400, message, type: "invalid_request_error", param, code } }
 }
 
 /** What an answer consists of. */

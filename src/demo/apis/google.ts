@@ -1,36 +1,32 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { isGiven } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
-import { refuse, saidIn, usageIn } from "./demo-api.ts"
+import { saidIn, usageIn } from "./demo-api.ts"
 
 /** Google's `generateContent` and `streamGenerateContent`. */
 export const googleDemo: DemoApi = {
   toResponses(body, { model, stream }) {
     const { contents, systemInstruction, tools, toolConfig } = body
-    if (!Array.isArray(contents)) return refuse("contents is not specified")
-    const wrong = problemIn(body)
-    if (wrong !== null) return refuse(wrong)
+    if (!Array.isArray(contents)) return "contents is not specified"
     const config = isJsonObject(body["generationConfig"]) ? body["generationConfig"] : {}
     const { maxOutputTokens, temperature } = config
     const instructions = isJsonObject(systemInstruction) ? textIn(systemInstruction["parts"]) : ""
     const functions = functionsIn(tools)
     const format = formatOf(config)
     const calling = isJsonObject(toolConfig) ? toolConfig["functionCallingConfig"] : undefined
-    const asked: JsonObject = {
+    return {
       model: model ?? "",
       input: contents.flatMap((content): JsonValue[] => (isJsonObject(content) ? itemsOf(content) : [content])),
       stream: stream === true,
       ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(instructions !== "" && { instructions }),
-      ...(functions.length > 0 && { tools: functions.map(({ tool }) => tool) }),
+      ...(functions.length > 0 && { tools: functions }),
       ...(isJsonObject(calling) && calling["mode"] === "NONE" && { tool_choice: "none" }),
       ...(format !== null && { text: { format } }),
     }
-    return { body: asked, names: (path) => nameOf(path, functions) }
   },
 
   answer(response) {
@@ -97,21 +93,11 @@ function textIn(parts: JsonValue | undefined): string {
   return parts.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }
 
-/** A function, and where the request declares it. */
-interface Declared {
-  readonly tool: JsonValue
-  readonly place: string
-}
-
-function functionsIn(tools: JsonValue | undefined): Declared[] {
+function functionsIn(tools: JsonValue | undefined): JsonValue[] {
   if (!Array.isArray(tools)) return []
-  return tools.flatMap((tool, at) => {
+  return tools.flatMap((tool) => {
     const functions = isJsonObject(tool) ? tool["functionDeclarations"] : undefined
-    if (!Array.isArray(functions)) return []
-    return functions.map((one, index) => ({
-      tool: functionOf(one),
-      place: `tools[${at}].function_declarations[${index}]`,
-    }))
+    return Array.isArray(functions) ? functions.map(functionOf) : []
   })
 }
 
@@ -125,42 +111,6 @@ function functionOf(declared: JsonValue): JsonValue {
     parameters: parametersJsonSchema ?? toJsonSchema(parameters ?? {}),
   }
 }
-
-function nameOf(path: string, functions: readonly Declared[]): string {
-  return path
-    .replace(/^input/, "contents")
-    .replace(/^(?=max_output_tokens|temperature)/, "generation_config.")
-    .replace(/^tools\[(\d+)\]/, (whole, at: string) => functions[Number(at)]?.place ?? whole)
-    .replace(/^text\.format\.schema/, "generation_config.response_schema")
-}
-
-/** Checks the fields that `/responses` does not have. */
-function problemIn({ systemInstruction, generationConfig, tools, toolConfig, contents }: JsonObject): string | null {
-  if (isGiven(systemInstruction) && !isJsonObject(systemInstruction)) return "system_instruction is not an object"
-  if (isGiven(generationConfig) && !isJsonObject(generationConfig)) return "generation_config is not an object"
-  if (isGiven(toolConfig) && !isJsonObject(toolConfig)) return "tool_config is not an object"
-  const calling = toolConfig?.["functionCallingConfig"]
-  if (isGiven(calling) && !isJsonObject(calling)) return "tool_config.function_calling_config is not an object"
-  const mode = calling?.["mode"]
-  if (isGiven(mode) && !(typeof mode === "string" && modes.has(mode))) {
-    return `tool_config.function_calling_config.mode is none of ${[...modes].join(", ")}`
-  }
-  if (isGiven(tools) && !Array.isArray(tools)) return "tools is not an array"
-  for (const [at, tool] of (tools ?? []).entries()) {
-    if (!isJsonObject(tool)) return `tools[${at}] is not an object`
-    if (!Array.isArray(tool["functionDeclarations"])) {
-      return `tools[${at}].function_declarations is not an array: the demo model takes functions only`
-    }
-  }
-  const wrong = Array.isArray(contents)
-    ? contents.findIndex(
-        (one) => isJsonObject(one) && !(Array.isArray(one["parts"]) && one["parts"].every(isJsonObject)),
-      )
-    : -1
-  return wrong < 0 ? null : `contents[${wrong}].parts is not an array of objects`
-}
-
-const modes: ReadonlySet<string> = new Set(["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"])
 
 function formatOf(config: JsonObject): JsonObject | null {
   const { responseMimeType, responseSchema, responseJsonSchema } = config

@@ -2,7 +2,7 @@ import type { DemoRoute } from "./demo-api.ts"
 
 /** What an address of the demo model means; null where there is nothing. With or without `/demo` before it. */
 export function demoRoute(url: string): DemoRoute | null {
-  const [address = "", query = ""] = url.split("?")
+  const [address = ""] = url.split("?")
   const path = address.replace(/^\/demo(?=\/)/, "")
   switch (path) {
     case "/v1/responses":
@@ -14,8 +14,7 @@ export function demoRoute(url: string): DemoRoute | null {
   }
   const google = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(path)
   if (google === null) return null
-  const sse = new URLSearchParams(query).get("alt") === "sse"
-  return { api: "google", model: decode(google[1] ?? ""), stream: google[2] === "streamGenerateContent", sse }
+  return { api: "google", model: decode(google[1] ?? ""), stream: google[2] === "streamGenerateContent" }
 }
 
 function decode(text: string): string {
