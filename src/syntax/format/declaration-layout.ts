@@ -30,7 +30,7 @@ export function layOutTree(tree: Tree): Layout {
   const builder = new LayoutBuilder(tree)
   for (const declaration of tree.declarations) {
     builder.declaration()
-    builder.take()
+    builder.word()
     layOutDeclaration(builder, declaration)
     builder.dropComma()
   }
@@ -40,7 +40,6 @@ export function layOutTree(tree: Tree): Layout {
 function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): void {
   switch (declaration.kind) {
     case "file-import":
-      builder.space()
       layOutBlock(builder, {
         block: declaration.names,
         canBeFlat: true,
@@ -48,15 +47,12 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
         layOut: (item) => layOutFileImportItem(builder, item),
       })
       takeWord(builder)
-      builder.space()
       layOutExpression(builder, declaration.file)
       layOutBody(builder, declaration.body)
       return
     case "workflow":
-      builder.space()
       builder.name(declaration.name)
       takeWord(builder)
-      builder.space()
       layOutExpression(builder, declaration.file)
       layOutBody(builder, declaration.body)
       return
@@ -72,22 +68,18 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       return
     case "limits":
     case "chat":
-      layOutBody(builder, declaration.body)
-      return
+      return layOutBody(builder, declaration.body)
     case "schema":
-      builder.space()
       builder.name(declaration.name)
       beginBody(builder)
       layOutSchemaBody(builder, declaration.body)
       return
     case "provider":
     case "model": {
-      builder.space()
       builder.name(declaration.name)
       const origin = declaration.kind === "provider" ? declaration.providerKind : declaration.provider
       if (origin !== undefined) {
         takeWord(builder)
-        builder.space()
         builder.name(origin)
       }
       layOutBody(builder, declaration.body)
@@ -97,7 +89,6 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
     case "api":
     case "schedule":
     case "webhook":
-      builder.space()
       builder.name(declaration.name)
       layOutBody(builder, declaration.body)
       return
@@ -110,30 +101,24 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       layOutRemotePath(builder, declaration.source)
       if (declaration.naming === "as") {
         takeWord(builder)
-        builder.space()
         builder.name(declaration.name)
       }
       layOutBody(builder, declaration.body)
       return
     case "batch":
-      layOutBatch(builder, declaration)
-      return
+      return layOutBatch(builder, declaration)
     case "agent":
     case "ask":
-      builder.space()
       builder.name(declaration.name)
       if (declaration.loop !== undefined) layOutLoop(builder, declaration.loop)
       if (declaration.when !== undefined) {
         takeWord(builder)
-        builder.space()
         layOutExpression(builder, declaration.when.condition)
       }
       layOutBody(builder, declaration.body)
       return
     case "tests":
-      builder.space()
-      layOutExpression(builder, declaration.file)
-      return
+      return layOutExpression(builder, declaration.file)
     case "test":
       layOutTest(builder, declaration)
       return
@@ -147,14 +132,13 @@ function layOutFileImportItem(builder: LayoutBuilder, { source, name }: FileImpo
   builder.name(source)
   if (name === source) return
   takeWord(builder)
-  builder.space()
   builder.name(name)
 }
 
-/** A keyword inside a declaration's head: `from`, `as`, `for`, `in`, `when`. */
+/** A keyword inside a declaration's head, with the spaces around it: `from`, `as`, `for`, `in`, `when`. */
 function takeWord(builder: LayoutBuilder): void {
   builder.space()
-  builder.take()
+  builder.word()
 }
 
 function beginBody(builder: LayoutBuilder): void {
@@ -171,7 +155,6 @@ function layOutBody(builder: LayoutBuilder, body: Block<Property> | undefined): 
 
 /** `mcp.server.tool.remote` */
 function layOutRemotePath(builder: LayoutBuilder, path: RemotePath): void {
-  builder.space()
   while (builder.token.start < path.end) builder.take()
 }
 
@@ -188,12 +171,10 @@ function layOutBatch(builder: LayoutBuilder, batch: BatchDeclaration): void {
 
 /** `tool remote-name as name { … }` */
 function layOutBatchItem(builder: LayoutBuilder, item: BatchItem): void {
-  builder.take()
-  builder.space()
+  builder.word()
   builder.name(item.remote)
   if (item.naming === "as") {
     takeWord(builder)
-    builder.space()
     builder.name(item.name)
   }
   layOutBody(builder, item.body)
@@ -202,22 +183,17 @@ function layOutBatchItem(builder: LayoutBuilder, item: BatchItem): void {
 /** `for pattern in expression` */
 function layOutLoop(builder: LayoutBuilder, { pattern, items }: Loop): void {
   takeWord(builder)
-  builder.space()
   layOutPattern(builder, pattern)
   takeWord(builder)
-  builder.space()
   layOutExpression(builder, items)
 }
 
 function layOutTest(builder: LayoutBuilder, { title, rows, body }: TestDeclaration): void {
-  builder.space()
   layOutExpression(builder, title)
   if (rows !== undefined) {
     takeWord(builder)
-    builder.space()
     builder.name(rows.variable)
     takeWord(builder)
-    builder.space()
     layOutExpression(builder, rows.file)
   }
   beginBody(builder)
@@ -227,26 +203,22 @@ function layOutTest(builder: LayoutBuilder, { title, rows, body }: TestDeclarati
 function layOutTestItem(builder: LayoutBuilder, item: TestItem): void {
   switch (item.kind) {
     case "property":
-      layOutProperty(builder, item)
-      return
+      return layOutProperty(builder, item)
     case "test-input":
       builder.take()
       beginBody(builder)
       layOutValueFields(builder, item.body, false)
       return
     case "given":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutChain(builder, item.step)
       switch (item.result.kind) {
         case "value":
-          builder.take()
-          builder.space()
+          builder.word()
           layOutExpression(builder, item.result.value)
           return
         case "fails":
           takeWord(builder)
-          builder.space()
           builder.name(item.result.errorKind)
           if (item.result.message === undefined) return
           builder.space()
@@ -260,7 +232,6 @@ function layOutTestItem(builder: LayoutBuilder, item: TestItem): void {
       builder.take()
       if (item.judge !== undefined) {
         takeWord(builder)
-        builder.space()
         layOutChain(builder, item.judge)
       }
       builder.space()

@@ -172,6 +172,12 @@ export class LayoutBuilder {
     return token
   }
 
+  /** A token, with a space after it. */
+  word(): void {
+    this.take()
+    this.space()
+  }
+
   #put(index: number): void {
     this.#gaps[index] = this.#gap
     this.#gapGroups[index] = this.#gapGroup

@@ -61,8 +61,7 @@ export function layOutTypeAfterColon(builder: LayoutBuilder, type: TypeNode, pla
 function layOutLeadingBar(builder: LayoutBuilder, place: TypePlace): void {
   if (builder.token.kind !== "|") return
   if (isBarNeeded(builder, place)) {
-    builder.take()
-    builder.space()
+    builder.word()
   } else builder.drop()
 }
 
@@ -78,13 +77,11 @@ export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
       while (builder.token.start < type.end) builder.take()
       return
     case "enum":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutBlock(builder, { block: type.body, canBeFlat: true, layOut: (name) => builder.name(name) })
       return
     case "array-type":
-      layOutArrayType(builder, type)
-      return
+      return layOutArrayType(builder, type)
     case "tuple-type":
       layOutList(builder, {
         items: type.elements,
@@ -102,17 +99,14 @@ export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
       }
       return
     case "object-type":
-      layOutTypeFields(builder, type.body, true)
-      return
+      return layOutTypeFields(builder, type.body, true)
     case "maybe":
     case "marked":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutType(builder, type.type)
       return
     case "union-type":
-      layOutUnion(builder, type, "inside")
-      return
+      return layOutUnion(builder, type, "inside")
     case "variant":
       layOutVariant(builder, type)
       return
@@ -146,8 +140,7 @@ function layOutArrayType(builder: LayoutBuilder, type: TypeNode & { readonly kin
 /** `; 3` */
 function layOutLength(builder: LayoutBuilder): void {
   if (builder.token.kind !== ";") return
-  builder.take()
-  builder.space()
+  builder.word()
   builder.take()
 }
 
@@ -189,8 +182,7 @@ function layOutUnion(builder: LayoutBuilder, type: UnionType, place: TypePlace):
   for (const [index, member] of members.entries()) {
     if (index > 0) {
       builder.soft(gap.softSpace, group)
-      builder.take()
-      builder.space()
+      builder.word()
     } else {
       const bar = isBarNeeded(builder, place) ? 0 : flag.bar
       if (place !== "inside") builder.soft(inBrackets ? gap.softNone : gap.softSpace, group, bar)
@@ -223,8 +215,7 @@ function isBrokenAtBar(builder: LayoutBuilder, { members }: UnionType, place: Ty
 
 /** Cases and their fields are always on lines of their own. */
 function layOutVariant(builder: LayoutBuilder, type: VariantType): void {
-  builder.take()
-  builder.space()
+  builder.word()
   builder.name(type.tag)
   builder.space()
   layOutBlock(builder, {

@@ -30,8 +30,7 @@ import { endsWithBareWord, layOutTypeAfterColon, layOutTypeFields } from "./type
 export function layOutExpression(builder: LayoutBuilder, expression: Expression): void {
   switch (expression.kind) {
     case "string":
-      layOutString(builder, expression)
-      return
+      return layOutString(builder, expression)
     case "number":
       // The sign is a token of its own where it follows a word: `_ -1`.
       while (builder.token.start < expression.end) builder.take()
@@ -48,8 +47,7 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       })
       return
     case "list":
-      layOutListNode(builder, expression)
-      return
+      return layOutListNode(builder, expression)
     case "function":
       if (expression.receiver !== undefined) {
         layOutExpression(builder, expression.receiver)
@@ -64,57 +62,48 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       })
       return
     case "object":
-      layOutValueFields(builder, expression.body, true)
-      return
+      return layOutValueFields(builder, expression.body, true)
     case "group":
       builder.take()
       layOutExpression(builder, expression.expression)
       builder.take()
       return
     case "chain":
-      layOutChain(builder, expression)
-      return
+      return layOutChain(builder, expression)
     case "default":
       layOutDefault(builder, expression)
       return
     case "binary":
-      layOutBinary(builder, expression)
-      return
+      return layOutBinary(builder, expression)
     case "not":
     case "negate":
       builder.take()
       layOutExpression(builder, expression.operand)
       return
     case "match":
-      layOutMatch(builder, expression)
-      return
+      return layOutMatch(builder, expression)
     case "call":
     case "read":
     case "render":
     case "repeat":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutChain(builder, expression.target)
       layOutInlineBlock(builder, expression.block)
       return
     case "asset":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutExpression(builder, expression.value)
       layOutInlineBlock(builder, expression.block)
       return
     case "exception":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutExpression(builder, expression.value)
       builder.space()
-      builder.take()
-      builder.space()
+      builder.word()
       if (expression.reason !== undefined) layOutExpression(builder, expression.reason)
       return
     case "observed":
-      builder.take()
-      builder.space()
+      builder.word()
       layOutChain(builder, expression.target)
       return
     case "missing-expression":
@@ -152,8 +141,7 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
   const part = (layOut: () => void): void => {
     builder.soft(gap.softSpace, group.id)
     builder.item(() => {
-      builder.take()
-      builder.space()
+      builder.word()
       layOut()
     })
   }
@@ -162,8 +150,7 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
   part(() => {
     layOutPattern(builder, loop.pattern)
     builder.space()
-    builder.take()
-    builder.space()
+    builder.word()
     layOutExpression(builder, loop.items)
   })
   if (when !== undefined) part(() => layOutExpression(builder, when.condition))
@@ -190,8 +177,7 @@ export function layOutPattern(builder: LayoutBuilder, pattern: Pattern): void {
     layOut: (field) => {
       builder.name(field.field)
       if (builder.token.kind !== ":") return
-      builder.take()
-      builder.space()
+      builder.word()
       builder.name(field.variable)
     },
   })
@@ -213,8 +199,7 @@ function layOutDefault(builder: LayoutBuilder, expression: Expression & { readon
     while (rest?.kind === "default") {
       if (broken) builder.line()
       else builder.space()
-      builder.take()
-      builder.space()
+      builder.word()
       const { right }: { right: Expression } = rest
       layOutExpression(builder, right.kind === "default" ? right.left : right)
       rest = right
@@ -246,8 +231,7 @@ function layOutBinary(builder: LayoutBuilder, expression: BinaryNode): void {
     for (const { right } of row) {
       if (broken) builder.line()
       else builder.space()
-      builder.take()
-      builder.space()
+      builder.word()
       layOutExpression(builder, right)
     }
   }
@@ -286,8 +270,7 @@ function layOutString(builder: LayoutBuilder, string: StringNode): void {
 }
 
 function layOutMatch(builder: LayoutBuilder, match: MatchNode): void {
-  builder.take()
-  builder.space()
+  builder.word()
   layOutExpression(builder, match.value)
   builder.space()
   layOutBlock(builder, {
@@ -333,8 +316,7 @@ export function layOutValueFields(builder: LayoutBuilder, block: Block<ValueFiel
     canBeFlat,
     layOut: (field) => {
       builder.name(field.name)
-      builder.take()
-      builder.space()
+      builder.word()
       layOutExpression(builder, field.value)
     },
     // The `:` after the next name tells the two apart, unless the name is a header's of several tokens.
@@ -407,20 +389,17 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
   builder.space()
   switch (value.kind) {
     case "expression":
-      layOutExpression(builder, value.expression)
-      return
+      return layOutExpression(builder, value.expression)
     case "types":
       layOutTypeFields(builder, value.block, builder.inline)
       return
     case "values":
-      layOutValueFields(builder, value.block, builder.inline)
-      return
+      return layOutValueFields(builder, value.block, builder.inline)
     case "send":
       layOutSend(builder, value.block)
       return
     case "properties":
-      layOutProperties(builder, value.block)
-      return
+      return layOutProperties(builder, value.block)
     case "uses":
     case "models":
       layOutList<UseEntry | ModelEntry>(builder, {
@@ -443,14 +422,12 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
       }
       return
     case "context":
-      layOutContext(builder, value)
-      return
+      return layOutContext(builder, value)
     case "requirement":
       layOutExpression(builder, value.condition)
       if (value.otherwise === undefined) return
       builder.tail()
-      builder.take()
-      builder.space()
+      builder.word()
       layOutExpression(builder, value.otherwise)
       return
     case "missing":
@@ -464,8 +441,7 @@ function layOutSend(builder: LayoutBuilder, block: Block<SendField>): void {
     canBeFlat: builder.inline,
     layOut: ({ name, to, header }) => {
       builder.name(name)
-      builder.take()
-      builder.space()
+      builder.word()
       if (to !== undefined) builder.name(to)
       if (header === undefined) return
       builder.space()
@@ -476,8 +452,7 @@ function layOutSend(builder: LayoutBuilder, block: Block<SendField>): void {
 
 function layOutContext(builder: LayoutBuilder, { compact, reference, block }: ContextValue): void {
   if (compact !== undefined) {
-    builder.take()
-    builder.space()
+    builder.word()
   }
   layOutChain(builder, reference)
   if (block === undefined) return
