@@ -40,10 +40,7 @@ export function checkHttpTool(
   const { remote } = node.source
   if (remote === undefined) return
   const route = readRoute(remote.text)
-  if (!isRoute(route)) {
-    checking.report("type-mismatch", path, remote, route.problem, route.hint)
-    return
-  }
+  if (!isRoute(route)) return checking.report("type-mismatch", path, remote, route.problem, route.hint)
   checkPathNames(checking, node, route, input)
   checkSend(checking, node, properties.get("send"), route, input)
 }

@@ -108,10 +108,7 @@ function notConstant(checking: CheckContext, node: Syntax.Expression, path: stri
   }
   if (node.kind === "missing-expression") return
   const secret = secretIn(node)
-  if (secret !== undefined) {
-    secretInSetting(checking, secret, path)
-    return
-  }
+  if (secret !== undefined) return secretInSetting(checking, secret, path)
   const message = `Expected ${rule.expected} that is written out: it is set before the workflow runs`
   const isWord = rule.type === "string" && node.kind === "chain" && node.steps.length === 0
   const hint = isWord ? `Write \`"${checking.quote(node)}"\`.` : "Write the value itself."

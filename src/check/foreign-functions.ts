@@ -102,10 +102,8 @@ export function reportUnknownFunction(
   const name = node.name.text
   const sentence = Object.hasOwn(sentences, plain(name)) ? sentences[plain(name)] : undefined
   // What they are given is part of the same mistake.
-  if (sentence !== undefined && node.receiver === undefined) {
-    checking.report("unknown-function", scope.path, node, `Unknown function: ${name}`, sentence)
-    return
-  }
+  if (sentence !== undefined && node.receiver === undefined)
+    return checking.report("unknown-function", scope.path, node, `Unknown function: ${name}`, sentence)
   const { receiver } = node
   if (receiver?.kind === "chain" && receiver.base.kind === "name" && receiver.base.text === "tool") {
     if (checking.tools.has(name)) checking.refer(`tool.${name}`, node.name)

@@ -395,10 +395,8 @@ export class NameWalk {
   }
 
   #invoke(node: Syntax.InvokeNode, setting: Setting): void {
-    if (node.kind === "repeat" || (node.kind === "call" && isWorkflow(node.target))) {
-      this.#workflowCall(node, setting)
-      return
-    }
+    if (node.kind === "repeat" || (node.kind === "call" && isWorkflow(node.target)))
+      return this.#workflowCall(node, setting)
     const kind = node.kind === "call" ? "tool" : node.kind === "read" ? "resource" : "prompt"
     this.keyword(node.keyword)
     this.#chain(node.target, { ...setting, expects: kind })

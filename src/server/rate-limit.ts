@@ -39,10 +39,7 @@ export class RateLimit {
     const tokens = this.#tokensOf(caller, now)
     const granted = tokens >= 1
     this.#young.set(caller, { tokens: granted ? tokens - 1 : tokens, at: now })
-    if (granted) {
-      this.#shared?.spent(caller)
-      return
-    }
+    if (granted) return this.#shared?.spent(caller)
     const seconds = Math.ceil((1 - tokens) / this.#perSecond)
     throw refuse(
       "rate_limited",

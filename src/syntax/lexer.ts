@@ -157,11 +157,9 @@ class Lexer extends StringLexer {
     switch (unit) {
       case LF:
       case CR:
-        this.#lineBreak()
-        return
+        return this.#lineBreak()
       case QUOTE:
-        this.string(start, isTripleQuote(text, start))
-        return
+        return this.string(start, isTripleQuote(text, start))
       case OPEN_BRACE: {
         const around = this.open.at(-1)
         if (around !== undefined) around.depth++
@@ -169,8 +167,7 @@ class Lexer extends StringLexer {
         return
       }
       case CLOSE_BRACE:
-        this.closeBrace()
-        return
+        return this.closeBrace()
       case SLASH:
         if (text.charCodeAt(start + 1) === SLASH) return this.#lineComment()
         if (text.charCodeAt(start + 1) === STAR) return this.#blockComment()

@@ -76,8 +76,7 @@ export class StreamReader {
         if (typeof body["delta"] !== "string") return
         this.#text += body["delta"]
         if (this.#text.length > this.#most) this.#failure = brokenAnswer("The streamed answer is too large", false)
-        this.#onDelta(body["delta"])
-        return
+        return this.#onDelta(body["delta"])
       case "response.output_item.done":
         if (isJsonObject(body["item"]))
           this.#items.set(

@@ -18,10 +18,8 @@ export function checkHardcodedSecret(
   const literals = literalsIn(node)
   const credential = literals.find((literal) => literal.texts.some(looksLikeCredential))
   const hint = "Declare it in `secrets { }` and refer to it: `secrets.name`."
-  if (credential !== undefined) {
-    checking.report("hardcoded-secret", path, credential, "A credential is written into the source", hint)
-    return
-  }
+  if (credential !== undefined)
+    return checking.report("hardcoded-secret", path, credential, "A credential is written into the source", hint)
   if (place !== "api_key") return
   const plain = literals.find((literal) => literal.interpolations.length === 0)
   if (plain !== undefined) {

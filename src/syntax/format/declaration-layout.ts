@@ -48,32 +48,27 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       })
       takeWord(builder)
       layOutExpression(builder, declaration.file)
-      layOutBody(builder, declaration.body)
-      return
+      return layOutBody(builder, declaration.body)
     case "workflow":
       builder.name(declaration.name)
       takeWord(builder)
       layOutExpression(builder, declaration.file)
-      layOutBody(builder, declaration.body)
-      return
+      return layOutBody(builder, declaration.body)
     case "input":
     case "secrets":
       beginBody(builder)
-      layOutTypeFields(builder, declaration.body, false)
-      return
+      return layOutTypeFields(builder, declaration.body, false)
     case "output":
     case "dynamic":
       beginBody(builder)
-      layOutValueFields(builder, declaration.body, false)
-      return
+      return layOutValueFields(builder, declaration.body, false)
     case "limits":
     case "chat":
       return layOutBody(builder, declaration.body)
     case "schema":
       builder.name(declaration.name)
       beginBody(builder)
-      layOutSchemaBody(builder, declaration.body)
-      return
+      return layOutSchemaBody(builder, declaration.body)
     case "provider":
     case "model": {
       builder.name(declaration.name)
@@ -90,8 +85,7 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
     case "schedule":
     case "webhook":
       builder.name(declaration.name)
-      layOutBody(builder, declaration.body)
-      return
+      return layOutBody(builder, declaration.body)
     case "import":
       if (declaration.naming === "from") {
         builder.space()
@@ -103,8 +97,7 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
         takeWord(builder)
         builder.name(declaration.name)
       }
-      layOutBody(builder, declaration.body)
-      return
+      return layOutBody(builder, declaration.body)
     case "batch":
       return layOutBatch(builder, declaration)
     case "agent":
@@ -115,13 +108,11 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
         takeWord(builder)
         layOutExpression(builder, declaration.when.condition)
       }
-      layOutBody(builder, declaration.body)
-      return
+      return layOutBody(builder, declaration.body)
     case "tests":
       return layOutExpression(builder, declaration.file)
     case "test":
-      layOutTest(builder, declaration)
-      return
+      return layOutTest(builder, declaration)
   }
 }
 
@@ -207,23 +198,20 @@ function layOutTestItem(builder: LayoutBuilder, item: TestItem): void {
     case "test-input":
       builder.take()
       beginBody(builder)
-      layOutValueFields(builder, item.body, false)
-      return
+      return layOutValueFields(builder, item.body, false)
     case "given":
       builder.word()
       layOutChain(builder, item.step)
       switch (item.result.kind) {
         case "value":
           builder.word()
-          layOutExpression(builder, item.result.value)
-          return
+          return layOutExpression(builder, item.result.value)
         case "fails":
           takeWord(builder)
           builder.name(item.result.errorKind)
           if (item.result.message === undefined) return
           builder.space()
-          layOutExpression(builder, item.result.message)
-          return
+          return layOutExpression(builder, item.result.message)
         case "missing":
           throw new Error("Only a tree without syntax errors can be formatted")
       }

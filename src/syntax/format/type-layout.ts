@@ -48,10 +48,7 @@ function layOutTypeField(builder: LayoutBuilder, field: TypeField): void {
 type TypePlace = "field" | "property" | "brackets" | "inside"
 
 export function layOutTypeAfterColon(builder: LayoutBuilder, type: TypeNode, place: "field" | "property"): void {
-  if (type.kind === "union-type") {
-    layOutUnion(builder, type, place)
-    return
-  }
+  if (type.kind === "union-type") return layOutUnion(builder, type, place)
   builder.space()
   layOutLeadingBar(builder, place)
   layOutType(builder, type)
@@ -78,18 +75,16 @@ export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
       return
     case "enum":
       builder.word()
-      layOutBlock(builder, { block: type.body, canBeFlat: true, layOut: (name) => builder.name(name) })
-      return
+      return layOutBlock(builder, { block: type.body, canBeFlat: true, layOut: (name) => builder.name(name) })
     case "array-type":
       return layOutArrayType(builder, type)
     case "tuple-type":
-      layOutList(builder, {
+      return layOutList(builder, {
         items: type.elements,
         layOut: (element) => layOutElement(builder, element),
         hugs: canTakeLines,
         lastComma: type.elements.length === 1 ? comma.always : comma.broken,
       })
-      return
     case "group-type":
       if (type.type.kind === "union-type") layOutUnion(builder, type.type, "brackets")
       else {
@@ -103,13 +98,11 @@ export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
     case "maybe":
     case "marked":
       builder.word()
-      layOutType(builder, type.type)
-      return
+      return layOutType(builder, type.type)
     case "union-type":
       return layOutUnion(builder, type, "inside")
     case "variant":
-      layOutVariant(builder, type)
-      return
+      return layOutVariant(builder, type)
     case "missing-type":
       throw new Error("Only a tree without syntax errors can be formatted")
   }
@@ -122,10 +115,7 @@ function layOutElement(builder: LayoutBuilder, type: TypeNode): void {
 }
 
 function layOutArrayType(builder: LayoutBuilder, type: TypeNode & { readonly kind: "array-type" }): void {
-  if (type.element.kind === "union-type") {
-    layOutUnion(builder, type.element, "brackets")
-    return
-  }
+  if (type.element.kind === "union-type") return layOutUnion(builder, type.element, "brackets")
   layOutList(builder, {
     items: [type.element],
     layOut: (element) => {

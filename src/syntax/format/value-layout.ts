@@ -39,13 +39,7 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       builder.take()
       return
     case "array":
-      layOutList(builder, {
-        items: expression.items,
-        layOut: (item) => layOutExpression(builder, item),
-        hugs: canTakeLines,
-        lastComma: comma.broken,
-      })
-      return
+      return layOutItems(builder, expression.items)
     case "list":
       return layOutListNode(builder, expression)
     case "function":
@@ -54,13 +48,7 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
         builder.take()
       }
       builder.name(expression.name)
-      layOutList(builder, {
-        items: expression.items,
-        layOut: (item) => layOutExpression(builder, item),
-        hugs: canTakeLines,
-        lastComma: comma.broken,
-      })
-      return
+      return layOutItems(builder, expression.items)
     case "object":
       return layOutValueFields(builder, expression.body, true)
     case "group":
@@ -71,15 +59,13 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
     case "chain":
       return layOutChain(builder, expression)
     case "default":
-      layOutDefault(builder, expression)
-      return
+      return layOutDefault(builder, expression)
     case "binary":
       return layOutBinary(builder, expression)
     case "not":
     case "negate":
       builder.take()
-      layOutExpression(builder, expression.operand)
-      return
+      return layOutExpression(builder, expression.operand)
     case "match":
       return layOutMatch(builder, expression)
     case "call":
@@ -88,13 +74,11 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
     case "repeat":
       builder.word()
       layOutChain(builder, expression.target)
-      layOutInlineBlock(builder, expression.block)
-      return
+      return layOutInlineBlock(builder, expression.block)
     case "asset":
       builder.word()
       layOutExpression(builder, expression.value)
-      layOutInlineBlock(builder, expression.block)
-      return
+      return layOutInlineBlock(builder, expression.block)
     case "exception":
       builder.word()
       layOutExpression(builder, expression.value)
@@ -104,11 +88,15 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       return
     case "observed":
       builder.word()
-      layOutChain(builder, expression.target)
-      return
+      return layOutChain(builder, expression.target)
     case "missing-expression":
       throw new Error("Only a tree without syntax errors can be formatted")
   }
+}
+
+function layOutItems(builder: LayoutBuilder, items: readonly Expression[]): void {
+  const layOut = (item: Expression): void => layOutExpression(builder, item)
+  layOutList(builder, { items, layOut, hugs: canTakeLines, lastComma: comma.broken })
 }
 
 /** Whether an expression that ends in a bracket may take several lines. */
@@ -167,10 +155,7 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
 
 /** `item`, or `{ a, b: c }`. */
 export function layOutPattern(builder: LayoutBuilder, pattern: Pattern): void {
-  if (pattern.kind === "item") {
-    builder.name(pattern.name)
-    return
-  }
+  if (pattern.kind === "item") return builder.name(pattern.name)
   layOutBlock(builder, {
     block: pattern.body,
     canBeFlat: true,
@@ -371,10 +356,7 @@ export function layOutProperty(builder: LayoutBuilder, property: Property): void
 }
 
 function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void {
-  if (value.kind === "type") {
-    layOutTypeAfterColon(builder, value.type, "property")
-    return
-  }
+  if (value.kind === "type") return layOutTypeAfterColon(builder, value.type, "property")
   if (value.kind === "context" && value.obsolete) {
     // `context(agent.x)`, or `context: context(agent.x)`.
     if (builder.textOf(builder.token) !== "(") {
@@ -391,29 +373,25 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
     case "expression":
       return layOutExpression(builder, value.expression)
     case "types":
-      layOutTypeFields(builder, value.block, builder.inline)
-      return
+      return layOutTypeFields(builder, value.block, builder.inline)
     case "values":
       return layOutValueFields(builder, value.block, builder.inline)
     case "send":
-      layOutSend(builder, value.block)
-      return
+      return layOutSend(builder, value.block)
     case "properties":
       return layOutProperties(builder, value.block)
     case "uses":
     case "models":
-      layOutList<UseEntry | ModelEntry>(builder, {
+      return layOutList<UseEntry | ModelEntry>(builder, {
         items: value.entries,
         layOut: (entry) => layOutEntry(builder, entry),
         hugs: (entry) => entry.block !== undefined && entry.block.items.length > 0,
         lastComma: comma.broken,
       })
-      return
     case "configured":
       layOutChain(builder, value.reference)
       builder.space()
-      layOutProperties(builder, value.block)
-      return
+      return layOutProperties(builder, value.block)
     case "file":
       layOutExpression(builder, value.content)
       if (value.block !== undefined) {
@@ -428,8 +406,7 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
       if (value.otherwise === undefined) return
       builder.tail()
       builder.word()
-      layOutExpression(builder, value.otherwise)
-      return
+      return layOutExpression(builder, value.otherwise)
     case "missing":
       throw new Error("Only a tree without syntax errors can be formatted")
   }

@@ -61,20 +61,16 @@ export class PlaceAccount {
       }
       case "take up":
         this.#places.takeUp(message[1])
-        this.#taken.add(message[1])
-        return
+        return this.#taken.add(message[1])
       case "leave":
         this.#places.leave(message[1])
-        this.#taken.remove(message[1])
-        return
+        return this.#taken.remove(message[1])
       case "begin":
         this.#places.beginAnyway(message[1])
-        this.#running.add(message[1])
-        return
+        return this.#running.add(message[1])
       case "end":
         this.#places.end(message[1])
-        this.#running.remove(message[1])
-        return
+        return this.#running.remove(message[1])
       case "wait": {
         const [, run_id, share, woken] = message
         if (this.#begin(share)) this.#tell(["begin", run_id, share])
