@@ -1,5 +1,6 @@
 import { isIdentifier } from "../base/identifier.ts"
 import { quoteText } from "../source/quote-text.ts"
+import { partsOf } from "../types/type-parts.ts"
 import type { Field, Type } from "../types/types.ts"
 import { docLines } from "./comment-lines.ts"
 import type { DeclaredSchema } from "./schemas.ts"
@@ -64,26 +65,9 @@ export function usedSchemas(schemas: readonly DeclaredSchema[], roots: readonly 
       used.add(type.name)
       open.push(...(byName.get(type.name)?.fields ?? []).map((field) => field.type))
     }
-    open.push(...inner(type))
+    open.push(...partsOf(type))
   }
   return schemas.filter(({ name }) => used.has(name))
-}
-
-function inner(type: Type): readonly Type[] {
-  switch (type.kind) {
-    case "array":
-      return [type.element]
-    case "tuple":
-      return type.elements
-    case "record":
-      return type.fields.map((field) => field.type)
-    case "union":
-      return type.members
-    case "variant":
-      return type.cases.flatMap(({ fields }) => fields.map((field) => field.type))
-    default:
-      return []
-  }
 }
 
 /** A value must be able to end: a field that leads back to its own schema may be null. */

@@ -70,6 +70,8 @@ const declares: readonly TokenModifier[] = ["declaration"]
 const builtIn: readonly TokenModifier[] = ["defaultLibrary"]
 const documentation: readonly TokenModifier[] = ["documentation"]
 
+const operators = new Set<string>("?? ?. * ** *** # | || && == != < <= > >= ! + - / %".split(" "))
+
 function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void {
   const { kind, start, end } = token
   switch (kind) {
@@ -89,30 +91,8 @@ function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void
       add(found, "operator", to, end)
       break
     }
-    case "??":
-    case "?.":
-    case "*":
-    case "**":
-    case "***":
-    case "#":
-    case "|":
-    case "||":
-    case "&&":
-    case "==":
-    case "!=":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-    case "!":
-    case "+":
-    case "-":
-    case "/":
-    case "%":
-      add(found, "operator", start, end)
-      break
     default:
-      break
+      if (operators.has(kind)) add(found, "operator", start, end)
   }
 }
 

@@ -42,6 +42,15 @@ function errorFrame(error: ErrorAnswer["error"] | undefined): string {
 interface OpenStream {
   readonly response: ServerResponse
   readonly end: AbortController
+  /** The client has closed the connection. */
+  readonly gone: () => void
+}
+
+const clientGone = new Error("The client is gone")
+
+async function write({ response, end }: OpenStream, text: string | Buffer): Promise<void> {
+  await loopTurns.spend(text.length)
+  if (!response.write(text)) await drained(response, end.signal)
 }
 
 /** All open streams, which share one heartbeat. */
@@ -65,15 +74,9 @@ export class EventStreams {
     follow: (signal: AbortSignal) => AsyncIterable<LogEvent>,
     partials: StreamPartials,
   ): Promise<void> {
-    const end = new AbortController()
-    const stream = { response, end }
-    this.#open.add(stream)
+    const stream = this.#begin(response)
+    const { end } = stream
     this.#ofRuns.add(stream)
-    this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
-    const gone = (): void => end.abort(new Error("The client is gone"))
-    response.once("close", gone)
-    // It may have gone while the run was being stored; `close` is said only once.
-    if (response.closed) gone()
     try {
       response.writeHead(200, { ...streamHeaders, ...headers })
       response.socket?.setNoDelay(true)
@@ -86,12 +89,8 @@ export class EventStreams {
         const found = partials.before(event)
         const before = typeof found === "string" ? found : await found
         const frame = frameOf(event)
-        if (before !== "") {
-          await loopTurns.spend(before.length)
-          if (!response.write(before)) await drained(response, end.signal)
-        }
-        await loopTurns.spend(frame.length)
-        if (!response.write(frame)) await drained(response, end.signal)
+        if (before !== "") await write(stream, before)
+        await write(stream, frame)
       }
       const why: unknown = end.signal.reason
       if (why instanceof StoreFailure && !over) response.write(errorFrame(asHttpError(why)?.error))
@@ -106,9 +105,7 @@ export class EventStreams {
       response.destroy()
       throw error
     } finally {
-      response.off("close", gone)
-      this.#open.delete(stream)
-      this.#ofRuns.delete(stream)
+      this.#forget(stream)
     }
   }
 
@@ -118,34 +115,40 @@ export class EventStreams {
     headers: Readonly<Record<string, string>>,
     texts: (signal: AbortSignal) => AsyncIterable<string>,
   ): Promise<boolean> {
-    const end = new AbortController()
-    const stream = { response, end }
-    this.#open.add(stream)
-    this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
-    let left = false
-    const gone = (): void => {
-      left = !end.signal.aborted
-      end.abort(new Error("The client is gone"))
-    }
-    response.once("close", gone)
-    if (response.closed) gone()
+    const stream = this.#begin(response)
+    const { signal } = stream.end
     try {
       response.writeHead(200, { ...streamHeaders, ...headers })
       response.socket?.setNoDelay(true)
-      for await (const text of texts(end.signal)) {
-        if (end.signal.aborted) break
-        await loopTurns.spend(text.length)
-        if (!response.write(text)) await drained(response, end.signal)
+      for await (const text of texts(signal)) {
+        if (signal.aborted) break
+        await write(stream, text)
       }
       response.end()
-      return left
+      return signal.reason === clientGone
     } catch (error) {
       response.destroy()
       throw error
     } finally {
-      response.off("close", gone)
-      this.#open.delete(stream)
+      this.#forget(stream)
     }
+  }
+
+  #begin(response: ServerResponse): OpenStream {
+    const end = new AbortController()
+    const stream = { response, end, gone: () => end.abort(clientGone) }
+    this.#open.add(stream)
+    this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
+    response.once("close", stream.gone)
+    // It may have gone while the run was being stored; `close` is said only once.
+    if (response.closed) stream.gone()
+    return stream
+  }
+
+  #forget(stream: OpenStream): void {
+    stream.response.off("close", stream.gone)
+    this.#open.delete(stream)
+    this.#ofRuns.delete(stream)
   }
 
   /** The store cannot be read here, but maybe by another replica: clients are told to come back. Streams that cannot be taken up again stay. */

@@ -4,7 +4,7 @@ import type { Expression } from "../plan/expression.ts"
 import { children } from "../plan/expression-traits.ts"
 import type { ExpectPlan } from "../plan/plan-tests.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import type { Scope } from "../run/values/scope.ts"
+import { emptyScope, type Scope } from "../run/values/scope.ts"
 import { evaluate } from "../run/values/evaluate.ts"
 import { EvaluationWork } from "../run/values/evaluation-work.ts"
 import type { ObservedRun } from "./observe-run.ts"
@@ -33,19 +33,12 @@ export function testScope(
     variables.set("duration_ms", run.duration_ms)
   }
   return {
+    ...emptyScope,
     input,
-    secrets: {},
     run: values,
-    agents: run?.agents ?? new Map(),
-    answers: run?.answers ?? new Map(),
-    dynamics: new Map(),
-    locals: new Map(),
+    ...(run !== null && { agents: run.agents, answers: run.answers }),
     variables: run === null ? variables : new ObservedVariables(variables, run),
-    items: new Map(),
-    positions: [],
-    matched: null,
     path: "expect",
-    iteration: null,
     work: new EvaluationWork(),
   }
 }

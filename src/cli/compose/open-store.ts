@@ -79,14 +79,8 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   }
   const masterKey = createMasterKey(loadMasterKey({ configured: encryptionKey, file: keyFile, database: path }))
   const warn = (sentence: string): number => warnings.push(sentence)
-  const pollMs = settings.processes > 1 ? sharedPollMs : undefined
-  const sqlite = await openSqliteStore({
-    path,
-    masterKey,
-    clock: systemClock,
-    warn,
-    ...(pollMs !== undefined && { pollMs }),
-  })
+  const shared = settings.processes > 1 && { pollMs: sharedPollMs }
+  const sqlite = await openSqliteStore({ path, masterKey, clock: systemClock, warn, ...shared })
   return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, remarks: [], warnings }
 }
 
@@ -103,7 +97,9 @@ export function checkStoreOf(
   settings: Settings,
 ): Promise<{ readonly report: StoreReport } | { readonly key: "fits" } | { readonly refused: string }> {
   if (settings.store === "sqlite") return Promise.resolve(checkSqlite(settings))
-  return isPostgres(settings.store) ? checkPostgres(settings) : checkCluster(settings)
+  return orRefused<{ readonly report: StoreReport } | { readonly key: "fits" }>(() =>
+    isPostgres(settings.store) ? checkPostgres(settings) : checkCluster(settings),
+  )
 }
 
 /** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
@@ -136,10 +132,10 @@ export function backUpSqlite(settings: Settings, target: string): string | null 
 }
 
 /** Changes the encryption key of the store of these settings; a sentence for the operator where that fails. */
-export async function changeKeyOf(
+export function changeKeyOf(
   settings: Settings,
 ): Promise<{ readonly key: "changed" | "changed before" } | { readonly refused: string }> {
-  try {
+  return orRefused(async () => {
     if (settings.store === "sqlite") {
       const folder = resolve(settings.dataDir)
       const path = join(folder, "wireworks.db")
@@ -156,8 +152,15 @@ export async function changeKeyOf(
     }
     const { changeNatsKey } = await import("../../adapters/nats/open-nats-store.ts")
     return { key: await changeNatsKey(await clusterOptions(settings), change) }
+  })
+}
+
+/** What the work gives, or why it cannot be done: a sentence for the operator. */
+async function orRefused<T>(work: () => Promise<T>): Promise<T | { readonly refused: string }> {
+  try {
+    return await work()
   } catch (error) {
-    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
+    if (isRefusal(error)) return { refused: error.message }
     throw error
   }
 }
@@ -260,12 +263,8 @@ async function openPostgres(settings: Settings): Promise<OpenedStore> {
   const { openPostgresStore } = await import("../../adapters/postgres/open-postgres-store.ts")
   const options = await postgresOptions(settings)
   const warnings: string[] = []
-  const store = await openPostgresStore({
-    ...options,
-    clock: systemClock,
-    warn: (sentence) => warnings.push(sentence),
-    tombstoneMs,
-  })
+  const warn = (sentence: string): number => warnings.push(sentence)
+  const store = await openPostgresStore({ ...options, clock: systemClock, warn, tombstoneMs })
   return { store, leaseMs: postgresLeaseMs, capacity: null, broker: null, remarks: [], warnings }
 }
 
@@ -284,18 +283,11 @@ async function postgresOptions(settings: Settings) {
   return { ...target, masterKey: createMasterKey(sharedKey(settings, "PostgreSQL")) }
 }
 
-/** Whether the tables of these settings are whole, or why that cannot be known: a sentence for the operator. */
-async function checkPostgres(
-  settings: Settings,
-): Promise<{ readonly report: StoreReport } | { readonly refused: string }> {
-  try {
-    const { checkPostgresStore } = await import("../../adapters/postgres/check-store.ts")
-    const { masterKey, ...target } = await postgresOptions(settings)
-    return { report: await checkPostgresStore(target, masterKey) }
-  } catch (error) {
-    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
-    throw error
-  }
+/** Whether the tables of these settings are whole. */
+async function checkPostgres(settings: Settings): Promise<{ readonly report: StoreReport }> {
+  const { checkPostgresStore } = await import("../../adapters/postgres/check-store.ts")
+  const { masterKey, ...target } = await postgresOptions(settings)
+  return { report: await checkPostgresStore(target, masterKey) }
 }
 
 /** Of a store that several processes may use on several machines. */
@@ -315,31 +307,17 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
   const { openNatsStore } = await import("../../adapters/nats/open-nats-store.ts")
   const options = await clusterOptions(settings)
   const remarks: string[] = []
-  const store = await openNatsStore({
-    ...options,
-    clock: systemClock,
-    remark: (sentence) => remarks.push(sentence),
-  })
-  return {
-    store,
-    leaseMs: clusterLeaseMs,
-    capacity: settings.natsMaxBytes ?? null,
-    broker: () => store.health,
-    remarks,
-    warnings: [],
-  }
+  const remark = (sentence: string): number => remarks.push(sentence)
+  const store = await openNatsStore({ ...options, clock: systemClock, remark })
+  const capacity = settings.natsMaxBytes ?? null
+  return { store, leaseMs: clusterLeaseMs, capacity, broker: () => store.health, remarks, warnings: [] }
 }
 
-/** Whether this key is that of the runs in the broker, or why that cannot be known: a sentence for the operator. */
-async function checkCluster(settings: Settings): Promise<{ readonly key: "fits" } | { readonly refused: string }> {
-  try {
-    const { checkKey } = await import("../../adapters/nats/open-nats-store.ts")
-    await checkKey(await clusterOptions(settings))
-    return { key: "fits" }
-  } catch (error) {
-    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
-    throw error
-  }
+/** Whether this key is that of the runs in the broker. */
+async function checkCluster(settings: Settings): Promise<{ readonly key: "fits" }> {
+  const { checkKey } = await import("../../adapters/nats/open-nats-store.ts")
+  await checkKey(await clusterOptions(settings))
+  return { key: "fits" }
 }
 
 async function clusterOptions(settings: Settings) {

@@ -8,7 +8,7 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import { evaluatePure, writeText } from "./evaluate-effects.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import type { Scope } from "./scope.ts"
-import { describe, problem } from "./scope.ts"
+import { describe, emptyScope, problem } from "./scope.ts"
 
 export const noCaptures: CapturedValues = []
 
@@ -70,21 +70,9 @@ async function textOf({ message, text }: RequirementPlan, scope: Scope): Promise
   return "error" in found ? found.error : found.value
 }
 
-const none = new Map<string, JsonValue>()
-
 function judgingScope({ path, iteration, work, captured }: Requirements, index: number, result: JsonObject): Scope {
   return {
-    input: {},
-    secrets: {},
-    run: {},
-    agents: none,
-    answers: none,
-    dynamics: none,
-    locals: none,
-    variables: none,
-    items: none,
-    positions: [],
-    matched: null,
+    ...emptyScope,
     judged: { result, captured: captured[index] ?? [] },
     path: `${path}.require[${index}]`,
     iteration,

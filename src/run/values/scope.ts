@@ -40,6 +40,24 @@ export interface Scope {
   readonly work: EvaluationWork
 }
 
+const none: ReadonlyMap<string, JsonValue> = new Map()
+
+/** Of an expression that stands outside of a run's steps: it sees what is added to this. */
+export const emptyScope = {
+  input: {},
+  secrets: {},
+  run: {},
+  agents: none,
+  answers: none,
+  dynamics: none,
+  locals: none,
+  variables: none,
+  items: none,
+  positions: [],
+  matched: null,
+  iteration: null,
+} satisfies Partial<Scope>
+
 /** A value that is not what the expression needs. */
 export function lacking(
   expression: { readonly text: string },

@@ -4,7 +4,7 @@ import type { SchedulePlan, WebhookPlan } from "../../plan/plan-triggers.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { evaluate } from "../../run/values/evaluate.ts"
 import { EvaluationWork } from "../../run/values/evaluation-work.ts"
-import type { Scope } from "../../run/values/scope.ts"
+import { emptyScope, type Scope } from "../../run/values/scope.ts"
 
 // The values of a trigger's expressions. There is no run yet: they see what the trigger brings and nothing else.
 
@@ -57,23 +57,6 @@ function inputOf(entries: SchedulePlan["input"], scope: Scope): JsonObject {
   )
 }
 
-const none: ReadonlyMap<string, JsonValue> = new Map()
-
 function scopeOf(path: string, variables: ReadonlyMap<string, JsonValue>): Scope {
-  return {
-    input: {},
-    secrets: {},
-    run: {},
-    agents: none,
-    answers: none,
-    dynamics: none,
-    locals: none,
-    variables,
-    items: none,
-    positions: [],
-    matched: null,
-    path,
-    iteration: null,
-    work: new EvaluationWork(),
-  }
+  return { ...emptyScope, variables, path, work: new EvaluationWork() }
 }
