@@ -212,7 +212,7 @@ const time = (value: number): string => {
 }
 
 const jsonPrices =
-  "a number, a text or a key counts 1, an array or object 3, a key after the first 1,000 of an object 25, a key of over 16,383 bytes 10,000, a new text of up to 10 bytes after the first 1,000 of these 5"
+  "a number, a text or a key counts as 1 value, an array or object as 3. Keys that are slow to read count as more: 25 each after the first 1,000 of an object, 10,000 for one of over 16,383 bytes. So do new texts of up to 10 bytes, after the first 1,000: 5 each"
 
 /** Every limit by its subject, for docs/security.md. */
 export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {

@@ -100,7 +100,7 @@ export const codes = {
     "Write the value alone.",
   ),
   "unknown-file": error(
-    "The path of another file leads to none that may be used.",
+    "The path of another file does not lead to a file that may be used.",
     "Write a path that begins with `./` or `../`, ends in `.wire` and stays within the root.",
   ),
   "import-cycle": error("A file leads back to itself through other files.", "Remove one of the imports."),
@@ -126,11 +126,11 @@ export const codes = {
   "division-by-zero": error("A number is divided by a written zero.", "Divide by another number."),
   "invalid-value": error("A value is out of its range.", "Give a value that the message allows."),
   "invalid-header": error(
-    "A header frames the message, or its name or value is not one.",
+    "A header belongs to the framing of messages, or its name or value is not valid in a header.",
     "Remove the header, or the character from it.",
   ),
   "guessed-asset": warning(
-    "What kind of asset it is, is decided when the workflow runs.",
+    "The kind of an asset is known only when the workflow runs.",
     'Add `type: "image"`, "document" or "video".',
   ),
   "ignored-setting": warning(

@@ -127,7 +127,7 @@ export class RunClaims {
       const tail = await this.#reader.tail(run_id)
       if (tail === null) {
         if (marked) await this.#parking.forgetMarks(run_id)
-        else await this.#strikeOffUnmade(run)
+        else await this.#removeEntryUnmade(run)
         return null
       }
       const head = await this.#reader.head(run_id)
@@ -173,9 +173,9 @@ export class RunClaims {
   }
 
   /** A run that was announced and never made: its creator died, or is about to make it. */
-  async #strikeOffUnmade(run: OpenRun): Promise<void> {
+  async #removeEntryUnmade(run: OpenRun): Promise<void> {
     if (this.#signs.silentMs(run.run_id, 0, 0) < creationMs) return
-    if (await this.#open.makeVoid(run.run_id)) await this.#open.strikeOff(run)
+    if (await this.#open.makeVoid(run.run_id)) await this.#open.removeEntry(run)
   }
 }
 

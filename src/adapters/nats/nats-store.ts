@@ -157,7 +157,7 @@ export class NatsStore implements RunStore {
     } as const
     const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
     if (head === null || head.kind !== "head") {
-      if (announced) await this.#open.strikeOff(run)
+      if (announced) await this.#open.removeEntry(run)
       throw new StoreFailure(`There is a run ${run_id} already`)
     }
     this.#reader.remember(run_id, { facts: head, key: () => key, request: sealed })

@@ -70,7 +70,7 @@ export class OpenRuns {
   }
 
   /** Removes the entry, its secrets overwritten. */
-  async strikeOff({ run_id, created_at }: OpenRun): Promise<void> {
+  async removeEntry({ run_id, created_at }: OpenRun): Promise<void> {
     await this.#broker.erase("open", this.#broker.names.open(created_at, run_id))
   }
 
@@ -92,7 +92,7 @@ export class OpenRuns {
     })
     if (waited === true) await this.#parking.forget(run_id, caller)
     else if (asked === true) await this.#parking.forgetMarks(run_id)
-    await this.strikeOff({ run_id, created_at })
+    await this.removeEntry({ run_id, created_at })
   }
 
   /** Sees to it that a run whose creator did not come back is never made. False: it has been made. */
