@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
+import { runLoop } from "./agent/agent-loop.ts"
 import { evaluateEffects, evaluateToKeep } from "./values/evaluate-effects.ts"
 import { setOwn } from "./values/value-builders.ts"
 import { failure } from "../ports/run-failure.ts"
 import { placeKey } from "../log/past.ts"
-import { loopItems, loopVariables } from "./context/loop-items.ts"
+import { loopItems } from "./context/loop-items.ts"
 import { askPeople } from "./ask-step.ts"
 import { outerScope, type RunContext } from "./context/run-context.ts"
-import { runEach } from "./context/scheduler.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
 import { sizeOf } from "./values/value-size.ts"
 
@@ -37,39 +37,6 @@ export async function runAgentNode(running: RunContext, node: AgentNode): Promis
 
 const none: ReadonlyMap<string, JsonValue> = new Map()
 const noVariables = (): ReadonlyMap<string, JsonValue> => none
-
-/** The outputs of an agent for each item of a list. */
-async function runLoop(
-  running: RunContext,
-  node: AgentNode,
-  loop: NonNullable<AgentNode["loop"]>,
-): Promise<JsonValue[]> {
-  const { ports, log, past, maxConcurrency, signal } = running
-  const effects = workflowEffects(running, node.id, { agent: node.name })
-  const items = await loopItems(running, node, loop, effects)
-  const iterations = items.length
-  const startedBefore = past.loopsStarted.get(node.name)
-  const startedAt = startedBefore ?? ports.clock.now()
-  if (startedBefore === undefined) log.add("agent_loop_started", { agent: node.name, iterations })
-  const outputs: JsonValue[] = Array.from({ length: iterations }, () => null)
-  await runEach(
-    iterations,
-    Math.min(node.concurrency ?? maxConcurrency, maxConcurrency),
-    async (index) => {
-      signal.throwIfAborted()
-      const variables = () => loopVariables(running, node, loop, items[index] ?? null, index)
-      outputs[index] = await runAgent(running, node, index, variables)
-      const room = log.room()
-      if (room !== null) await room
-    },
-    (error) => running.fail(error),
-  )
-  if (!past.loopsCompleted.has(node.name)) {
-    const duration_ms = ports.clock.now() - startedAt
-    log.add("agent_loop_completed", { agent: node.name, iterations, duration_ms })
-  }
-  return outputs
-}
 
 export async function runAskNode(running: RunContext, node: AskNode): Promise<void> {
   if (node.loop === null) {

@@ -16,7 +16,7 @@ import { callerOf, shareOf } from "./caller-of.ts"
 import { preferencesOf } from "./preferences.ts"
 import { StreamPartials } from "./stream-partials.ts"
 import { turnOfItsOwn } from "./read-body.ts"
-import { readBaggage } from "./read-baggage.ts"
+import { baggageOf, traceOf } from "./trace-headers.ts"
 import { readQualityList } from "./quality-list.ts"
 
 /** How a client wants the answer: the events as they happen, the output, or the run's id at once. */
@@ -200,21 +200,4 @@ export function clientGone(reply: FastifyReply): { readonly signal: AbortSignal;
   // The client may have left before this: `close` is emitted only once.
   if (reply.raw.closed) onClose()
   return { signal: gone.signal, stop: () => reply.raw.off("close", onClose) }
-}
-
-/** At most what the standard says that everyone passes on. */
-const isTracestate = /^[\x20-\x7e]{1,512}$/
-
-/** The trace that the request belongs to; a malformed header counts as none, as the standard says. */
-function traceOf(request: FastifyRequest): { readonly traceparent?: string; readonly tracestate?: string } {
-  const { traceparent, tracestate } = request.headers
-  if (typeof traceparent !== "string") return {}
-  const [, trace = "", span = ""] = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/.exec(traceparent) ?? []
-  if (!/[1-9a-f]/.test(trace) || !/[1-9a-f]/.test(span)) return {}
-  return typeof tracestate === "string" && isTracestate.test(tracestate) ? { traceparent, tracestate } : { traceparent }
-}
-
-function baggageOf(request: FastifyRequest): { readonly baggage?: string } {
-  const baggage = readBaggage(request.headers["baggage"])
-  return baggage === null ? {} : { baggage }
 }

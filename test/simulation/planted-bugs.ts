@@ -440,7 +440,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a loop works on more items at a time than its `concurrency`",
-    file: "src/run/run-node.ts",
+    file: "src/run/agent/agent-loop.ts",
     from: "Math.min(node.concurrency ?? maxConcurrency, maxConcurrency)",
     to: "maxConcurrency",
     seed: 1,
