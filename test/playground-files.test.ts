@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { gzipSync } from "node:zlib"
 import { playgroundFiles } from "../src/cli/compose/playground-files.ts"
-import { encodePage } from "../src/server/page.ts"
+import { encodePage } from "../src/server/playground-page.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "wireworks-page-"))
 after(() => rmSync(folder, { recursive: true }))

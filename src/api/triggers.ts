@@ -1,4 +1,4 @@
-import { triggerOutcomes } from "../ports/triggers.ts"
+import { triggerOutcomes } from "../ports/trigger-store.ts"
 import { runError } from "./events.ts"
 import { runStatus } from "./execute.ts"
 import { json, route } from "./route.ts"

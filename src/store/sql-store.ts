@@ -20,7 +20,7 @@ import {
 import { leaseEnd, type Clock } from "../ports/clock.ts"
 import type { Vault } from "../ports/vault.ts"
 import { causedBy } from "../ports/notices.ts"
-import { SqlCache } from "./answer-cache.ts"
+import { SqlCache } from "./sql-cache.ts"
 import { Outbox } from "./sql-outbox.ts"
 import { endStatus, errorKindOf, type ListedRun, type RunQuery } from "../ports/run-list.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
@@ -35,7 +35,7 @@ import { newRunKey } from "./run-key.ts"
 import type { CreateResult, SweepOperation } from "./operations.ts"
 import { QuestionReader } from "./question-reader.ts"
 import { concernsPeople, Questions } from "./sql-questions.ts"
-import { SqlTriggers } from "./triggers.ts"
+import { SqlTriggers } from "./sql-triggers.ts"
 
 /** What a probe writes after a failure. */
 const probeBytes = 256 * 1024

@@ -1,6 +1,6 @@
 import type { WireError } from "../log/events.ts"
 import { Damaged } from "../ports/store.ts"
-import type { LastOutcome, TriggerState } from "../ports/triggers.ts"
+import type { LastOutcome, TriggerState } from "../ports/trigger-store.ts"
 import type { Vault } from "../ports/vault.ts"
 
 // The memory of a trigger as stores write it: names, times and outcomes in plain text, and the error of a refusal sealed, which may

@@ -321,7 +321,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a notice that is stored again after it was delivered is delivered again",
-    file: "src/adapters/nats/outbox.ts",
+    file: "src/adapters/nats/nats-outbox.ts",
     from: "if (before === null) return false\n    const { facts: kept",
     to: "if (before === null || attempts === 0) return false\n    const { facts: kept",
     on: "nats",
@@ -337,7 +337,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a notice in the broker is lost with the process that took it",
-    file: "src/adapters/nats/outbox.ts",
+    file: "src/adapters/nats/nats-outbox.ts",
     from: "due_at: now + holdMs }",
     to: "due_at: now + 1e12 }",
     on: "nats",

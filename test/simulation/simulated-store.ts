@@ -1,4 +1,4 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../src/ports/triggers.ts"
+import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../src/ports/trigger-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"

@@ -1,6 +1,6 @@
 import { describeSource } from "../../src/compiler/source-jobs.ts"
 import { calendarOf } from "../../src/plan/schedule-times.ts"
-import type { TriggerOutcome } from "../../src/ports/triggers.ts"
+import type { TriggerOutcome } from "../../src/ports/trigger-store.ts"
 import type { NamedWorkflow } from "../../src/workflows/workflow-folder.ts"
 import type { WebhookPlan } from "../../src/plan/plan-triggers.ts"
 import { Triggers, type FoundTrigger } from "../../src/workflows/triggers/triggers.ts"

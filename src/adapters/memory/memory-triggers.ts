@@ -1,4 +1,4 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../ports/triggers.ts"
+import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../ports/trigger-store.ts"
 
 export class MemoryTriggers implements TriggerStore {
   readonly #states = new Map<string, StoredTrigger>()

@@ -3,7 +3,7 @@ import type { Cancels } from "./cancels.ts"
 import { packFrame } from "./frame.ts"
 import type { RunHead } from "./log-reader.ts"
 import { cancelToken, isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
-import type { Outbox } from "./outbox.ts"
+import type { Outbox } from "./nats-outbox.ts"
 import { endOf, isParked, type Slot, type Standing } from "./slot.ts"
 import type { Vault } from "../../ports/vault.ts"
 

@@ -3,7 +3,7 @@ import { visibleJson, visibleLines } from "../../base/visible-text.ts"
 import { WireworksClient, WireworksError } from "../../client/client.ts"
 import { Output, paletteFor, type Palette } from "../terminal/terminal.ts"
 import { tableLines } from "../terminal/table.ts"
-import { WrongValue } from "./run-values.ts"
+import { WrongValue } from "./given-values.ts"
 
 // What the commands share that ask a running service.
 

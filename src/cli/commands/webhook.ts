@@ -15,7 +15,7 @@ import { deliveredInput } from "../../workflows/triggers/trigger-values.ts"
 import { complain } from "../terminal/complain.ts"
 import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
 import { readTriggers } from "./read-triggers.ts"
-import { readText, WrongValue } from "./run-values.ts"
+import { readText, WrongValue } from "./given-values.ts"
 
 interface SendFlags {
   readonly body: string

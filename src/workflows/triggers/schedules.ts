@@ -4,8 +4,14 @@ import type { SchedulePlan } from "../../plan/plan-triggers.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { isStoreTrouble } from "../../ports/store.ts"
 import type { RunStatus } from "../../ports/store.ts"
-import type { LastOutcome, TriggerOutcome, TriggerPause, TriggerState, TriggerStore } from "../../ports/triggers.ts"
-import { freshTrigger } from "../../ports/triggers.ts"
+import type {
+  LastOutcome,
+  TriggerOutcome,
+  TriggerPause,
+  TriggerState,
+  TriggerStore,
+} from "../../ports/trigger-store.ts"
+import { freshTrigger } from "../../ports/trigger-store.ts"
 import type { Started } from "./start-triggered.ts"
 
 /** A schedule of a workflow that is served. */

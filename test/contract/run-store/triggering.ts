@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { freshTrigger } from "../../../src/ports/triggers.ts"
+import { freshTrigger } from "../../../src/ports/trigger-store.ts"
 import { aRequest, aRun, created, ended, leaseMs, owner, row, type OnBench } from "./material.ts"
 
 const day = 24 * 3_600_000

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
-import { encodePage } from "./page.ts"
+import { encodePage } from "./playground-page.ts"
 
 const page = {
   headers: { "content-type": "text/plain" },

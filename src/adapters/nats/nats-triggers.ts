@@ -1,4 +1,4 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../ports/triggers.ts"
+import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../ports/trigger-store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import { fromStored, toStored, type StoredState } from "../../store/trigger-state.ts"
 import type { Broker } from "./broker.ts"

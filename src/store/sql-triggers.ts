@@ -1,4 +1,4 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../ports/triggers.ts"
+import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../ports/trigger-store.ts"
 import type { Vault } from "../ports/vault.ts"
 import type { SqlMedium } from "./sql-medium.ts"
 import { get, type Steps } from "./sql.ts"

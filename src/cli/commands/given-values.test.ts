@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { compile } from "../../compile.ts"
-import type { ValueFlags, Values } from "./run-values.ts"
-import { readValues, WrongValue } from "./run-values.ts"
+import type { ValueFlags, Values } from "./given-values.ts"
+import { readValues, WrongValue } from "./given-values.ts"
 
 const { plan } = compile(`
 schema tag { label: string  weight: number }
