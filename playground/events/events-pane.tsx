@@ -14,7 +14,7 @@ import { eventText, filterWords, isWithin, matches, stepOf, subjectOf } from "./
 
 const filter = signal("")
 /** The call whose events are listed; empty for those of the workflow itself, null for all. */
-export const eventScope = signal<string | null>(null)
+const eventScope = signal<string | null>(null)
 /** A list of more would not be read; the filter finds the others. */
 const mostScopes = 500
 /** Whether the pieces of text are listed too, which are most of the events of a run and each say little. */

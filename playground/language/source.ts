@@ -96,7 +96,7 @@ function checkSoon(): void {
 }
 
 /** The text as it is at this moment, with its files. */
-export function sourceNow(): Source {
+function sourceNow(): Source {
   return { text: pending?.() ?? compilation.peek().text, ...filesNow() }
 }
 

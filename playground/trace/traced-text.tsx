@@ -8,7 +8,7 @@ import { keyOf, legendOf, shownPieces } from "./legend.ts"
 import type { Origin, Piece } from "./origin.ts"
 
 /** Leads to where some characters came from: the step, or the line of the source. */
-export function goToOrigin({ node, line }: Origin): void {
+function goToOrigin({ node, line }: Origin): void {
   if (node !== undefined) {
     select({ node })
     return

@@ -36,7 +36,7 @@ const mostWords = 60
 const fewestShared = 3
 
 /** Letters only: how something is written differs between a value and a text about it. */
-export function plainWords(text: string): string {
+function plainWords(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, " ")

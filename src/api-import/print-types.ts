@@ -14,7 +14,7 @@ export function fieldsText(fields: readonly Field[]): string {
   return fields.map(({ name, type, doc }) => `${docLines(doc, 3)}${keyText(name)}: ${typeText(type)}`).join("\n")
 }
 
-export function typeText(type: Type): string {
+function typeText(type: Type): string {
   switch (type.kind) {
     case "literal":
       return quoteText(type.value)

@@ -192,7 +192,7 @@ function row(forms: string, takes: readonly Taken[], gives: FunctionRow["gives"]
   return { forms: forms.split(" or "), takes, gives }
 }
 
-export const functionTable = {
+const functionTable = {
   length: row("length(x)", [textOrList], anInteger),
   lower: row("lower(s)", [text], aText),
   upper: row("upper(s)", [text], aText),

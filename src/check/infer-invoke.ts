@@ -128,7 +128,7 @@ export function isHttpTool(node: ImportNode): node is Syntax.ImportDeclaration {
 }
 
 /** The type of a value that goes to a server, under a name that is entered into those of its block. */
-export function inferArgument(
+function inferArgument(
   checking: CheckContext,
   { name, value }: Syntax.ValueField,
   names: Set<string>,

@@ -18,12 +18,12 @@ export type Steering = ReadonlyMap<string, string>
 
 const known = new WeakMap<Program, Steering>()
 
-export function steeringOf(program: Program): Steering {
+function steeringOf(program: Program): Steering {
   return remembered(known, program, () => findSteering(program))
 }
 
 /** The place in the called file that a field of its input steers; undefined where it steers nothing. */
-export function steeredPlace({ program }: WorkflowSymbol, field: string): string | undefined {
+function steeredPlace({ program }: WorkflowSymbol, field: string): string | undefined {
   const steering = steeringOf(program)
   return steering.get(field) ?? steering.get("")
 }

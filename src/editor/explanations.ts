@@ -297,7 +297,7 @@ const fileTexts = {
 /** What the properties of each block mean. What a row of the table says is put before it. */
 const calledFile = { input: "Fields of the file's `input`.", approval, on_failure: skippedCall }
 
-export const propertyTexts: {
+const propertyTexts: {
   readonly [Place in keyof PropertyNames]: Readonly<Record<PropertyNames[Place], string>>
 } = {
   "file-import": {

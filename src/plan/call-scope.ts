@@ -57,7 +57,7 @@ export function stepPath(scope: string): string {
 }
 
 /** The workflow that is called in a scope; undefined where the plan has none of that name. */
-export function calledAt(plan: Plan, scope: string): CalledWorkflow | undefined {
+function calledAt(plan: Plan, scope: string): CalledWorkflow | undefined {
   let called: CalledWorkflow | undefined
   for (const level of scope.split("/")) {
     const { workflows = {} } = called === undefined ? plan : called.plan

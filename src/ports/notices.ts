@@ -71,7 +71,7 @@ export interface DueNotice extends Delivery {
 }
 
 /** Those that were due first come first. */
-export function byDueTime(a: DueNotice, b: DueNotice): number {
+function byDueTime(a: DueNotice, b: DueNotice): number {
   if (a.due_at !== b.due_at) return a.due_at - b.due_at
   return a.run_id === b.run_id ? a.event_id - b.event_id : a.run_id < b.run_id ? -1 : 1
 }

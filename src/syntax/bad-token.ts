@@ -43,7 +43,7 @@ export function explainBad(written: string): { message: string; hint?: string } 
 export const textOverLines = 'A text of several lines is written in `"""`'
 
 /** NULs and halves of surrogate pairs are not text: the lexer reports them wherever they stand, strings included. */
-export function isNonTextAt(text: string, at: number): boolean {
+function isNonTextAt(text: string, at: number): boolean {
   const unit = text.charCodeAt(at)
   return unit === 0 || (unit >= 0xd800 && unit <= 0xdfff && widthAt(text, at) === 1)
 }

@@ -26,7 +26,7 @@ interface DeclarationRow {
 }
 
 /** The words that begin a declaration. Its sentence and its snippet are in editor/explanations.ts. */
-export const declarationTable = {
+const declarationTable = {
   import: { head: "file-import" },
   workflow: { head: "workflow" },
   input: { head: "block", isSingle: true },
@@ -114,7 +114,7 @@ export function isTest(reader: TokenReader): boolean {
 }
 
 /** The same with the text on the same line: elsewhere the words mean nothing without it. */
-export function startsTest(reader: TokenReader): boolean {
+function startsTest(reader: TokenReader): boolean {
   return isTest(reader) && !reader.peek().afterBreak
 }
 

@@ -93,7 +93,7 @@ function asText(value: JsonValue): string {
 }
 
 /** Without the fields that are null, at every level. Elements of arrays keep their places. */
-export function withoutNulls(value: JsonValue): JsonValue {
+function withoutNulls(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== "object" || value === null) return value
   const left: JsonObject = {}

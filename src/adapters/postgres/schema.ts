@@ -30,7 +30,7 @@ const steps = migrations.map((step, index) => schemaToPostgres(step) + (index ==
 /** Development versions had the formats up to here. */
 const lastUnreleased = 4
 
-export const currentFormat = lastUnreleased + steps.length
+const currentFormat = lastUnreleased + steps.length
 
 /** Why tables of this format cannot be used; null when they can, maybe after later steps. */
 export function whyNotOpened(where: string, format: number): string | null {

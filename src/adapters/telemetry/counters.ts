@@ -69,7 +69,7 @@ export class Counter<Values extends readonly string[]> {
   }
 }
 
-export class Distribution {
+class Distribution {
   readonly #bounds: readonly number[]
   /** How many values each bound has that the bound before it has not. */
   readonly #counts: number[]

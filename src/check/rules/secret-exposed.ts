@@ -20,7 +20,7 @@ export function secretInSetting(checking: CheckContext, chain: Syntax.Chain, pat
   report(checking, chain, path, "here", "Send it in `headers { }`.")
 }
 
-export function secretCompared(checking: CheckContext, chain: Syntax.Chain, path: string): void {
+function secretCompared(checking: CheckContext, chain: Syntax.Chain, path: string): void {
   const message = `\`${checking.quote(chain)}\` may not be compared: that would reveal a secret bit by bit`
   checking.report("secret-exposed", path, chain, message, "Decide by a value of `input` instead.")
 }

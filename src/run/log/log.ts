@@ -66,7 +66,7 @@ export interface LogBounds {
 }
 
 /** So long a caller who waits for a run waits for a store that fails. */
-export const stalledMs = 10_000
+const stalledMs = 10_000
 
 const unbounded: LogBounds = { before: 0, most: Number.POSITIVE_INFINITY }
 

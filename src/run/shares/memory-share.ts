@@ -9,7 +9,7 @@ export interface MemoryBounds {
   readonly perRun: number
 }
 
-export const unboundedMemory: MemoryBounds = { all: Infinity, perCaller: Infinity, perRun: Infinity }
+const unboundedMemory: MemoryBounds = { all: Infinity, perCaller: Infinity, perRun: Infinity }
 
 /**
  * Counts what the runs of this process keep: their requests, values and conversations. Each run has a limit of its own, but hundreds

@@ -209,7 +209,7 @@ export function scopeOfItem(loop: LoopPlan, element: JsonValue, position: number
 }
 
 /** The scope of one element after the other: each takes the place of the one before. */
-export class ItemScope {
+class ItemScope {
   readonly #loop: LoopPlan
   readonly #scope: Scope
   readonly #items: Map<string, JsonValue>

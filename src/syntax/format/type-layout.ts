@@ -66,7 +66,7 @@ function isBarNeeded(builder: LayoutBuilder, place: TypePlace): boolean {
   return place === "property" && builder.token.kind === "|" && builder.tokenAt(builder.at + 1).kind === "{"
 }
 
-export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
+function layOutType(builder: LayoutBuilder, type: TypeNode): void {
   switch (type.kind) {
     case "type-name":
     case "type-path":

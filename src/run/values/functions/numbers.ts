@@ -28,7 +28,7 @@ function digitsOf(call: FunctionCall): number {
 }
 
 /** A number with so many digits after the point, rounded as it prints: halves away from zero, no exponent, no `-0`. */
-export function fixedText(value: number, places: number): string {
+function fixedText(value: number, places: number): string {
   const [mantissa = "0", exponent = "0"] = String(Math.abs(value)).split("e")
   const [whole = "0", fraction = ""] = mantissa.split(".")
   const digits = whole + fraction
