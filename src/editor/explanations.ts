@@ -277,7 +277,7 @@ const maxCalls = "Most calls in one run."
 const approval =
   "`required`: each call waits until a person approves it. A block, `approval { to: … }`, says who and how long."
 const gives =
-  "The labels of what it gives: `untrusted`, `trusted`, `private`, or a list. Trust that is left out is `trusted` for prompts and for tools that require it, else `untrusted`."
+  "The labels of what it gives: `untrusted`, `trusted`, `private`, or a list. If it names neither `trusted` nor `untrusted`: prompts, and tools that require trusted values, give trusted ones; all others give untrusted ones."
 const requires =
   "`trusted`: it acts on the world, and strangers' words may neither choose nor fill its calls. A list names the arguments that must be trusted. `none`: it does nothing that matters."
 const givesAll = "The labels of what its tools, resources and prompts give, unless they say it themselves."
