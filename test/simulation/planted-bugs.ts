@@ -360,6 +360,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 21_708,
   },
   {
+    name: "a renewal that says the same as the one before it counts as heard",
+    file: "src/adapters/nats/leases.ts",
+    from: "packFrame({ held, number: ++this.#said }, [])",
+    to: "packFrame({ held }, [])",
+    on: "nats",
+    seed: 1_200_007_137,
+  },
+  {
     name: "a change of the key forgets the roots before",
     file: "src/adapters/nats/key-record.ts",
     from: "const next = change(found.record, null)",

@@ -27,6 +27,11 @@ const recordedSeeds: readonly RecordedSeed[] = [
     on: "memory",
     was: "a call that was cut off cost nothing, so that a run went on beyond its limit (test/run/limits.test.ts)",
   },
+  {
+    seed: 1_200_007_137,
+    on: "nats",
+    was: "a process took a run whose renewal it had not heard, because the one before had the same bytes (unheard-renewal.test.ts)",
+  },
 ]
 
 for (const { seed, on, was } of recordedSeeds) {

@@ -51,13 +51,14 @@ async function finish(history: History): Promise<void> {
   process.stderr.write(process.stderr.isTTY ? `\r${line} ` : `${line}\n`)
 }
 
+const beside = stopAtFirst ? 1 : (replays?.beside ?? 1)
 const underWay = new Set<Promise<void>>()
 for (let begun = 0; begun < count; begun++) {
   const options = { home, traced: replays !== null } as const
   const history = await (triggers ? simulateTriggers : simulate)(first + begun, options)
   const finished = finish(history).finally(() => underWay.delete(finished))
   underWay.add(finished)
-  if (underWay.size >= (replays?.beside ?? 1)) await Promise.race(underWay)
+  if (underWay.size >= beside) await Promise.race(underWay)
   if (failed >= mostFailed || (failed > 0 && stopAtFirst)) break
 }
 await Promise.all(underWay)

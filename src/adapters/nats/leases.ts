@@ -26,6 +26,8 @@ export class Leases {
   readonly #broker: Broker
   readonly #clock: Clock
   readonly #held = new Map<string, OwnLease>()
+  /** Messages so far. */
+  #said = 0
   #saying: Promise<void> | null = null
   #next: Promise<void> | null = null
 
@@ -88,7 +90,9 @@ export class Leases {
       // A lease that was not renewed has run out: announcing it again would keep others from the run.
       if (age < leaseMs) held.push([run_id, fence, Math.ceil(age)])
     }
-    await this.#broker.put(this.#broker.names.alive(this.session), packFrame({ held }, []), holdMs.read)
+    // Messages that say the same would have the same bytes, by which others tell whether they have heard a message.
+    const said = packFrame({ held, number: ++this.#said }, [])
+    await this.#broker.put(this.#broker.names.alive(this.session), said, holdMs.read)
   }
 
   async forget(): Promise<void> {
