@@ -1,4 +1,5 @@
 import type { Bell } from "../base/bell.ts"
+import { Listeners, OnceListeners } from "../ports/listeners.ts"
 import type { LogEvent } from "../log/events.ts"
 import { followLog, type GrowingLog } from "../ports/follow-log.ts"
 import { Watch } from "../ports/follower-buffer.ts"
@@ -31,9 +32,9 @@ export class Changes {
   readonly #watches = new Map<string, Watch>()
   /** Parts of logs that are being read for followers, by their rows. */
   readonly #opening = new Map<string, Promise<readonly LogEvent[]>>()
-  readonly #cancelListeners = new Map<string, Set<() => void>>()
-  readonly #outcomeListeners = new Set<(run_id: string) => void>()
-  readonly #noticeListeners = new Set<() => void>()
+  readonly #cancelListeners = new OnceListeners()
+  readonly #outcomeListeners = new Listeners<[run_id: string]>()
+  readonly #noticeListeners = new Listeners()
   #poll: NodeJS.Timeout | null = null
   #looked = 0
   /** The database's version at the last look, and at the last thorough one. */
@@ -142,41 +143,29 @@ export class Changes {
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
-    const registered = (run_id: string): void => {
-      if (this.#outcomeListeners.has(registered)) listener(run_id)
-    }
-    this.#outcomeListeners.add(registered)
+    const stop = this.#outcomeListeners.add(listener)
     // What came before is announced as well.
     this.#seenVersion = -1
     this.#pollLater()
-    return () => this.#outcomeListeners.delete(registered)
+    return stop
   }
 
   outcomeStored(run_id: string): void {
-    for (const registered of this.#outcomeListeners) queueMicrotask(() => registered(run_id))
+    this.#outcomeListeners.tell(run_id)
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
     if (this.#closed) return () => {}
-    const listeners = this.#cancelListeners.get(run_id) ?? new Set()
-    const registered = () => {
-      if (!listeners.delete(registered)) return
-      if (listeners.size === 0) this.#cancelListeners.delete(run_id)
-      listener()
-    }
-    this.#cancelListeners.set(run_id, listeners.add(registered))
+    const stop = this.#cancelListeners.add(run_id, listener)
     this.#pollLater()
-    void this.#callIfCancelled(run_id, registered)
-    return () => {
-      listeners.delete(registered)
-      if (listeners.size === 0) this.#cancelListeners.delete(run_id)
-    }
+    void this.#callIfCancelled(run_id)
+    return stop
   }
 
-  async #callIfCancelled(run_id: string, listener: () => void): Promise<void> {
+  async #callIfCancelled(run_id: string): Promise<void> {
     try {
       const fresh = this.#fresh.has(run_id)
-      if (!fresh && (await this.#medium.read(this.#reader.isCancelRequested(run_id)))) queueMicrotask(listener)
+      if (!fresh && (await this.#medium.read(this.#reader.isCancelRequested(run_id)))) this.cancelStored(run_id)
       // Only another process can have asked for it by now, and the next look finds that.
       if (fresh) this.#seenVersion = -1
     } catch {
@@ -191,17 +180,15 @@ export class Changes {
   }
 
   cancelStored(run_id: string): void {
-    for (const registered of this.#cancelListeners.get(run_id) ?? []) queueMicrotask(registered)
+    this.#cancelListeners.tell(run_id)
   }
 
   onNotice(listener: () => void): () => void {
-    const registered = (): void => listener()
-    this.#noticeListeners.add(registered)
-    return () => this.#noticeListeners.delete(registered)
+    return this.#noticeListeners.add(listener)
   }
 
   noticeStored(): void {
-    for (const registered of this.#noticeListeners) queueMicrotask(registered)
+    this.#noticeListeners.tell()
   }
 
   close(): void {

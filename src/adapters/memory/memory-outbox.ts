@@ -1,3 +1,4 @@
+import { Listeners } from "../../ports/listeners.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { LogEvent } from "../../log/events.ts"
 import {
@@ -23,7 +24,7 @@ export class MemoryOutbox implements OutboxStore {
   readonly #clock: Clock
   readonly #byRun = new Map<string, Stored[]>()
   readonly #pending = new Set<Stored>()
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -37,7 +38,7 @@ export class MemoryOutbox implements OutboxStore {
     const stored = { notice, due_at: 0 }
     this.#byRun.set(run_id, [...(this.#byRun.get(run_id) ?? []), stored])
     this.#pending.add(stored)
-    for (const listener of this.#listeners) queueMicrotask(listener)
+    this.#listeners.tell()
   }
 
   async ofRun(run_id: string): Promise<Notice[]> {
@@ -82,10 +83,6 @@ export class MemoryOutbox implements OutboxStore {
   }
 
   onNotice(listener: () => void): () => void {
-    const registered = (): void => {
-      if (this.#listeners.has(registered)) listener()
-    }
-    this.#listeners.add(registered)
-    return () => this.#listeners.delete(registered)
+    return this.#listeners.add(listener)
   }
 }

@@ -1,3 +1,4 @@
+import { Listeners } from "../../ports/listeners.ts"
 import { askedQuestion } from "../../log/asked-question.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import { memoryOf } from "../../base/memory-of.ts"
@@ -33,7 +34,7 @@ export class MemoryQuestions implements QuestionStore {
   readonly #stored = new Set<Stored>()
   readonly #byRun = new Map<string, Stored[]>()
   readonly #parked: ParkedRuns
-  readonly #listeners = new Set<(run_id: string) => void>()
+  readonly #listeners = new Listeners<[run_id: string]>()
   #asked = 0
 
   constructor(clock: Clock, parked: ParkedRuns) {
@@ -136,15 +137,11 @@ export class MemoryQuestions implements QuestionStore {
   /** The run has a new outcome: the process that works on it takes it in, and a parked run can be claimed. */
   wake(run_id: string): void {
     this.#parked.wake(run_id)
-    for (const listener of this.#listeners) queueMicrotask(() => listener(run_id))
+    this.#listeners.tell(run_id)
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
-    const registered = (run_id: string): void => {
-      if (this.#listeners.has(registered)) listener(run_id)
-    }
-    this.#listeners.add(registered)
-    return () => this.#listeners.delete(registered)
+    return this.#listeners.add(listener)
   }
 
   /** The run has ended: what is open expired before, or is withdrawn. */

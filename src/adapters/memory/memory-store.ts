@@ -1,4 +1,5 @@
 import type { Bell } from "../../base/bell.ts"
+import { OnceListeners } from "../../ports/listeners.ts"
 import { Tally } from "../../base/tally.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../log/events.ts"
@@ -55,6 +56,7 @@ export class MemoryStore implements RunStore {
   /** Runs that have not ended and are not parked. */
   readonly #active = new Map<string, StoredRun>()
   readonly #parked = new ParkedRuns()
+  readonly #cancelListeners = new OnceListeners()
   /** How many runs were ever made. */
   #made = 0
   readonly #byKey = new Map<string, string>()
@@ -258,26 +260,16 @@ export class MemoryStore implements RunStore {
     if (run === undefined || run.finished_at !== null) return false
     run.cancel_requested = true
     if (run.parked === "waiting") this.questions.wake(run_id)
-    const listeners = [...run.cancelListeners]
-    run.cancelListeners.clear()
-    for (const listener of listeners) queueMicrotask(listener)
+    this.#cancelListeners.tell(run_id)
     return true
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
     const run = this.#runs.get(run_id)
     if (run === undefined || run.finished_at !== null) return () => {}
-    let listening = true
-    const once = () => {
-      if (listening) listener()
-      listening = false
-    }
-    if (run.cancel_requested) queueMicrotask(once)
-    else run.cancelListeners.add(once)
-    return () => {
-      listening = false
-      run.cancelListeners.delete(once)
-    }
+    const stop = this.#cancelListeners.add(run_id, listener)
+    if (run.cancel_requested) this.#cancelListeners.tell(run_id)
+    return stop
   }
 
   async stored(caller: string): Promise<number> {

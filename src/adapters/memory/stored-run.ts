@@ -17,7 +17,6 @@ export interface StoredRun {
   resumable: boolean
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
   readonly bells: LateSet<Bell>
-  readonly cancelListeners: Set<() => void>
   /** What everyone may see. */
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
@@ -50,7 +49,6 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
         ? null
         : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
     bells: new LateSet(),
-    cancelListeners: new Set(),
     events: [],
     kept: new Map(),
     end: null,

@@ -1,3 +1,4 @@
+import { OnceListeners } from "../../ports/listeners.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame } from "./frame.ts"
 import { isRunId, lastToken } from "./names.ts"
@@ -8,20 +9,20 @@ const lookMs = 3_000
 /** Cancel requests: stored, then announced by the broker to every process. */
 export class Cancels {
   readonly #broker: Broker
-  readonly #listeners = new Map<string, Set<() => void>>()
+  readonly #listeners = new OnceListeners()
   readonly #stop: () => void
   readonly #stopLooking: () => void
 
   constructor(broker: Broker) {
     this.#broker = broker
-    this.#stop = broker.listen(broker.names.said, ({ subject }) => this.#announce(lastToken(subject)))
+    this.#stop = broker.listen(broker.names.said, ({ subject }) => this.#listeners.tell(lastToken(subject)))
     this.#stopLooking = broker.every(lookMs, () => this.#look())
     broker.onReconnect(() => this.#look())
   }
 
   async request(run_id: string): Promise<void> {
     await this.#broker.put(this.#broker.names.cancel(run_id), packFrame({}, []))
-    this.#announce(run_id)
+    this.#listeners.tell(run_id)
   }
 
   async isRequested(run_id: string): Promise<boolean> {
@@ -30,17 +31,7 @@ export class Cancels {
 
   on(run_id: string, listener: () => void): () => void {
     if (!isRunId(run_id)) return () => {}
-    const listeners = this.#listeners.get(run_id) ?? new Set()
-    const stop = (): void => {
-      listeners.delete(registered)
-      if (listeners.size === 0 && this.#listeners.get(run_id) === listeners) this.#listeners.delete(run_id)
-    }
-    const registered = (): void => {
-      if (!listeners.has(registered)) return
-      stop()
-      listener()
-    }
-    this.#listeners.set(run_id, listeners.add(registered))
+    const stop = this.#listeners.add(run_id, listener)
     this.#lookAt(run_id)
     return stop
   }
@@ -51,17 +42,13 @@ export class Cancels {
     this.#listeners.clear()
   }
 
-  #announce(run_id: string): void {
-    for (const registered of this.#listeners.get(run_id) ?? []) queueMicrotask(registered)
-  }
-
   #look(): void {
-    for (const run_id of this.#listeners.keys()) this.#lookAt(run_id)
+    for (const run_id of this.#listeners.names()) this.#lookAt(run_id)
   }
 
   #lookAt(run_id: string): void {
     this.isRequested(run_id).then(
-      (requested) => requested && this.#announce(run_id),
+      (requested) => requested && this.#listeners.tell(run_id),
       // The next look will find it.
       () => undefined,
     )

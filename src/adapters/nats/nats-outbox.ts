@@ -1,3 +1,4 @@
+import { Listeners } from "../../ports/listeners.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   DeliveryTurns,
@@ -57,7 +58,7 @@ export class Outbox implements OutboxStore {
   readonly #reader: LogReader
   readonly #vault: Vault
   readonly #clock: Clock
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   /** Pending notices, as far as this process knows them: one whose turn has not come is not read again. */
   readonly #pending = new Map<string, Pending>()
 
@@ -79,7 +80,7 @@ export class Outbox implements OutboxStore {
     const url = urlOf(head)
     if (url === null) return
     await this.#broker.putOnce(names.due(run_id, event_id), this.#pack(facts, { url, last_error: null }))
-    for (const listener of this.#listeners) queueMicrotask(listener)
+    this.#listeners.tell()
   }
 
   async ofRun(run_id: string): Promise<Notice[]> {
@@ -209,9 +210,7 @@ export class Outbox implements OutboxStore {
   }
 
   onNotice(listener: () => void): () => void {
-    const registered = (): void => listener()
-    this.#listeners.add(registered)
-    return () => this.#listeners.delete(registered)
+    return this.#listeners.add(listener)
   }
 
   #pack(facts: NoticeFacts, text: NoticeText): Uint8Array {

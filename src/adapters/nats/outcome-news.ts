@@ -1,3 +1,4 @@
+import { Listeners } from "../../ports/listeners.ts"
 import type { Broker } from "./broker.ts"
 import { lastToken } from "./names.ts"
 
@@ -6,7 +7,7 @@ const lookMs = 3_000
 
 /** Tells of outcomes and cancels as the broker announces them, and of what a look finds. */
 export class OutcomeNews {
-  readonly #listeners = new Set<(run_id: string) => void>()
+  readonly #listeners = new Listeners<[run_id: string]>()
   readonly #find: () => Promise<readonly string[]>
   readonly #stop: readonly (() => void)[]
   readonly #stopLooking: () => void
@@ -23,9 +24,7 @@ export class OutcomeNews {
   }
 
   on(listener: (run_id: string) => void): () => void {
-    const registered = (run_id: string): void => listener(run_id)
-    this.#listeners.add(registered)
-    return () => this.#listeners.delete(registered)
+    return this.#listeners.add(listener)
   }
 
   close(): void {
@@ -36,7 +35,7 @@ export class OutcomeNews {
 
   /** To this process. */
   say(run_id: string): void {
-    for (const registered of this.#listeners) registered(run_id)
+    this.#listeners.tell(run_id)
   }
 
   async #look(): Promise<void> {
