@@ -9,6 +9,7 @@ import type { AskedQuestion } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
 import { allQuestions } from "../support/all-questions.ts"
 import { startServer, type TestServer } from "../support/http-server.ts"
+import { startPostgres } from "../support/postgres-server.ts"
 import { natsServers, startNats } from "../support/nats-server.ts"
 import { within } from "../support/within.ts"
 import { logIn, startChild } from "./run-child.ts"
@@ -148,18 +149,25 @@ async function killedAfter(place: string, appends: number, leaseMs: number): Pro
   }
 }
 
-test("SQLite: killed after every single append, a run that asks people comes to the same end", async () => {
-  // Three at a time, each with a database of its own: most of it is waiting.
+/** Three at a time, each with a store of its own: most of it is waiting. */
+async function killedAfterEach(placeOf: (appends: number) => string): Promise<void> {
   for (let first = 1; ; first += 3) {
     const batch = [first, first + 1, first + 2]
-    const killed = await Promise.all(
-      batch.map((appends) => killedAfter(join(folder, `kill-${appends}.db`), appends, 10_000)),
-    )
+    const killed = await Promise.all(batch.map((appends) => killedAfter(placeOf(appends), appends, 10_000)))
     const last = batch[killed.indexOf(false)]
     if (last === undefined) continue
     assert.ok(last > 6, `only ${last} appends`)
     return
   }
+}
+
+test("SQLite: killed after every single append, a run that asks people comes to the same end", () =>
+  killedAfterEach((appends) => join(folder, `kill-${appends}.db`)))
+
+test("PostgreSQL: killed after every single append, a run that asks people is taken over by another process", async (t) => {
+  const postgres = await startPostgres()
+  t.after(() => postgres.close())
+  await killedAfterEach((appends) => `${postgres.url()}#kill_${appends}`)
 })
 
 test("NATS: killed after every second append, a run that asks people is taken over by another replica", async (t) => {
