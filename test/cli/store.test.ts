@@ -135,6 +135,7 @@ describe("wire store backup", () => {
     writes = false
     await writing
     assert.deepEqual([made.code, made.err], [0, ""])
+    assert.match(made.out, /^The copy is made\. It opens with the encryption key of the store/)
     assert.equal(statSync(copy).mode & 0o777, 0o600)
     const again = await runWire(["store", "backup", copy, "--data-dir", folder])
     assert.equal(again.code, 1)

@@ -95,7 +95,9 @@ Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong 
       }
       const { backUpSqlite } = await import("../compose/open-store.ts")
       const problem = backUpSqlite(settings, file)
-      if (problem !== null) output.err(visibleLines(problem))
+      if (problem === null)
+        output.out("The copy is made. It opens with the encryption key of the store, which is not in it.")
+      else output.err(visibleLines(problem))
       process.exitCode = problem === null ? 0 : 1
     })
 }
