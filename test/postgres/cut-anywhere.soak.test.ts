@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
+import { after, before, describe, test, type TestContext } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { readAddress } from "../../src/adapters/postgres/address.ts"
 import { noticeEvents } from "../../src/ports/notices.ts"
@@ -19,6 +19,8 @@ import { within } from "../support/within.ts"
 
 /** By then a message has reached the server. */
 const arrivalMs = 20
+/** So many at a time: most of it is waiting. */
+const lanes = 4
 
 describe("PostgreSQL, cut off at each message", () => {
   let server: PostgresServer
@@ -28,52 +30,79 @@ describe("PostgreSQL, cut off at each message", () => {
   after(() => server.close())
 
   test("answers and what is stored are the same", { timeout: 1_800_000 }, async (t) => {
-    const clock = new ManualClock()
-    /** What the proxy does to the next messages. */
-    let watch: (sent: string) => Passage = () => "pass"
-    const proxy = await startProxy(server.port, (sent) => watch(sent))
-    const open = postgresStores(server.url(), clock)
-    const read = readAddress(server.url().replace(`:${server.port}/`, `:${proxy.port}/`))
-    assert.ok(read.ok)
-    const store = await open({ address: read.address })
-    const direct = await open()
-    t.after(async () => {
-      await Promise.all([store.close(), direct.close()])
-      await proxy.close()
-    })
-
-    await life(store, clock, nameOf("first", 0))
-    let sent = 0
-    watch = () => {
-      sent++
-      return "pass"
-    }
-    const whole = nameOf("whole", 0)
-    const expected = [await life(store, clock, whole), await held(direct, whole)]
-    const messages = sent
+    const opened = await Promise.all(Array.from({ length: lanes }, () => openLane(t, server)))
+    const [first] = opened
+    assert.ok(first !== undefined)
+    await Promise.all(opened.map((lane) => lane.lives(nameOf("first", 0))))
+    const { messages, found: expected } = await first.counts(nameOf("whole", 0))
     const cuts: string[] = []
-    for (let at = 0; at < messages; at++) {
-      for (const passage of ["cut", "pass, then cut"] as const) {
-        const name = nameOf(passage === "cut" ? "before" : "after", at)
-        let left = at
-        watch = (message) => {
-          if (left-- > 0) return "pass"
-          watch = () => "pass"
-          cuts.push(message)
-          void sleep(arrivalMs).then(() => proxy.restore())
-          return passage
+    const places = Array.from({ length: messages }, (_, at) => at)
+    await Promise.all(
+      opened.map(async (lane) => {
+        for (let at = places.shift(); at !== undefined; at = places.shift()) {
+          for (const passage of ["cut", "pass, then cut"] as const) {
+            const name = nameOf(passage === "cut" ? "before" : "after", at)
+            const { message, found } = await lane.isCut(name, at, passage)
+            if (message !== null) cuts.push(message)
+            assert.deepEqual(found, expected, `cut ${name}: ${message}`)
+          }
         }
-        const lived = within(60_000, `all answers, with a cut ${name}`, life(store, clock, name))
-        assert.deepEqual([await lived, await held(direct, name)], expected, `cut ${name}: ${cuts.at(-1)}`)
-        watch = () => "pass"
-      }
-    }
+      }),
+    )
     t.diagnostic(`${messages} messages, ${cuts.length} cuts`)
     // How messages are cut into pieces is up to the network.
     assert.ok(messages > 40 && cuts.length > messages * 1.5, `${messages} messages, ${cuts.length} cuts`)
     for (const part of ["COMMIT", "pg_advisory_xact_lock"]) assert.ok(cuts.some((message) => message.includes(part)))
   })
 })
+
+/** A store behind a proxy that can be cut, and another one beside it, in a schema of their own. */
+async function openLane(t: TestContext, server: PostgresServer) {
+  const clock = new ManualClock()
+  /** What the proxy does to the next messages. */
+  let watch: (sent: string) => Passage = () => "pass"
+  const proxy = await startProxy(server.port, (sent) => watch(sent))
+  const open = postgresStores(server.url(), clock)
+  const read = readAddress(server.url().replace(`:${server.port}/`, `:${proxy.port}/`))
+  assert.ok(read.ok)
+  const store = await open({ address: read.address })
+  const direct = await open()
+  t.after(async () => {
+    await Promise.all([store.close(), direct.close()])
+    await proxy.close()
+  })
+  const lives = async (name: string): Promise<unknown> => {
+    const answers = await within(60_000, `all answers of ${name}`, life(store, clock, name))
+    watch = () => "pass"
+    return [answers, await held(direct, name)]
+  }
+  return {
+    lives,
+    /** How many messages it sends. */
+    async counts(name: string) {
+      let messages = 0
+      watch = () => {
+        messages++
+        return "pass"
+      }
+      const found = await lives(name)
+      return { messages, found }
+    },
+    async isCut(name: string, at: number, passage: Passage) {
+      let left = at
+      let message: string | null = null
+      watch = (sent) => {
+        if (left-- > 0) return "pass"
+        watch = () => "pass"
+        message = sent
+        void sleep(arrivalMs).then(() => proxy.restore())
+        return passage
+      }
+      const found = await lives(name)
+      return { message: message as string | null, found }
+    },
+  }
+}
 
 /** All are as long: sizes are compared as well. */
 function nameOf(what: string, at: number): string {
