@@ -25,7 +25,7 @@ import type { Gate } from "../ports/gate.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
 import { prepare } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
-import { namedSecrets, redactor } from "./secrets/redact.ts"
+import { namedSecrets, redactor, SharedSearches } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { isWaiting, noPast, type ReplayState } from "../log/past.ts"
 import { readEarlier, readPast } from "./log/read-past.ts"
@@ -150,7 +150,7 @@ class Run {
       stored: job.stored,
       stalled: job.stalled,
     })
-    const redaction = redactor(request.secrets)
+    const redaction = redactor(request.secrets, searches)
     this.#job = job
     this.#log = log
     this.#startedAt = past.startedAt ?? ports.clock.now()
@@ -265,6 +265,7 @@ class Run {
       stopLimits()
       stopListening()
       this.#running.questions.close()
+      this.#running.redactor.close()
       stopLeaving()
       if (this.#running.host !== null) await this.#closeHost()
     }
@@ -440,6 +441,9 @@ class Run {
     }
   }
 }
+
+/** Of all runs under way in this process. */
+const searches = new SharedSearches()
 
 /** The end of a run names so many steps that it interrupted. */
 const mostInterrupted = 100

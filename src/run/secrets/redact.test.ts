@@ -6,7 +6,7 @@ import { fc } from "../../../test/support/fast-check.ts"
 import { assertOften, cases } from "../../../test/support/strength.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { naiveRedact } from "../../../test/support/naive-redact.ts"
-import { namedSecrets, redactor } from "./redact.ts"
+import { namedSecrets, redactor, SharedSearches } from "./redact.ts"
 
 const key = "sk-Abc/123+äé €x=" // Every alphabet differs on it.
 
@@ -262,4 +262,47 @@ test("the text of a value that has a secret in it is never taken for one without
   )
   assertOften(held, 1_000, "values with a secret in them")
   assertOften(passed, 200, "texts that passed")
+})
+
+test("runs with the same secrets share a search, which is gone with the last of them", () => {
+  const searches = new SharedSearches()
+  const [one, other] = [redactor({ key }, searches), redactor({ key }, searches)]
+  const another = redactor({ name: key }, searches)
+  assert.equal(searches.size, 2)
+  assert.deepEqual(
+    [one, other, another].map(({ redact }) => redact(`- ${key}`)),
+    ["- [secret:key]", "- [secret:key]", "- [secret:name]"],
+  )
+  another.close()
+  one.close()
+  one.close()
+  assert.equal(searches.size, 1)
+  assert.equal(one.redact(`- ${key}`), "- [secret:key]")
+  other.close()
+  assert.equal(searches.size, 0)
+})
+
+test("names and values that read alike when they are joined have searches of their own", () => {
+  const searches = new SharedSearches()
+  const one = redactor({ ab: "c-12345678" }, searches)
+  const other = redactor({ a: "bc-12345678" }, searches)
+  assert.equal(searches.size, 2)
+  assert.equal(one.redact("- c-12345678"), "- [secret:ab]")
+  assert.equal(other.redact("- bc-12345678"), "- [secret:a]")
+})
+
+test("another form that one run has to hide is not looked for in the runs that shared its search", () => {
+  const searches = new SharedSearches()
+  const [one, other] = [redactor({ key }, searches), redactor({ key }, searches)]
+  one.alsoHide("key", "host.example")
+  assert.deepEqual(
+    [one.redact("at host.example"), other.redact("at host.example")],
+    ["at [secret:key]", "at host.example"],
+  )
+  assert.equal(other.redact(`- ${key}`), "- [secret:key]")
+  one.close()
+  one.alsoHide("key", "other.example")
+  assert.equal(one.redact("at other.example"), "at [secret:key]")
+  other.close()
+  assert.equal(searches.size, 0)
 })

@@ -23,6 +23,8 @@ export interface Redactor {
   readonly stream: () => RedactStream
   /** Another way in which a secret is written: found from now on. */
   readonly alsoHide: (name: string, text: string) => void
+  /** Shares nothing with others any more. It still finds all secrets. */
+  readonly close: () => void
 }
 
 const noTexts: ReadonlyMap<string, string> = new Map()
@@ -30,7 +32,8 @@ const noNumbers: ReadonlyMap<number, string> = new Map()
 
 const openStream: RedactStream = { push: (piece) => piece, end: () => "" }
 
-export function redactor(secrets: JsonObject): Redactor {
+/** `searches`: shared with other redactors. Such a redactor must be closed. */
+export function redactor(secrets: JsonObject, searches: Searches = ownSearches): Redactor {
   const found = secretTexts(secrets)
   const whole = new Map<string, string>()
   const numbers = new LateMap<number, string>()
@@ -38,8 +41,9 @@ export function redactor(secrets: JsonObject): Redactor {
     if (!whole.has(text)) whole.set(text, label(name))
     if (numeric && text.length >= shortestSearched) numbers.set(Number(text), label(name))
   }
-  let search = searchFor(found)
+  let search = searchFor(found, searches)
   let isSame = found.every(isSameInJson)
+  let isClosed = false
   return {
     // A run without secrets may still get a token to hide, so that it has a redactor of its own.
     redact: <T>(value: T) => (found.length === 0 ? value : (walk(value as JsonValue, whole, numbers, search) as T)),
@@ -50,8 +54,13 @@ export function redactor(secrets: JsonObject): Redactor {
     alsoHide(name, text) {
       if (found.some((one) => one.text === text)) return
       found.push({ name, text, numeric: false })
-      search = searchFor(found)
+      if (search !== null && !isClosed) searches.release(search)
+      search = searchFor(found, isClosed ? ownSearches : searches)
       isSame &&= found.every(isSameInJson)
+    },
+    close() {
+      if (search !== null && !isClosed) searches.release(search)
+      isClosed = true
     },
   }
 }
@@ -61,10 +70,51 @@ function isSameInJson({ text, numeric }: SecretText): boolean {
   return !numeric && text.length >= shortestSearched && needsNoEscape.test(text)
 }
 
-function searchFor(secrets: readonly SecretText[]): Search | null {
+function searchFor(secrets: readonly SecretText[], searches: Searches): Search | null {
   const long = secrets.filter(({ text }) => text.length >= shortestSearched)
   // Where one text contains another, or two secrets are equal, the longer and the first one counts.
-  return long.length === 0 ? null : new Search(long.sort((a, b) => b.text.length - a.text.length))
+  return long.length === 0 ? null : searches.take(long.sort((a, b) => b.text.length - a.text.length))
+}
+
+interface Searches {
+  take(secrets: readonly SecretText[]): Search
+  release(search: Search): void
+}
+
+const ownSearches: Searches = { take: (secrets) => new Search(secrets), release: () => undefined }
+
+/**
+ * Searches of the runs under way, by their secrets: most runs of a caller have the same, and a search takes longer to make than to use. The last of its
+ * runs takes a search along: no secret outlives its runs.
+ */
+export class SharedSearches implements Searches {
+  readonly #users = new Map<string, { readonly search: Search; users: number }>()
+
+  take(secrets: readonly SecretText[]): Search {
+    const key = keyOf(secrets)
+    let shared = this.#users.get(key)
+    if (shared === undefined) this.#users.set(key, (shared = { search: new Search(secrets), users: 0 }))
+    shared.users++
+    return shared.search
+  }
+
+  release({ secrets }: Search): void {
+    const key = keyOf(secrets)
+    const shared = this.#users.get(key)
+    if (shared !== undefined && --shared.users === 0) this.#users.delete(key)
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#users.size
+  }
+}
+
+/** One text for several names and values, which may hold anything. */
+function keyOf(secrets: readonly SecretText[]): string {
+  let key = ""
+  for (const { name, text } of secrets) key += `${name.length} ${name}${text.length} ${text}`
+  return key
 }
 
 /** The secrets with their names in place of their values: what a cache key and an event may see. */
@@ -123,13 +173,13 @@ function hasEscapes(text: string): boolean {
 
 /** Finds long secrets in a text. What it needs is made when a text first calls for it: most runs never do. */
 class Search {
-  readonly #secrets: readonly SecretText[]
+  readonly secrets: readonly SecretText[]
   #forms: readonly SecretForm[] | null = null
   #filter: GramFilter | null = null
   #patterns: SecretPatterns | null = null
 
   constructor(secrets: readonly SecretText[]) {
-    this.#secrets = secrets
+    this.secrets = secrets
   }
 
   replace(text: string): string {
@@ -142,7 +192,7 @@ class Search {
   /** `decodes`: whether the text may hold percent-escapes. */
   scan(decodes = true): SecretScan {
     this.#patterns ??= new SecretPatterns(this.#formsOnce())
-    return new SecretScan(this.#patterns, (secret) => label(this.#secrets[secret]?.name ?? ""), decodes)
+    return new SecretScan(this.#patterns, (secret) => label(this.secrets[secret]?.name ?? ""), decodes)
   }
 
   #suspects(text: string): boolean {
@@ -151,7 +201,7 @@ class Search {
   }
 
   #formsOnce(): readonly SecretForm[] {
-    this.#forms ??= secretForms(this.#secrets)
+    this.#forms ??= secretForms(this.secrets)
     return this.#forms
   }
 }
