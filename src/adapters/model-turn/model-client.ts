@@ -46,13 +46,16 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   }
 
   return {
-    async turn(request, watch) {
-      const { backend } = request
-      const api = options.api(backend.api)
-      const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
-      const target = targetOf(request, api)
-      const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })
-      return await turn.run()
+    turn(request, watch) {
+      try {
+        const { backend } = request
+        const api = options.api(backend.api)
+        const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
+        const target = targetOf(request, api)
+        return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
+      } catch (error) {
+        return Promise.reject(error)
+      }
     },
   }
 }

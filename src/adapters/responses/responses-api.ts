@@ -85,18 +85,17 @@ class ResponsesTurn implements ApiTurn {
     return { text: body, url: this.#url, estimate, sent, send: (call) => this.#send(body, stream, call) }
   }
 
-  async #send(body: string, stream: boolean, { attempt, limits, watch, now, sent }: Call): Promise<Answer> {
+  #send(body: string, stream: boolean, { attempt, limits, watch, now, sent }: Call): Promise<Answer> {
     const { egress, quirks } = this.#parts
     sent?.({ url: this.#url, headers: this.#headers, body })
     const call = { url: this.#url, headers: this.#headers, body, attempt, stream, limits }
-    const answer = await sendCall(egress, call, watch, now)
-    return {
-      text: answer.text,
-      tool_calls: answer.tool_calls,
-      usage: answer.usage,
-      hides_reasoning: hidesReasoning(answer.items),
-      toMessage: (text, tool_calls) => toMessage(answer.items, text, tool_calls, quirks.origin),
-    }
+    return sendCall(egress, call, watch, now).then(({ text, tool_calls, usage, items }) => ({
+      text,
+      tool_calls,
+      usage,
+      hides_reasoning: hidesReasoning(items),
+      toMessage: (said, calls) => toMessage(items, said, calls, quirks.origin),
+    }))
   }
 
   #input(reasoning: boolean): string {

@@ -245,7 +245,8 @@ class AgentStep {
   async #answer(rendered: Rendered): Promise<JsonValue> {
     const running = this.#running
     const node = this.#node
-    const { messages, continued, facts } = (this.#asked ??= await askedOf(this.#step, rendered))
+    const asking = this.#asked ?? askedOf(this.#step, rendered)
+    const { messages, continued, facts } = (this.#asked = asking instanceof Promise ? await asking : asking)
     const caches = cacheInUse(running)
     // A step that has already spoken with its model goes on with it.
     if (caches && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {

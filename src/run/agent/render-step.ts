@@ -125,18 +125,23 @@ async function modelSystem(step: StepContext, { model, system }: CallSettings): 
   return system === null ? null : evaluateText(system, { ...step.scope, path: `model.${model}.system` }, step.effects)
 }
 
-export async function askedOf(step: StepContext, rendered: Rendered): Promise<Asked> {
-  const { context } = step.node
+/** A promise only where prompts are rendered, or where there is much to hash. */
+export function askedOf(step: StepContext, rendered: Rendered): Asked | Promise<Asked> {
   const { parts } = rendered.instruction
   const instruction: Message = {
     role: "user",
     parts: rendered.files.length === 0 ? parts : [...parts, ...rendered.files],
   }
-  const messages = step.node.uses.length === 0 ? [instruction] : [...(await renderPrompts(step)), instruction]
+  if (step.node.uses.length === 0) return askedWith(step, rendered, [instruction])
+  return renderPrompts(step).then((prompts) => askedWith(step, rendered, [...prompts, instruction]))
+}
+
+function askedWith(step: StepContext, rendered: Rendered, messages: readonly Message[]): Asked | Promise<Asked> {
+  const { context } = step.node
   const continued = context === null ? [] : continuedHistory(step.running, context)
+  const asked = (): Asked => ({ messages, continued, facts: hashOf(step, rendered, continued, messages) })
   const turn = loopTurns.forLarge(memoryOf(messages) + memoryOf(continued))
-  if (turn !== null) await whileBusy(step.running, turn)
-  return { messages, continued, facts: hashOf(step, rendered, continued, messages) }
+  return turn === null ? asked() : whileBusy(step.running, turn).then(asked)
 }
 
 async function renderPrompts(step: StepContext): Promise<Message[]> {
