@@ -98,10 +98,9 @@ export class Budget {
     }
     this.hasOwnLimits = hasLimits(limits)
     this.limited = this.hasOwnLimits || around?.budget.limited === true
-    const bounds = [limits.run, ...limits.agents.values()].some(
-      ({ tokens, cost }) => tokens !== undefined || cost !== undefined,
-    )
-    this.boundsOutput = bounds || around?.budget.boundsOutput === true
+    const bounds = (): boolean =>
+      [limits.run, ...limits.agents.values()].some(({ tokens, cost }) => tokens !== undefined || cost !== undefined)
+    this.boundsOutput = (this.hasOwnLimits && bounds()) || around?.budget.boundsOutput === true
     if (this.limited) signal.addEventListener("abort", () => this.#refuseWaiting(), { once: true })
   }
 

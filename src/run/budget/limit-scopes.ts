@@ -19,8 +19,16 @@ export interface RunLimitSet {
   readonly agents: ReadonlyMap<string, LimitSet>
 }
 
+const noLimits: RunLimitSet = { run: {}, agents: new Map() }
+
+/** Most plans have none. */
+function setsLimits({ limits, nodes }: Plan): boolean {
+  return limits !== null || nodes.some((node) => node.kind === "agent" && node.limits !== null)
+}
+
 /** The limits of the workflow and of the request: of each key the smallest counts. `scope`: of a workflow that is called. */
 export function limitsOfRun(plan: Plan, options: Limits | null, scope: string | null = null): RunLimitSet {
+  if (options === null && !setsLimits(plan)) return noLimits
   const before = scope === null ? "" : `${scope}/`
   const run: { [Key in LimitKey]?: Limit } = {}
   for (const key of limitKeys) {

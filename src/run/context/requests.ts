@@ -2,6 +2,7 @@ import { jsonOf } from "../../base/bounded-json.ts"
 import { hash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { LateMap } from "../../base/late-map.ts"
+import { LateSet } from "../../base/late-set.ts"
 import { runKeptRequestBytes } from "../../base/limits.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { KeptRequest, KeptRequests } from "../../log/kept-requests.ts"
@@ -32,7 +33,7 @@ const smallBody = 4096
 /** Keeps the requests of a run, until they are stored with an event, and knows which parts are stored already. */
 export class RequestKeeper {
   readonly #redactor: Redactor
-  readonly #stored = new Set<string>()
+  readonly #stored = new LateSet<string>()
   /** Tool calls under way, and the last request of each. */
   readonly #calls = new LateMap<string, OpenCall>()
   /** Bytes that the run may still keep. */
