@@ -4,6 +4,7 @@ import { nullable } from "../../src/types/relations.ts"
 import { currentInput, inputProblems } from "../form/input.ts"
 import { optionCheck } from "../form/options.ts"
 import { isText, secretFields } from "../form/secrets.ts"
+import { served } from "../service/served.ts"
 import { apiKey, baseUrl } from "../service/service.ts"
 import { compilation, filesAround } from "../language/source.ts"
 import { copyText } from "./copy.ts"
@@ -16,9 +17,10 @@ import { shareOpen } from "./sharing.ts"
 import { toAddress, toFragment } from "./link.ts"
 import { shownRun } from "../shown-run/shown-run.ts"
 import type { SnippetLanguage } from "./snippets.ts"
-import { snippet, snippetLanguages } from "./snippets.ts"
+import { languageLabel, languagesOf, snippet } from "./snippets.ts"
 
-const language = signal<SnippetLanguage>("curl")
+/** Null until one is chosen: the first one. */
+const language = signal<SnippetLanguage | null>(null)
 
 /** A link to this workflow, and the same request from elsewhere. */
 export function ShareDialog() {
@@ -108,17 +110,24 @@ function SnippetPart() {
   const { types } = compilation.value
   // A snippet waits for the whole result: text as it is written is for this page.
   const { deltas: _, ...options } = optionCheck.value.value
-  const text = snippet(language.value, {
+  const workflow = served.value?.name ?? null
+  const languages = languagesOf({ workflow })
+  const shown = languages.find((name) => name === language.value) ?? languages[0] ?? "curl"
+  const text = snippet(shown, {
     url: baseUrl,
+    workflow,
     source: compilation.value.text,
     files: filesOf(filesAround.value),
     input: currentInput(),
     options,
-    secrets: secretFields.value.map(({ name, type }) => ({
-      name,
-      isJson: !isText(type, types),
-      isOptional: nullable(type, types),
-    })),
+    secrets: // The server has the values of some itself.
+      secretFields.value
+        .filter(({ name }) => served.value?.secrets[name] !== "set")
+        .map(({ name, type }) => ({
+          name,
+          isJson: !isText(type, types),
+          isOptional: nullable(type, types),
+        })),
     withKey: apiKey.value !== undefined,
   })
   return (
@@ -130,18 +139,18 @@ function SnippetPart() {
       <Tabs<SnippetLanguage>
         label="Copy as"
         id="snippet"
-        current={language.value}
+        current={shown}
         onSelect={(name) => (language.value = name)}
-        items={snippetLanguages.map((name) => ({ name, label: name }))}
+        items={languages.map((name) => ({ name, label: languageLabel(name) }))}
         tools={
-          <button type="button" class="button" onClick={() => void copyText(text, language.value)}>
+          <button type="button" class="button" onClick={() => void copyText(text, languageLabel(shown))}>
             <Icon name="copy" />
             Copy
           </button>
         }
       />
-      <TabPanel id="snippet" name={language.value}>
-        <pre class="snippet" tabIndex={0} aria-label={`The request as ${language.value}`}>
+      <TabPanel id="snippet" name={shown}>
+        <pre class="snippet" tabIndex={0} aria-label={`The request as ${languageLabel(shown)}`}>
           {text}
         </pre>
       </TabPanel>

@@ -3,10 +3,11 @@ import { spawnSync } from "node:child_process"
 import { test } from "node:test"
 import { fc } from "../../test/support/fast-check.ts"
 import type { SnippetRequest, SnippetSecret } from "./snippets.ts"
-import { snippet, snippetLanguages } from "./snippets.ts"
+import { languagesOf, snippet, snippetLanguages } from "./snippets.ts"
 
 const request = {
   url: "http://127.0.0.1:1",
+  workflow: null,
   source: "output { }",
   files: {},
   input: {},
@@ -61,6 +62,32 @@ const bodies = (given: SnippetRequest, variables: Readonly<Record<string, string
     }),
   )
 }
+
+test("a workflow of the server is called by its name, with the typed client first", () => {
+  const named = { ...request, workflow: "tickets/triage", input: { text: "It's down" }, withKey: false }
+  assert.deepEqual(languagesOf(named), ["typed-client", ...snippetLanguages])
+  assert.deepEqual(languagesOf(request), snippetLanguages)
+  const env = { API_KEY: "a", TRACKER_TOKEN: "t" }
+  const wanted = { input: { text: "It's down" }, secrets: { api_key: "a", trackerToken: "t" } }
+  for (const [name, body] of Object.entries(bodies(named, env))) assert.deepEqual(body, wanted, name)
+  for (const language of snippetLanguages) {
+    assert.match(snippet(language, named), /http:\/\/127\.0\.0\.1:1\/workflows\/tickets\/triage\/execute/, language)
+  }
+  // The client that it imports is replaced by one that prints.
+  const script = snippet("typed-client", named).replace(
+    /import \{ createClient \}.*/,
+    `const createClient = (options) => ({ workflow: (name) => ({ execute: async (input, more) => {
+       console.log(JSON.stringify({ options, name, input, ...more })); process.exit(0) } }) })`,
+  )
+  const ran = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+  })
+  assert.deepEqual(JSON.parse(ran.stdout.toString() || ran.stderr.toString()), {
+    options: { baseUrl: "http://127.0.0.1:1" },
+    name: "tickets/triage",
+    ...wanted,
+  })
+})
 
 const nasty = fc.string({
   unit: fc.constantFrom("'", '"', "\\", "$", "`", "\n", "\t", "\r", "{", "}", "#", "é", "😀", "a", "%", "!", " ", "*"),

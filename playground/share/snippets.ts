@@ -14,6 +14,8 @@ export interface SnippetSecret {
 /** What a snippet asks the service to do. */
 export interface SnippetRequest {
   readonly url: string
+  /** The workflow of the server's folder that is called by its name; null where the request has the source. */
+  readonly workflow: string | null
   readonly source: string
   /** The other files that it uses. */
   readonly files: { readonly file?: string; readonly modules?: Readonly<Record<string, string>> }
@@ -25,10 +27,23 @@ export interface SnippetRequest {
 }
 
 export const snippetLanguages = ["curl", "TypeScript", "Python", "PHP"] as const
-export type SnippetLanguage = (typeof snippetLanguages)[number]
+/** Only a workflow with a name has a typed client. */
+const typedClient = "typed-client"
+export type SnippetLanguage = (typeof snippetLanguages)[number] | typeof typedClient
+
+export function languageLabel(language: SnippetLanguage): string {
+  return language === typedClient ? "Typed client" : language
+}
+
+/** The languages for a request, the best one first. */
+export function languagesOf({ workflow }: Pick<SnippetRequest, "workflow">): readonly SnippetLanguage[] {
+  return workflow === null ? snippetLanguages : [typedClient, ...snippetLanguages]
+}
 
 export function snippet(language: SnippetLanguage, request: SnippetRequest): string {
   switch (language) {
+    case typedClient:
+      return typed(request)
     case "curl":
       return curl(request)
     case "TypeScript":
@@ -52,8 +67,13 @@ function variableOf({ name }: SnippetSecret): string {
 
 const keyVariable = "WIRE_API_KEY"
 
-function plainBody({ source, files, input, options }: SnippetRequest): JsonObject {
-  const body: JsonObject = { workflow_source: source, ...files, input }
+/** Where the request goes: to the workflow by its name, or with its source. */
+function addressOf({ url, workflow }: SnippetRequest): string {
+  return workflow === null ? `${url}/execute` : `${url}/workflows/${workflow}/execute`
+}
+
+function plainBody({ workflow, source, files, input, options }: SnippetRequest): JsonObject {
+  const body: JsonObject = workflow === null ? { workflow_source: source, ...files, input } : { input }
   if (Object.keys(options).length > 0) body["options"] = { ...options } as JsonObject
   return body
 }
@@ -84,7 +104,7 @@ function curl(request: SnippetRequest): string {
     ...environmentLines(request, (name) => `export ${name}=…`),
     ...(secrets.some(({ isJson }) => !isJson) ? [shellJson] : []),
     ...(needed.length === 0 ? [] : [`: ${needed.join(" ")} &&`]),
-    `curl ${quote(`${request.url}/execute`)} \\`,
+    `curl ${quote(addressOf(request))} \\`,
     "  -H 'Content-Type: application/json' \\",
     ...(withKey ? [`  -H "Authorization: Bearer $${keyVariable}" \\`] : []),
     `  -d ${body}`,
@@ -104,11 +124,39 @@ function environmentLines({ secrets, withKey }: SnippetRequest, line: (name: str
   return names.length === 0 ? [] : names.map((name) => `# ${line(name)}`)
 }
 
+/** Called by name, with the types that the command writes. */
+function typed({ url, workflow, input, options, secrets, withKey }: SnippetRequest): string {
+  const more = [
+    ...(secrets.length === 0
+      ? []
+      : [
+          `secrets: { ${secrets.map((secret) => `${JSON.stringify(secret.name)}: ${typeScriptValue(secret)}`).join(", ")} }`,
+        ]),
+    ...(Object.keys(options).length === 0 ? [] : [`options: ${visibleJson(options)}`]),
+  ]
+  const key = withKey ? `, apiKey: variable("${keyVariable}")` : ""
+  const needs = withKey || secrets.some(({ isOptional }) => !isOptional)
+  return `// Once, in the folder of the workflows: wire types . --out wire.d.ts
+import { createClient } from "wireworks/client"
+import type { Workflows } from "./wire.d.ts"
+${needs ? `\n${typeScriptVariable}\n` : ""}
+const client = createClient<Workflows>({ baseUrl: ${JSON.stringify(url)}${key} })
+const { run_id, output } = await client.workflow(${JSON.stringify(workflow)}).execute(
+  ${indented(visibleJson(input, 2), 2)},${more.length === 0 ? "" : `\n  { ${more.join(", ")} },`}
+)
+console.log(run_id, JSON.stringify(output))
+`
+}
+
 function typeScript(request: SnippetRequest): string {
-  const { source, files, input, options, secrets, withKey } = request
+  const { workflow, source, files, input, options, secrets, withKey } = request
   const fields = [
-    "workflow_source: source",
-    ...Object.entries(files).map(([name, value]) => `${name}: ${indented(visibleJson(value, 2), 4)}`),
+    ...(workflow === null
+      ? [
+          "workflow_source: source",
+          ...Object.entries(files).map(([name, value]) => `${name}: ${indented(visibleJson(value, 2), 4)}`),
+        ]
+      : []),
     `input: ${indented(visibleJson(input, 2), 4)}`,
     ...(secrets.length === 0
       ? []
@@ -118,9 +166,8 @@ function typeScript(request: SnippetRequest): string {
     ...(Object.keys(options).length === 0 ? [] : [`options: ${visibleJson(options)}`]),
   ]
   const needs = withKey || secrets.some(({ isOptional }) => !isOptional)
-  return `const source = ${templateLiteral(source)}
-${needs ? `\n${typeScriptVariable}\n` : ""}
-const response = await fetch(${JSON.stringify(`${request.url}/execute`)}, {
+  return `${workflow === null ? `const source = ${templateLiteral(source)}\n` : ""}${needs ? `\n${typeScriptVariable}\n` : ""}
+const response = await fetch(${JSON.stringify(addressOf(request))}, {
   method: "POST",
   headers: {
     "content-type": "application/json",${withKey ? `\n    authorization: \`Bearer \${variable("${keyVariable}")}\`,` : ""}
@@ -159,10 +206,16 @@ function escapeInLines(text: string, write: (code: number) => string): string {
 }
 
 function python(request: SnippetRequest): string {
-  const { source, files, input, options, secrets, withKey } = request
+  const { workflow, source, files, input, options, secrets, withKey } = request
   const fields = [
-    '"workflow_source": source',
-    ...Object.entries(files).map(([name, value]) => `"${name}": json.loads(${JSON.stringify(visibleJson(value))})`),
+    ...(workflow === null
+      ? [
+          '"workflow_source": source',
+          ...Object.entries(files).map(
+            ([name, value]) => `"${name}": json.loads(${JSON.stringify(visibleJson(value))})`,
+          ),
+        ]
+      : []),
     `"input": json.loads(${JSON.stringify(visibleJson(input))})`,
     ...(secrets.length === 0
       ? []
@@ -176,10 +229,8 @@ import os
 import urllib.error
 import urllib.request
 
-source = ${pythonText(source)}
-
-request = urllib.request.Request(
-    ${JSON.stringify(`${request.url}/execute`)},
+${workflow === null ? `source = ${pythonText(source)}\n\n` : ""}request = urllib.request.Request(
+    ${JSON.stringify(addressOf(request))},
     data=json.dumps({
         ${fields.join(",\n        ")},
     }).encode(),
@@ -208,10 +259,14 @@ function pythonText(text: string): string {
 }
 
 function php(request: SnippetRequest): string {
-  const { source, files, input, options, secrets, withKey } = request
+  const { workflow, source, files, input, options, secrets, withKey } = request
   const fields = [
-    '"workflow_source" => $source',
-    ...Object.entries(files).map(([name, value]) => `"${name}" => json_decode(${phpText(visibleJson(value))})`),
+    ...(workflow === null
+      ? [
+          '"workflow_source" => $source',
+          ...Object.entries(files).map(([name, value]) => `"${name}" => json_decode(${phpText(visibleJson(value))})`),
+        ]
+      : []),
     `"input" => json_decode(${phpText(visibleJson(input))})`,
     ...(secrets.length === 0
       ? []
@@ -220,9 +275,7 @@ function php(request: SnippetRequest): string {
   ]
   return `<?php
 
-$source = ${phpText(source)};
-
-$request = curl_init(${phpText(`${request.url}/execute`)});
+${workflow === null ? `$source = ${phpText(source)};\n\n` : ""}$request = curl_init(${phpText(addressOf(request))});
 curl_setopt_array($request, [
     CURLOPT_POST => true,
     CURLOPT_RETURNTRANSFER => true,

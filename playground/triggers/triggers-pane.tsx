@@ -66,7 +66,7 @@ function TriggerRow({ trigger }: { readonly trigger: TriggerAnswer }) {
           {isSchedule ? `${trigger.cron} (${trigger.timezone})` : `POST ${trigger.path}`}
         </p>
         <div class="run-foot">
-          {paused ? <StateMark state="skipped" text="paused" /> : <span class="note">{next}</span>}
+          {paused ? <StateMark state="skipped" text="paused" /> : next === "" ? null : <span class="note">{next}</span>}
           <Last trigger={trigger} />
         </div>
       </div>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { test } from "node:test"
 import {
   editor,
@@ -20,7 +21,7 @@ import type { Playground } from "../open-playground.ts"
 
 export function served(playground: Playground): void {
   test("the workflows of the server are opened read-only, run by name, and edited as a copy", async () => {
-    const { page, close } = await playground.visit()
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     await openServed(page, "tickets/triage")
     await written(page, /Sorts a ticket/)
     await write(page, "output { a: 1 }")
@@ -28,6 +29,21 @@ export function served(playground: Playground): void {
     await page.getByRole("textbox", { name: "name" }).fill("Ada")
     await runToEnd(page)
     await nodeSays(page, "agent.greeter", /done/)
+    // Programs call it by its name, best with its types.
+    await page.getByRole("button", { name: "Share", exact: true }).click()
+    const share = page.getByRole("dialog", { name: "Share" })
+    await share.getByRole("tab", { name: "Typed client", selected: true }).waitFor()
+    await says(share.locator(".snippet"), /client\.workflow\("tickets\/triage"\)\.execute\(/)
+    await share.getByRole("tab", { name: "curl" }).click()
+    const snippet = share.locator(".snippet")
+    await says(snippet, /\/workflows\/tickets\/triage\/execute/)
+    assert.doesNotMatch(await snippet.innerText(), /workflow_source/)
+    const called = spawnSync("sh", ["-c", await snippet.innerText()])
+    assert.match(called.stdout.toString(), /"greeting":"Hello, Ada\."/)
+    const complaints: string[] = []
+    await lookAt(page, complaints)("share-of-a-served-workflow")
+    assert.deepEqual(complaints, [])
+    await page.keyboard.press("Escape")
     await page.getByRole("button", { name: "Edit a copy" }).click()
     await editor(page).focus()
     await write(page, "output { a: 1 }")
