@@ -12,7 +12,7 @@ import type { RunView } from "../shown-run/run-view.ts"
 import { liveRun, shownRun } from "../shown-run/shown-run.ts"
 import { secretCheck } from "../form/secrets.ts"
 import { served } from "../service/served.ts"
-import { compilation, compileNow, linkHasRun, origin } from "../language/source.ts"
+import { compilation, compileNow, filesAround, linkHasRun, origin } from "../language/source.ts"
 
 /** A message of the user, and the run that answers it. */
 export interface Exchange {
@@ -52,6 +52,8 @@ export function send(message: string): void {
       input,
       options: { ...optionCheck.value.value, deltas: true },
       origin: origin.value,
+      isChat: true,
+      ...(filesAround.value.modules === undefined ? {} : { around: filesAround.value }),
       ...(workflow !== undefined && { workflow }),
     },
     secretCheck.value.value,

@@ -6,9 +6,10 @@ import { GraphPane } from "../graph/graph-pane.tsx"
 import { graphHeightAfterRun } from "../graph/graph-model.ts"
 import { ConfirmDialog } from "../share/confirm-dialog.tsx"
 import type { PaneTab } from "../page/layout.ts"
-import { isAtUsual, narrow, paneTab, positions, wide } from "../page/layout.ts"
+import { isAtUsual, narrow, paneTab, positions, resultTab, wide } from "../page/layout.ts"
 import { shownRun, watchShown, watchWhole } from "../shown-run/shown-run.ts"
 import { selection } from "../shown-run/selection.ts"
+import { openQuestions } from "../questions/open-questions.ts"
 import { announcement } from "../page/notices.ts"
 import { editCopy, served } from "../service/served.ts"
 import { errorCount, linkHasRun, origin } from "../language/source.ts"
@@ -65,7 +66,10 @@ const paneTabs: readonly { readonly name: PaneTab; readonly label: string }[] = 
 /** Height of the graph. After a run the answer gets the room that a small graph does not need, unless the divider was moved. */
 function rightShare(): string {
   const share = `${positions.value.right}%`
-  const needed = isAtUsual("right") && watchWhole()?.isOver === true ? graphHeightAfterRun.value : null
+  if (!isAtUsual("right")) return share
+  // People who are asked read the question, not the graph.
+  if (resultTab.value === "questions" && openQuestions.value.length > 0) return "24%"
+  const needed = watchWhole()?.isOver === true ? graphHeightAfterRun.value : null
   return needed === null ? share : `min(${share}, ${needed}px)`
 }
 

@@ -38,6 +38,8 @@ function sourceOf({ source, around }: RunRequest): Source {
 export const earlierRun = computed((): RunView | null => {
   const run = watchWhole()
   if (run === null || liveRun.value !== null || run.state.finished_at === null || run.run_id === undefined) return null
+  // The next message of a chat is another question, not a change of the last one.
+  if (run.request.isChat === true) return null
   if (run.request === unknownRequest || graphOf.value === "other" || run.state.started_at === null) return null
   return run
 })

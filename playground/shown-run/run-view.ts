@@ -21,6 +21,8 @@ export interface RunRequest {
   readonly around?: SourceFiles
   /** The workflow of the server's folder that it is; absent for the author's own text. */
   readonly workflow?: string
+  /** A message of a chat: its input is not that of the form. */
+  readonly isChat?: true
   /** The run that it takes results over from, the steps that run whatever changed, and results in place of those of steps. */
   readonly rerun?: { readonly run_id: string; readonly from: readonly string[]; readonly given?: JsonObject }
 }
