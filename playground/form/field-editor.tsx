@@ -100,9 +100,10 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
         <ValueEditor
           {...editor}
           type={text}
+          value={editor.value ?? undefined}
           label={label}
           notes={notes}
-          onChange={(next) => editor.onChange(next === "" ? null : next)}
+          onChange={(next) => editor.onChange(next === "" ? null : (next ?? null))}
         />
       )}
       {foot}
@@ -114,10 +115,11 @@ function isOptional(type: Type, types: TypeTable): boolean {
   return type.kind === "union" && type.members.some((member) => resolve(member, types).kind === "null")
 }
 
-/** The text that may be left out, of a type that is nothing else. */
+/** The text or number that may be left out, of a type that is nothing else. */
 function optionalText(type: Type, types: TypeTable): Type | undefined {
   if (type.kind !== "union" || type.members.length !== 2 || !isOptional(type, types)) return undefined
-  return type.members.map((member) => resolve(member, types)).find(({ kind }) => kind === "string")
+  const members = type.members.map((member) => resolve(member, types))
+  return members.find(({ kind }) => kind === "string" || kind === "number" || kind === "integer")
 }
 
 interface YesOrNoProps extends EditorProps {

@@ -57,7 +57,7 @@ test("what a server asks is a card with its form; an address is shown whole, and
     /question of mcp\.shop in tool\.order.*Host.*pay\.example\.com.*https:\/\/pay\.example\.com\/cart\/7\?token=abc/s,
   )
   await page.screenshot({ path: join(screenshots, "elicitation.png") })
-  await who.getByLabel("name").fill("Ada")
+  await who.getByLabel("Who it is for").fill("Ada")
   await who.getByRole("button", { name: "Accept" }).click()
   await pay.getByRole("button", { name: "Decline" }).click()
   await says(page.locator(".question", { hasText: "Pay for it" }), /answered/)
