@@ -54,7 +54,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         const target = targetOf(request, api)
         return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
       } catch (error) {
-        return Promise.reject(error)
+        return Promise.reject(error as Error)
       }
     },
   }
