@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
-import { bugReport } from "./terminal/complain.ts"
+import { CommandFailure } from "./terminal/command-failure.ts"
+import { bugReport, complain } from "./terminal/complain.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -16,6 +17,9 @@ export async function runCommandLine(): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 2
+    } else if (error instanceof CommandFailure) {
+      complain(error.message)
+      process.exitCode = error.exitCode
     } else {
       process.stderr.write(`This is a bug in wire ${about.version}, not a mistake of yours:\n${bugReport(error)}\n`)
       process.exitCode = 3

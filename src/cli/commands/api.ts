@@ -7,6 +7,7 @@ import { readDocument } from "../../api-import/read-document.ts"
 import { complain } from "../terminal/complain.ts"
 import { count } from "../terminal/count.ts"
 import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
+import { CommandFailure } from "../terminal/command-failure.ts"
 
 interface ImportFlags {
   readonly as: string
@@ -39,41 +40,32 @@ Exit code: 0 when the declarations are written, 1 when the document cannot be us
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(flags.as)) {
         command.error(`error: --as ${visibleText(flags.as)}: it must be letters, digits and _`)
       }
-      process.exitCode = await importDocument(file, flags)
+      await importDocument(file, flags)
     })
 }
 
-async function importDocument(file: string, { as, only = "", out }: ImportFlags): Promise<number> {
+async function importDocument(file: string, { as, only = "", out }: ImportFlags): Promise<void> {
   let bytes: Uint8Array
   try {
     // A file that is too large is not read.
     bytes = statSync(file).size > importBytes ? new Uint8Array(importBytes + 1) : readFileSync(file)
   } catch (error) {
-    complain(visibleText(`${file} ${whyUnreadable(error)}`))
-    return 1
+    throw new CommandFailure(visibleText(`${file} ${whyUnreadable(error)}`))
   }
   const read = await readDocument(bytes)
-  if ("problem" in read) {
-    complain(visibleText(`${file}: ${read.problem}`))
-    return 1
-  }
+  if ("problem" in read) throw new CommandFailure(visibleText(`${file}: ${read.problem}`))
   const patterns = only.split(",").map((pattern) => pattern.trim())
   const outcome = importApi(read.document, { as, only: patterns.filter((pattern) => pattern !== "") })
-  if ("problem" in outcome) {
-    complain(visibleText(`${file}: ${outcome.problem}`))
-    return 1
-  }
+  if ("problem" in outcome) throw new CommandFailure(visibleText(`${file}: ${outcome.problem}`))
   if (out === undefined) process.stdout.write(outcome.text)
   else {
     try {
       writeFileSync(out, outcome.text)
     } catch (error) {
-      complain(visibleText(`${out} ${whyUnwritable(error)}`))
-      return 1
+      throw new CommandFailure(visibleText(`${out} ${whyUnwritable(error)}`))
     }
   }
   const left =
     outcome.left === 0 ? "Nothing was left out." : `${count(outcome.left, "thing")} left out: see the comments.`
   complain(visibleText(`${count(outcome.tools, "tool")}${out === undefined ? "" : ` in ${out}`}. ${left}`))
-  return 0
 }

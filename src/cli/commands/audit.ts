@@ -2,6 +2,7 @@ import type { Command } from "commander"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { count } from "../terminal/count.ts"
 import { Output } from "../terminal/terminal.ts"
+import { CommandFailure } from "../terminal/command-failure.ts"
 
 export function auditCommand(audit: Command): void {
   audit.description("Checks the audit trail that the service writes with WIRE_AUDIT_FILE.")
@@ -31,9 +32,7 @@ Exit code: 0 when all lines fit, 1 when one does not or the file cannot be read,
         report = await verifyAudit(path)
       } catch (error) {
         if (!(error instanceof Error) || !("code" in error)) throw error
-        output.err(visibleText(`${path} cannot be read (${String(error.code)}).`))
-        process.exitCode = 1
-        return
+        throw new CommandFailure(visibleText(`${path} cannot be read (${String(error.code)}).`))
       }
       const { lines, lost, hash, problem } = report
       if (problem !== null) process.exitCode = 1

@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { compile } from "../../compile.ts"
 import type { AnswerFlags } from "./given-answers.ts"
 import { GivenAnswers } from "./given-answers.ts"
-import { WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
 
 const source = `
 input { files: [string] }

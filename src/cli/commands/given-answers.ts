@@ -8,7 +8,8 @@ import { expressionsOf } from "../../plan/prepare.ts"
 import type { AskedQuestion } from "../../log/events.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import { withNulls } from "../../types/with-nulls.ts"
-import { parseObject, put, readAssignment, readText, readValue, typeAt, WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
+import { parseObject, put, readAssignment, readText, readValue, typeAt } from "./given-values.ts"
 
 export interface AnswerFlags {
   readonly answer?: readonly string[]

@@ -5,7 +5,8 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { compile } from "../../compile.ts"
 import type { ValueFlags, Values } from "./given-values.ts"
-import { readValues, WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
+import { readValues } from "./given-values.ts"
 
 const { plan } = compile(`
 schema tag { label: string  weight: number }

@@ -6,6 +6,7 @@ import { fileBytes } from "../../base/limits.ts"
 import { resolve, withoutNull } from "../../types/relations.ts"
 import type { Type, TypeTable } from "../../types/types.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
 import { readNamedFile, tooLarge } from "./read-file.ts"
 
 export interface ValueFlags {
@@ -19,9 +20,6 @@ export interface Values {
   readonly input: JsonObject
   readonly secrets: JsonObject
 }
-
-/** A mistake on the command line: a sentence. */
-export class WrongValue extends Error {}
 
 /** Input and secrets as the command line gives them. `stdin` is read only when `--input -` asks for it. */
 export async function readValues(

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Command } from "commander"
-import { complain } from "../terminal/complain.ts"
 import { whyUnwritable } from "./file-errors.ts"
 import { projectFiles, type Triggering } from "./project-files.ts"
 import { visibleText } from "../../base/visible-text.ts"
+import { CommandFailure } from "../terminal/command-failure.ts"
 
 export function initCommand(command: Command): void {
   command
@@ -27,15 +27,15 @@ Exit code: 0 when all was written, 1 when one of the files is there already or c
     )
     .action((folder: string, options: Triggering & { skill?: true }) => {
       const ofSkill = options.skill === true ? skillFiles : {}
-      process.exitCode = init(folder, { ...projectFiles(options), ...agentFiles, ...ofSkill })
+      init(folder, { ...projectFiles(options), ...agentFiles, ...ofSkill })
     })
 }
 
-function init(folder: string, files: Readonly<Record<string, string>>): number {
+function init(folder: string, files: Readonly<Record<string, string>>): void {
   const there = Object.keys(files).filter((file) => existsSync(join(folder, file)))
   if (there.length > 0) {
-    complain(visibleText(`${there.map((file) => join(folder, file)).join(", ")} exists already: nothing was written.`))
-    return 1
+    const names = there.map((file) => join(folder, file)).join(", ")
+    throw new CommandFailure(visibleText(`${names} exists already: nothing was written.`))
   }
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, file)
@@ -44,14 +44,12 @@ function init(folder: string, files: Readonly<Record<string, string>>): number {
       // Never over a file that somebody else has made meanwhile.
       writeFileSync(path, text, { flag: "wx" })
     } catch (error) {
-      complain(visibleText(`${path} ${whyUnwritable(error)}.`))
-      return 1
+      throw new CommandFailure(visibleText(`${path} ${whyUnwritable(error)}.`))
     }
   }
   const names = Object.keys(files).map((file) => `  ${visibleText(join(folder, file))}\n`)
   const enter = folder === "." ? "" : `  cd ${visibleText(folder)}\n`
   process.stdout.write(`Wrote\n${names.join("")}\nTry it:\n${enter}  npm install\n  npm test\n  npm start\n`)
-  return 0
 }
 
 // What `wire init` writes for coding agents.

@@ -5,13 +5,13 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import type { ListedTool, ServerContents } from "../compose/compose-runs.ts"
 import { count } from "../terminal/count.ts"
 import { importsText, shownArgument } from "./mcp-imports.ts"
-import { readSettings } from "../compose/settings.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { cutText } from "../../base/cut-text.ts"
 import { cellWidth } from "../terminal/cell-width.ts"
 import { paletteFor } from "../terminal/terminal.ts"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { complain } from "../terminal/complain.ts"
+import { usableSettings } from "./usable-settings.ts"
 
 interface InspectFlags {
   readonly header?: readonly string[]
@@ -60,11 +60,7 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
     command.error(`error: --name ${visibleText(flags.name)}: it must be letters, digits and _`)
   }
   const headers = readHeaders(flags.header ?? [], command)
-  const { settings, wrong } = readSettings(process.env, {})
-  if (settings === null) {
-    for (const sentence of wrong) complain(sentence)
-    return 2
-  }
+  const settings = usableSettings()
   const { inspectMcp } = await import("../compose/compose-runs.ts")
   const stop = stopSignal()
   const abort = new AbortController()

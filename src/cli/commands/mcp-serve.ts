@@ -3,7 +3,6 @@ import type { McpServerFactory } from "@modelcontextprotocol/server"
 import type { Command } from "commander"
 import type { JsonObject } from "../../base/json-value.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
-import { compileFile } from "../../compiler/folder-texts.ts"
 import type { WorkflowOffer } from "../../mcp-server/workflow-server.ts"
 import type { WorkflowTool } from "../../mcp-server/workflow-tool.ts"
 import { listing, toolName } from "../../mcp-server/workflow-tool.ts"
@@ -12,22 +11,19 @@ import type { Plan } from "../../plan/plan-shape.ts"
 import { exposedByRequest } from "../../run/secrets/secrets-of-run.ts"
 import { validateRequest } from "../../run/validate-request.ts"
 import type { RunStore } from "../../ports/store.ts"
-import { StoreFailure } from "../../ports/store.ts"
 import type { Runs } from "../../run/runs.ts"
 import { count } from "../terminal/count.ts"
 import { isLoopback } from "../compose/is-loopback.ts"
 import { errorCode } from "./file-errors.ts"
-import { diagnosisOf } from "./diagnose.ts"
 import { listenForMcp } from "./mcp-http.ts"
-import { readSource } from "./read-source.ts"
-import { readValues, WrongValue } from "./given-values.ts"
+import { WrongValue, CommandFailure } from "../terminal/command-failure.ts"
+import { readValues } from "./given-values.ts"
 import type { Settings } from "../compose/settings.ts"
-import { readSettings } from "../compose/settings.ts"
-import { showIssue, showProblem } from "../terminal/show-issue.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
-import { paletteFor } from "../terminal/terminal.ts"
 import { visibleText } from "../../base/visible-text.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
+import { compileWorkflow } from "./compile-workflow.ts"
+import { usableSettings } from "./usable-settings.ts"
 
 interface ServeFlags {
   readonly http?: true
@@ -87,35 +83,16 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
     command.error(`error: --timeout must be a duration such as 90s, 15m or 1h`)
   }
   const own = { port: flags.port ?? usualPort, ...(flags.host === undefined ? {} : { host: flags.host }) }
-  const { settings, wrong } = readSettings(process.env, own)
-  if (settings === null) {
-    for (const sentence of wrong) complain(sentence)
-    return 2
-  }
+  const settings = usableSettings(own)
   const compiled = compileAll(files)
   if (compiled === null) return 1
-  let tools: WorkflowTool[]
-  try {
-    tools = await withSecrets(compiled, flags)
-  } catch (error) {
-    if (!(error instanceof WrongValue)) throw error
-    complain(visibleText(error.message))
-    return 2
-  }
+  const tools = await withSecrets(compiled, flags)
   const unsafe = [...tools.flatMap(whereInputSays), ...(flags.http === true ? openToStrangers(tools, settings) : [])]
-  for (const sentence of unsafe) complain(visibleText(sentence))
-  if (unsafe.length > 0) return 1
+  if (unsafe.length > 0) throw new CommandFailure(unsafe.map(visibleText).join("\n"))
   // Loaded now: `wire help` and wrong command lines do not need it.
   const { composeRuns } = await import("../compose/compose-runs.ts")
-  let parts: Awaited<ReturnType<typeof composeRuns>>
-  try {
-    const plans = tools.map(({ plan }) => plan)
-    parts = await composeRuns(settings, plans, reportBug, settings.maxRuns)
-  } catch (error) {
-    if (!(error instanceof StoreFailure)) throw error
-    complain(visibleText(error.message))
-    return 1
-  }
+  const plans = tools.map(({ plan }) => plan)
+  const parts = await composeRuns(settings, plans, reportBug, settings.maxRuns)
   try {
     const offer = offerOf(tools, parts.runs, parts.store, timeout_ms ?? 600_000)
     const { workflowServer } = await import("../../mcp-server/workflow-server.ts")
@@ -136,38 +113,27 @@ interface Compiled {
 
 /** Null when something is wrong and has been reported. */
 function compileAll(files: readonly string[]): Compiled[] | null {
-  const palette = paletteFor(process.stderr)
   const compiled: Compiled[] = []
   let fine = true
   for (const file of files) {
-    const source = readSource(file)
-    if (source.text === null) {
-      complain(showProblem(file, source.problem, palette))
-      fine = false
-      continue
-    }
-    const { plan, diagnostics } = compileFile(file, source.text)
-    if (plan === undefined) {
-      const { text } = source
-      const { lines, issues } = diagnosisOf(text, diagnostics)
-      const errors = issues.filter(({ severity }) => severity === "error")
-      for (const issue of errors) complain(`${showIssue(file, text, lines, issue, palette)}\n`)
-      fine = false
-      continue
-    }
-    if (mayWait(plan)) {
-      const why = "may wait for people (`ask`, `approval`), and nobody could answer here"
-      complain(visibleText(`${file} ${why}. Run it with wire run, or serve it with wire serve.`))
-      fine = false
-      continue
-    }
-    const name = toolName(file)
-    const other = compiled.find((one) => one.name === name)
-    if (other !== undefined) {
-      complain(visibleText(`${file} and ${other.file} would both be the tool ${name}: rename one of them.`))
+    try {
+      const { plan, text } = compileWorkflow(file)
+      if (mayWait(plan)) {
+        const why = "may wait for people (`ask`, `approval`), and nobody could answer here"
+        throw new CommandFailure(visibleText(`${file} ${why}. Run it with wire run, or serve it with wire serve.`))
+      }
+      const name = toolName(file)
+      const other = compiled.find((one) => one.name === name)
+      compiled.push({ name, file, source: text.source, plan })
+      if (other !== undefined) {
+        const message = `${file} and ${other.file} would both be the tool ${name}: rename one of them.`
+        throw new CommandFailure(visibleText(message))
+      }
+    } catch (error) {
+      if (!(error instanceof CommandFailure)) throw error
+      complain(error.message)
       fine = false
     }
-    compiled.push({ name, file, source: source.text, plan })
   }
   return fine ? compiled : null
 }
@@ -282,8 +248,7 @@ async function serveHttp(factory: McpServerFactory, what: string, settings: Sett
     return 0
   } catch (error) {
     if (errorCode(error) === String(error)) throw error
-    complain(`Cannot listen on ${settings.host}:${settings.port} (${errorCode(error)}).`)
-    return 1
+    throw new CommandFailure(`Cannot listen on ${settings.host}:${settings.port} (${errorCode(error)}).`)
   } finally {
     stop.ignore()
   }

@@ -5,7 +5,8 @@ import { visibleText } from "../../base/visible-text.ts"
 import { WireworksError, type Question, type WireworksClient } from "../../client/client.ts"
 import { fromJsonSchema } from "../../types/from-json-schema.ts"
 import { resolve } from "../../types/relations.ts"
-import { put, readAssignment, readValue, typeAt, WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
+import { put, readAssignment, readValue, typeAt } from "./given-values.ts"
 import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
 
 interface ListFlags extends ServiceFlags {

@@ -1,16 +1,12 @@
 import type { Command } from "commander"
-import { compileFile } from "../../compiler/folder-texts.ts"
 import type { Reach } from "../../trust/reach-shape.ts"
 import { reachOf } from "../../trust/reach.ts"
 import { growthOf } from "../../trust/reach-growth.ts"
 import { reachAsMarkdown, showReach } from "../../trust/show-reach.ts"
-import { complain } from "../terminal/complain.ts"
-import { showIssue, showProblem } from "../terminal/show-issue.ts"
-import { paletteFor } from "../terminal/terminal.ts"
 import { visibleJson, visibleLines, visibleText } from "../../base/visible-text.ts"
-import { diagnosisOf } from "./diagnose.ts"
 import { readNamedFile } from "./read-file.ts"
-import { readSource } from "./read-source.ts"
+import { CommandFailure } from "../terminal/command-failure.ts"
+import { compileWorkflow } from "./compile-workflow.ts"
 
 interface ReachFlags {
   readonly json?: true
@@ -39,46 +35,31 @@ Examples:
 
 Exit code: 0 when all is well, 1 when the workflow is wrong or its reach grew, 2 for a wrong command line.`,
     )
-    .action((file: string, flags: ReachFlags) => {
-      process.exitCode = printReach(file, flags)
-    })
+    .action(printReach)
 }
 
-function printReach(file: string, { json, markdown, check }: ReachFlags): number {
-  const palette = paletteFor(process.stderr)
-  const source = readSource(file)
-  if (source.text === null) {
-    complain(showProblem(file, source.problem, palette))
-    return 1
-  }
-  const { program, diagnostics, plan } = compileFile(file, source.text)
-  if (plan === undefined) {
-    const { issues, lines } = diagnosisOf(source.text, diagnostics)
-    for (const issue of issues) complain(showIssue(file, source.text, lines, issue, palette))
-    return 1
-  }
-  const reach = reachOf(program)
+function printReach(file: string, { json, markdown, check }: ReachFlags): void {
+  const reach = reachOf(compileWorkflow(file).program)
   if (check !== undefined) return checkReach(file, reach, check)
   if (json === true) process.stdout.write(`${visibleJson(reach, 2)}\n`)
   else process.stdout.write(visibleLines(markdown === true ? reachAsMarkdown(file, reach) : showReach(reach)))
-  return 0
 }
 
-function checkReach(file: string, reach: Reach, kept: string): number {
+function checkReach(file: string, reach: Reach, kept: string): void {
   const { text, problem } = readNamedFile(kept)
   const before = text === null ? null : readReach(text)
   if (before === null) {
     const why = problem ?? "does not hold the JSON of a reach"
-    complain(visibleText(`${kept} ${why}. Write it: wire reach ${file} --json > ${kept}`))
-    return 1
+    throw new CommandFailure(visibleText(`${kept} ${why}. Write it: wire reach ${file} --json > ${kept}`))
   }
   const added = growthOf(before, reach)
   const gone = growthOf(reach, before)
   const diff = [...gone.map((line) => `- ${line}`), ...added.map((line) => `+ ${line}`)]
   if (diff.length > 0) process.stdout.write(`${diff.map(visibleText).join("\n")}\n`)
-  if (added.length === 0) return 0
-  complain(visibleText(`The reach of ${file} grew. If that is right: wire reach ${file} --json > ${kept}`))
-  return 1
+  if (added.length === 0) return
+  throw new CommandFailure(
+    visibleText(`The reach of ${file} grew. If that is right: wire reach ${file} --json > ${kept}`),
+  )
 }
 
 /** Null for a text that is none. */

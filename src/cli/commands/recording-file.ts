@@ -1,11 +1,12 @@
 import { existsSync, renameSync, rmSync } from "node:fs"
 import type { Exchanges, RecordingMode } from "../compose/compose-runs.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
 import { whyUnwritable } from "./file-errors.ts"
 import { readFoundFile } from "./read-file.ts"
 import { writeScratch } from "./write-scratch.ts"
 
 /** A recording file that cannot be used: a sentence. */
-export class WrongRecording extends Error {}
+export class WrongRecording extends WrongValue {}
 
 /** `triage.test.wire` → `triage.test.recording.json` */
 export function recordingPath(testFile: string): string {

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs"
 import type { Command } from "commander"
 import { parseDuration } from "../../base/parse-duration.ts"
-import { compileFile } from "../../compiler/folder-texts.ts"
 import type { SourceText } from "../../source/source-files.ts"
 import { placeholderSecrets } from "../../testing/placeholder-secrets.ts"
 import { remedies, showMiss } from "../../testing/show-miss.ts"
@@ -11,28 +10,22 @@ import type { Limits, Plan } from "../../plan/plan-shape.ts"
 import type { EventData, LogEvent, WireError } from "../../log/events.ts"
 import { validateRequest } from "../../run/validate-request.ts"
 import type { RunOptions } from "../../ports/store.ts"
-import { StoreFailure } from "../../ports/store.ts"
-import type { RunState } from "../../log/run-state.ts"
+import { initialState, type RunState } from "../../log/run-state.ts"
 import { reduce } from "../../log/reduce.ts"
-import { initialState } from "../../log/run-state.ts"
-import { count } from "../terminal/count.ts"
 import { Answering } from "./answer-questions.ts"
-import { diagnosisOf } from "./diagnose.ts"
-import type { AnswerFlags } from "./given-answers.ts"
-import { GivenAnswers } from "./given-answers.ts"
+import { GivenAnswers, type AnswerFlags } from "./given-answers.ts"
 import { TerminalLines } from "../terminal/terminal-lines.ts"
-import { readSource } from "./read-source.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
 import { eventLine, LiveLines, progressLines, seconds, tokensText } from "../terminal/run-progress.ts"
-import type { ValueFlags, Values } from "./given-values.ts"
-import { readValues, WrongValue, readInputStream } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
+import { readValues, readInputStream, type ValueFlags, type Values } from "./given-values.ts"
 import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
-import { readSettings } from "../compose/settings.ts"
-import { showIssue, showProblem } from "../terminal/show-issue.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { paletteFor } from "../terminal/terminal.ts"
-import { visibleJson, visibleLines, visibleText } from "../../base/visible-text.ts"
+import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
+import { usableSettings } from "./usable-settings.ts"
+import { compileWorkflow } from "./compile-workflow.ts"
 
 interface RunFlags extends ValueFlags, AnswerFlags {
   readonly events?: true
@@ -92,40 +85,20 @@ not fit, 3 for a bug of ours, 4 when a person would have to answer and there is 
 }
 
 async function runFile(file: string, flags: RunFlags): Promise<number> {
-  const source = file === "-" ? await readStdin() : readSource(file)
-  const name = file === "-" ? stdinName : file
-  const palette = paletteFor(process.stderr)
-  if (source.text === null) {
-    complain(showProblem(name, source.problem, palette))
-    return 1
+  const isStdin = file === "-"
+  const { plan, text } = isStdin
+    ? compileWorkflow(stdinName, "Not run", await readStdin())
+    : compileWorkflow(file, "Not run")
+  if (isStdin && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
+  let values = await readValues(plan, flags, process.env, () => readInputStream(process.stdin))
+  if (flags.record !== undefined && flags.replay !== undefined) {
+    throw new WrongValue("Give --record or --replay, not both.")
   }
-  const { plan, diagnostics, text } = compileFile(file === "-" ? stdinName : file, source.text)
-  if (plan === undefined) {
-    const { lines, issues, errors } = diagnosisOf(source.text, diagnostics)
-    const shown = issues.filter(({ severity }) => severity === "error")
-    for (const issue of shown) complain(`${showIssue(name, source.text, lines, issue, palette)}\n`)
-    complain(`Not run: ${count(errors, "error")}.`)
-    return 1
+  if (flags.replay !== undefined) {
+    values = { ...values, secrets: { ...placeholderSecrets(plan.secrets, plan.types), ...values.secrets } }
   }
-  let values: Values
-  let options: RunOptions
-  let answers: GivenAnswers
-  try {
-    if (file === "-" && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
-    values = await readValues(plan, flags, process.env, () => readInputStream(process.stdin))
-    if (flags.record !== undefined && flags.replay !== undefined) {
-      throw new WrongValue("Give --record or --replay, not both.")
-    }
-    if (flags.replay !== undefined) {
-      values = { ...values, secrets: { ...placeholderSecrets(plan.secrets, plan.types), ...values.secrets } }
-    }
-    options = readOptions(flags)
-    answers = new GivenAnswers(plan, flags)
-  } catch (error) {
-    if (!(error instanceof WrongValue)) throw error
-    complain(visibleText(error.message))
-    return 2
-  }
+  const options = readOptions(flags)
+  const answers = new GivenAnswers(plan, flags)
   const misfit = validateRequest(plan, values.input, values.secrets, options.limits)
   if (misfit !== null) {
     complain(showError(misfit))
@@ -181,30 +154,18 @@ async function execute(
   answers: GivenAnswers,
   flags: RunFlags,
 ): Promise<number> {
-  const { settings, wrong } = readSettings({ ...process.env, WIRE_STORE: "memory" }, {})
-  if (settings === null) {
-    for (const sentence of wrong) complain(sentence)
-    return 2
-  }
+  const settings = usableSettings({}, { ...process.env, WIRE_STORE: "memory" })
   // Loaded now: `wire help` and wrong command lines do not need it.
   const { composeRuns, openRecording, readRecording, writeRecording } = await import("../compose/compose-runs.ts")
   const { answerQuestion } = await import("../../run/questions/answer-question.ts")
   const mode = flags.record === undefined ? "play" : "record"
   const file = flags.record ?? flags.replay
   let recorded: ReturnType<typeof openRecording> | null = null
-  let parts: Awaited<ReturnType<typeof composeRuns>>
-  try {
-    if (file !== undefined) {
-      if (mode === "play" && !existsSync(file)) throw new WrongRecording(`${file}: no such file.`)
-      recorded = openRecording(mode, readRecordingFile(file, mode, readRecording), values.secrets)
-    }
-    parts = await composeRuns(settings, [plan], reportBug, 1, recorded)
-  } catch (error) {
-    if (!(error instanceof StoreFailure || error instanceof WrongRecording)) throw error
-    complain(visibleLines(error.message))
-    return 2
+  if (file !== undefined) {
+    if (mode === "play" && !existsSync(file)) throw new WrongRecording(`${file}: no such file.`)
+    recorded = openRecording(mode, readRecordingFile(file, mode, readRecording), values.secrets)
   }
-  const { runs, store, close } = parts
+  const { runs, store, close } = await composeRuns(settings, [plan], reportBug, 1, recorded)
   const stop = stopSignal()
   try {
     // A run that waits leaves memory; this listens for the answers that wake it.

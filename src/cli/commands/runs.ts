@@ -9,7 +9,8 @@ import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { isTerminal } from "../../log/events.ts"
 import { seconds } from "../terminal/run-progress.ts"
 import type { Palette } from "../terminal/terminal.ts"
-import { parseObject, readText, WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
+import { parseObject, readText } from "./given-values.ts"
 import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]

@@ -1,8 +1,8 @@
 import type { Command } from "commander"
 import { planTriggers } from "../../plan/plan-triggers.ts"
 import { calendarFor } from "../../workflows/triggers/schedules.ts"
-import { complain } from "../terminal/complain.ts"
-import { readTriggers } from "./read-triggers.ts"
+import { compileWorkflow } from "./compile-workflow.ts"
+import { CommandFailure } from "../terminal/command-failure.ts"
 
 const printed = 10
 
@@ -18,18 +18,14 @@ Example:
 
 Exit code: 0 when all is well, 1 when the workflow is wrong or has no schedule, 2 for a wrong command line.`,
     )
-    .action((file: string) => {
-      process.exitCode = printTimes(file)
-    })
+    .action(printTimes)
 }
 
-function printTimes(file: string): number {
-  const program = readTriggers(file)
-  if (program === null) return 1
+function printTimes(file: string): void {
+  const { program } = compileWorkflow(file)
   const schedules = planTriggers(program).filter((one) => one.kind === "schedule")
   if (schedules.length === 0) {
-    complain(`${file} has no schedule: add \`schedule name { cron: "0 9 * * *" }\`.`)
-    return 1
+    throw new CommandFailure(`${file} has no schedule: add \`schedule name { cron: "0 9 * * *" }\`.`)
   }
   for (const plan of schedules) {
     const calendar = calendarFor(plan)
@@ -37,5 +33,4 @@ function printTimes(file: string): number {
     if (schedules.length > 1) process.stderr.write(`${plan.name}\n`)
     for (const at of calendar.upcoming(Date.now(), printed)) process.stdout.write(`${calendar.show(at)}\n`)
   }
-  return 0
 }

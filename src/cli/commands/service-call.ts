@@ -3,7 +3,7 @@ import { visibleJson, visibleLines } from "../../base/visible-text.ts"
 import { WireworksClient, WireworksError } from "../../client/client.ts"
 import { Output, paletteFor, type Palette } from "../terminal/terminal.ts"
 import { tableLines } from "../terminal/table.ts"
-import { WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
 
 // What the commands share that ask a running service.
 
@@ -67,11 +67,6 @@ export async function callService(flags: ServiceFlags, work: (call: ServiceCall)
     ;({ address } = call)
     await work(call)
   } catch (error) {
-    if (error instanceof WrongValue) {
-      output.err(visibleLines(error.message))
-      process.exitCode = 2
-      return
-    }
     if (error instanceof WireworksError) output.err(visibleLines(refusalOf(error)))
     // The client says which address it could not reach.
     else if (error instanceof TypeError && error.cause !== undefined) output.err(visibleLines(`${error.message}.`))

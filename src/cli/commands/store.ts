@@ -2,8 +2,10 @@ import { visibleJson, visibleLines } from "../../base/visible-text.ts"
 import type { Command } from "commander"
 import type { StoreReport } from "../compose/open-store.ts"
 import { count } from "../terminal/count.ts"
-import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
+import { flagOf, settingTable } from "../compose/settings.ts"
 import { Output } from "../terminal/terminal.ts"
+import { usableSettings } from "./usable-settings.ts"
+import { CommandFailure, WrongValue } from "../terminal/command-failure.ts"
 
 export function storeCommand(store: Command): void {
   store.description(
@@ -33,25 +35,11 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
     )
     .action(async ({ json, ...flags }: { json?: true } & Record<string, string | true | undefined>) => {
       const output = new Output()
-      const { settings, wrong } = readSettings(process.env, flags as Record<string, string | undefined>)
-      if (settings === null) {
-        for (const sentence of wrong) output.err(sentence)
-        process.exitCode = 2
-        return
-      }
-      if (settings.store === "memory") {
-        output.err("A store in memory cannot be checked.")
-        process.exitCode = 2
-        return
-      }
+      const settings = usableSettings(flags as Record<string, string | undefined>)
+      if (settings.store === "memory") throw new WrongValue("A store in memory cannot be checked.")
       const { checkStoreOf } = await import("../compose/open-store.ts")
       const checked = await checkStoreOf(settings)
-      if ("refused" in checked) {
-        if (json === true) output.out(visibleJson({ problems: [checked.refused] }, 2))
-        else output.err(visibleLines(checked.refused))
-        process.exitCode = 1
-        return
-      }
+      if ("refused" in checked) return refuse(output, json, checked.refused)
       if (!("report" in checked)) {
         const report = { ...checked, problems: [] }
         output.out(json === true ? visibleJson(report, 2) : `${"key".padEnd(12)}that of the runs in the broker`)
@@ -85,20 +73,12 @@ Examples:
 Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong command line or setting.`,
     )
     .action(async (file: string, flags: Record<string, string | undefined>) => {
-      const output = new Output()
-      const { settings, wrong } = readSettings(process.env, flags)
-      if (settings === null || settings.store !== "sqlite") {
-        const problems = settings === null ? wrong : [howToCopy(settings.store)]
-        for (const sentence of problems) output.err(sentence)
-        process.exitCode = 2
-        return
-      }
+      const settings = usableSettings(flags)
+      if (settings.store !== "sqlite") throw new WrongValue(howToCopy(settings.store))
       const { backUpSqlite } = await import("../compose/open-store.ts")
       const problem = backUpSqlite(settings, file)
-      if (problem === null)
-        output.out("The copy is made. It opens with the encryption key of the store, which is not in it.")
-      else output.err(visibleLines(problem))
-      process.exitCode = problem === null ? 0 : 1
+      if (problem !== null) throw new CommandFailure(visibleLines(problem))
+      new Output().out("The copy is made. It opens with the encryption key of the store, which is not in it.")
     })
 }
 
@@ -133,24 +113,14 @@ Exit code: 0 when the new database has everything, 1 when not, 2 for a wrong com
     )
     .action(async ({ from, to, json }: MoveFlags) => {
       const output = new Output()
-      const { settings, wrong } = readSettings(process.env, {})
-      if (settings === null) {
-        for (const sentence of wrong) output.err(sentence)
-        process.exitCode = 2
-        return
-      }
+      const settings = usableSettings()
       const { moveStoreOf } = await import("../compose/open-store.ts")
       const moved = await moveStoreOf(settings, {
         from,
         to,
         tell: ({ verb, table, done, total }) => output.progress(`${verb} ${table}:`, done, total, "rows"),
       })
-      if ("refused" in moved) {
-        if (json === true) output.out(visibleJson({ problems: [moved.refused] }, 2))
-        else output.err(visibleLines(moved.refused))
-        process.exitCode = 1
-        return
-      }
+      if ("refused" in moved) return refuse(output, json, moved.refused)
       const { rows, resumed } = moved
       output.out(json === true ? visibleJson({ rows, resumed, problems: [] }, 2) : movedSentence(rows, to))
     })
@@ -177,25 +147,23 @@ Exit code: 0 when the store is under the new key, 1 when not, 2 for a wrong comm
     )
     .action(async (flags: Record<string, string | undefined>) => {
       const output = new Output()
-      const { settings, wrong } = readSettings(process.env, flags)
-      if (settings === null || settings.store === "memory") {
-        for (const sentence of settings === null ? wrong : ["A store in memory has no key."]) output.err(sentence)
-        process.exitCode = 2
-        return
-      }
+      const settings = usableSettings(flags)
+      if (settings.store === "memory") throw new WrongValue("A store in memory has no key.")
       const { changeKeyOf } = await import("../compose/open-store.ts")
       const changed = await changeKeyOf(settings)
-      if ("refused" in changed) {
-        output.err(visibleLines(changed.refused))
-        process.exitCode = 1
-        return
-      }
+      if ("refused" in changed) throw new CommandFailure(visibleLines(changed.refused))
       output.out(
         changed.key === "changed"
           ? "The store is under the new key. Start the service with it, and keep the old key as long as you keep copies of the store from before."
           : "The store is under the new key already.",
       )
     })
+}
+
+function refuse(output: Output, json: true | undefined, sentence: string): void {
+  if (json !== true) throw new CommandFailure(visibleLines(sentence))
+  output.out(visibleJson({ problems: [sentence] }, 2))
+  process.exitCode = 1
 }
 
 function movedSentence(rows: number, to: string): string {

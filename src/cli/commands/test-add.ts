@@ -3,7 +3,7 @@ import type { Command } from "commander"
 import { testOfRun, titleOfTest } from "../../editor/test-of-run.ts"
 import { reduce } from "../../log/reduce.ts"
 import { initialState } from "../../log/run-state.ts"
-import { WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
 import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
 
 /** `wire test add RUN [FILE]`: a run of a service becomes a test. */

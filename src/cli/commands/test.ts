@@ -17,7 +17,8 @@ import { findSources } from "./find-sources.ts"
 import type { LoadedTests } from "./load-tests.ts"
 import { CannotTest, loadTests } from "./load-tests.ts"
 import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } from "./recording-file.ts"
-import { parseObject, readSecret, readText, WrongValue } from "./given-values.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
+import { parseObject, readSecret, readText } from "./given-values.ts"
 import { validateRequest } from "../../run/validate-request.ts"
 import { readSettings } from "../compose/settings.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
@@ -68,16 +69,9 @@ Exit code: 0 when all tests pass, 1 when one fails, 2 when something could not r
 matches nothing, a secret without a value. Playing needs no secrets and opens no connection.`,
     )
     .action(async (paths: string[], flags: TestFlags) => {
-      try {
-        const asked = readFlags(paths, flags)
-        process.exitCode = await (flags.watch === true ? testAgainAndAgain(asked) : testOnce(asked)).then(
-          ({ code }) => code,
-        )
-      } catch (error) {
-        if (!(error instanceof WrongValue)) throw error
-        complain(visibleText(error.message))
-        process.exitCode = 2
-      }
+      const asked = readFlags(paths, flags)
+      const { code } = await (flags.watch === true ? testAgainAndAgain(asked) : testOnce(asked))
+      process.exitCode = code
     })
   addTestAdd(test)
 }

@@ -17,6 +17,7 @@ import { readSource } from "./read-source.ts"
 import { showIssue, showProblem } from "../terminal/show-issue.ts"
 import { paletteFor } from "../terminal/terminal.ts"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
+import { CommandFailure } from "../terminal/command-failure.ts"
 
 type Language = "typescript" | "python" | "json-schema"
 
@@ -71,8 +72,7 @@ async function writeTypes(folder: string, { out, lang = languageOf(out), check }
   try {
     writeFileSync(out, text)
   } catch (error) {
-    complain(visibleText(`${out} ${whyUnwritable(error)}`))
-    return 1
+    throw new CommandFailure(visibleText(`${out} ${whyUnwritable(error)}`))
   }
   complain(visibleText(`Wrote the types of ${count(workflows.length, "workflow")} to ${out}.`))
   return 0

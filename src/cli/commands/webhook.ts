@@ -14,8 +14,9 @@ import { signedHeaders, whyUnusable } from "../../workflows/triggers/webhook-sig
 import { deliveredInput } from "../../workflows/triggers/trigger-values.ts"
 import { complain } from "../terminal/complain.ts"
 import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
-import { readTriggers } from "./read-triggers.ts"
-import { readText, WrongValue } from "./given-values.ts"
+import { compileWorkflow } from "./compile-workflow.ts"
+import { CommandFailure, WrongValue } from "../terminal/command-failure.ts"
+import { readText } from "./given-values.ts"
 
 interface SendFlags {
   readonly body: string
@@ -46,25 +47,17 @@ Example:
 Exit code: 0 when the service took the delivery, 1 when it did not, 2 for a wrong command line.`,
     )
     .action(async (file: string, name: string, flags: SendFlags) => {
-      try {
-        process.exitCode = await send(file, name, flags)
-      } catch (error) {
-        if (!(error instanceof WrongValue)) throw error
-        complain(error.message)
-        process.exitCode = 2
-      }
+      process.exitCode = await send(file, name, flags)
     })
 }
 
 async function send(file: string, name: string, flags: SendFlags): Promise<number> {
-  const program = readTriggers(file)
-  if (program === null) return 1
+  const { program } = compileWorkflow(file)
   const webhooks = planTriggers(program).filter((one) => one.kind === "webhook")
   const webhook = webhooks.find((one) => one.name === name)
   if (webhook === undefined) {
     const known = webhooks.map((one) => one.name).join(", ")
-    complain(`${file} has no webhook ${visibleText(name)}${known === "" ? "." : `: it has ${known}.`}`)
-    return 1
+    throw new CommandFailure(`${file} has no webhook ${visibleText(name)}${known === "" ? "." : `: it has ${known}.`}`)
   }
   const body = readBytes(flags.body)
   const secret = readSecret(flags.secret, webhook)
@@ -72,10 +65,7 @@ async function send(file: string, name: string, flags: SendFlags): Promise<numbe
     "content-type": "application/json",
     ...signedHeaders(webhook.verify, body, secret, { id: `msg_${randomUUID()}`, at: Date.now() }),
   }
-  if (flags.record === true) {
-    const recorded = record(file, webhook, body, headers)
-    if (recorded !== 0) return recorded
-  }
+  if (flags.record === true) record(file, webhook, body, headers)
   const baseUrl = flags.url ?? (process.env["WIRE_URL"] || "http://127.0.0.1:13703")
   if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
     throw new WrongValue("--url must be an address such as http://127.0.0.1:13703.")
@@ -88,8 +78,9 @@ async function send(file: string, name: string, flags: SendFlags): Promise<numbe
     return 0
   } catch (error) {
     if (!(error instanceof WireworksError) && !(error instanceof TypeError)) throw error
-    complain(error instanceof WireworksError ? `${error.status} ${visibleText(error.message)}` : error.message)
-    return 1
+    throw new CommandFailure(
+      error instanceof WireworksError ? `${error.status} ${visibleText(error.message)}` : error.message,
+    )
   }
 }
 
@@ -115,18 +106,16 @@ function readSecret(given: string, webhook: WebhookPlan): string {
 }
 
 /** Adds a test with the input that a delivery makes. */
-function record(file: string, webhook: WebhookPlan, body: Buffer, headers: Record<string, string>): number {
+function record(file: string, webhook: WebhookPlan, body: Buffer, headers: Record<string, string>): void {
   let input: JsonObject | null
   try {
     const parsed = JSON.parse(body.toString("utf8")) as JsonValue
     input = deliveredInput(webhook, { body: parsed, headers, query: {} })
   } catch (error) {
-    complain(error instanceof RunFailure ? error.message : "--record: the body is not JSON.")
-    return 1
+    throw new CommandFailure(error instanceof RunFailure ? error.message : "--record: the body is not JSON.")
   }
   if (input === null) {
-    complain("--record: `when` is false for this delivery, so that it starts no run.")
-    return 1
+    throw new CommandFailure("--record: `when` is false for this delivery, so that it starts no run.")
   }
   const path = file.replace(/\.wire$/, ".test.wire")
   try {
@@ -136,11 +125,9 @@ function record(file: string, webhook: WebhookPlan, body: Buffer, headers: Recor
     const formatted = formatText(before + test)
     writeFileSync(path, "formatted" in formatted ? formatted.formatted : before + test)
     complain(`Added a test to ${path}.`)
-    return 0
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error)) throw error
-    complain(`${path} ${whyUnwritable(error)}.`)
-    return 1
+    throw new CommandFailure(`${path} ${whyUnwritable(error)}.`)
   }
 }
 

@@ -35,10 +35,7 @@ import type { Settings } from "./settings.ts"
 export { readRecording, writeRecording }
 export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
 
-/**
- * What runs workflows without a service; the demo model is started where one of them may call it. Throws a `StoreFailure`
- * with a sentence.
- */
+/** What runs workflows without a service; the demo model is started where one of them may call it. Throws a `StartRefusal`. */
 export async function composeRuns(
   settings: Settings,
   plans: readonly Plan[],

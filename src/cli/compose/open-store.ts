@@ -14,6 +14,7 @@ import { changeOfMasterKey, createMasterKey } from "../../adapters/vault/vault.t
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import type { StoreReport } from "../../store/check-tables.ts"
 import { moveStore, movingMark, type MoveEnd, type MoveProgress } from "../../store/move-store.ts"
+import { WrongValue } from "../terminal/command-failure.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 
@@ -29,7 +30,7 @@ const sharedPollMs = 40
 const tombstoneMs = 30 * 24 * 3_600_000
 
 /** A reason not to start, as a sentence for the operator. */
-export class StartRefusal extends Error {}
+export class StartRefusal extends WrongValue {}
 
 /** Whether the message of a failed start is a sentence for the operator. */
 export const isRefusal = (error: unknown): error is Error =>
