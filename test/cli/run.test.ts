@@ -105,6 +105,13 @@ describe("wire run", () => {
     }
   })
 
+  test("a wrong setting is a mistake of the user, in a sentence", async () => {
+    const env = { WIRE_EGRESS: "10.0.0.0/99" }
+    const { code, err } = await runWire(["run", "plain.wire"], { cwd: folder(), env })
+    assert.equal(code, 2, err)
+    assert.match(err, /^WIRE_EGRESS holds "10\.0\.0\.0\/99", which is not a host[^\n]*\n$/)
+  })
+
   test("--events prints every event as a line of JSON", async () => {
     const { code, out } = await runWire(["run", "plain.wire", "--events", "--deltas", "-q"], { cwd: folder() })
     assert.equal(code, 0)
