@@ -1,6 +1,5 @@
 // First, so that a bundle has the parser in one piece: it compresses better.
-import type { Parsed } from "./syntax/parser.ts"
-import { parse } from "./syntax/parser.ts"
+import { parse, type Parsed } from "./syntax/parser.ts"
 import { didYouMean } from "./base/did-you-mean.ts"
 import { remembered } from "./base/remembered.ts"
 import { resolveModule, writtenPath } from "./base/module-path.ts"
@@ -9,8 +8,7 @@ import { FileSpace, isForeign } from "./check/file-space.ts"
 import type { FileLookup, FoundFile, Program } from "./check/program.ts"
 import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
-import type { Diagnostic, Related } from "./source/diagnostic.ts"
-import { isError } from "./source/diagnostic.ts"
+import { isError, type Diagnostic, type Related } from "./source/diagnostic.ts"
 import type { SourceFiles } from "./source/source-files.ts"
 import { checkTrust } from "./trust/trust.ts"
 

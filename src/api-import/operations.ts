@@ -1,12 +1,10 @@
 import { isHeaderName } from "../base/header-text.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { HttpMethod } from "../check/http-route.ts"
-import { httpMethods, isRoute, readRoute } from "../check/http-route.ts"
+import { httpMethods, isRoute, readRoute, type HttpMethod } from "../check/http-route.ts"
 import type { Field, Type } from "../types/types.ts"
 import { FreeNames } from "./free-names.ts"
-import type { Schemas } from "./schemas.ts"
-import { orNull } from "./schemas.ts"
+import { orNull, type Schemas } from "./schemas.ts"
 
 export interface Operation {
   /** The operation's id; the method and the path without one. */

@@ -1,8 +1,7 @@
 import type { Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { constantIn } from "./constants.ts"
-import type { ApiName } from "./provider-kinds.ts"
-import { wireApis, providerKinds } from "./provider-kinds.ts"
+import { wireApis, providerKinds, type ApiName } from "./provider-kinds.ts"
 
 /** The API by which a provider, or one of its models, is called; undefined where the kind is unknown. */
 export function apiOf(provider: Syntax.ProviderDeclaration, model?: Syntax.ModelDeclaration): ApiName | undefined {

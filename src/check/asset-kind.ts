@@ -1,8 +1,6 @@
 import { remembered } from "../base/remembered.ts"
-import type { Properties } from "../syntax/property-of.ts"
-import { expressionIn } from "../syntax/property-of.ts"
-import type { WordOf } from "../syntax/property-table.ts"
-import { isWordOf } from "../syntax/property-table.ts"
+import { expressionIn, type Properties } from "../syntax/property-of.ts"
+import { isWordOf, type WordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { constantIn } from "./constants.ts"
 

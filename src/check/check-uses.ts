@@ -8,8 +8,7 @@ import { infer } from "./infer.ts"
 import { checkBindings, checkGiven, resolveImport } from "./infer-invoke.ts"
 import { resolveWorkflow, takenBy } from "./infer-workflow-call.ts"
 import { readProperties } from "./properties.ts"
-import type { Scope } from "./scope.ts"
-import { at } from "./scope.ts"
+import { at, type Scope } from "./scope.ts"
 import { checkSteered, checkSteeredUse } from "./steering.ts"
 
 /** `uses: [tool.a, tool.b { … }]`: what the model may use. */

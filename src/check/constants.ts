@@ -1,7 +1,6 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { ConstantRule } from "../syntax/constant-rule.ts"
-import type { Properties } from "../syntax/property-of.ts"
-import { expressionIn } from "../syntax/property-of.ts"
+import { expressionIn, type Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"

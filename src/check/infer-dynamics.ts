@@ -6,8 +6,7 @@ import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { assetsIn } from "./rules/unsupported-asset.ts"
-import type { Scope } from "./scope.ts"
-import { runScope } from "./scope.ts"
+import { runScope, type Scope } from "./scope.ts"
 import { bounded } from "../types/type-size.ts"
 
 /**

@@ -14,8 +14,7 @@ import { inferCondition, placeOfUntil } from "./infer-operators.ts"
 import type { WorkflowSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { resolveNamed } from "./resolve-named.ts"
-import type { Infer, Scope } from "./scope.ts"
-import { at } from "./scope.ts"
+import { at, type Infer, type Scope } from "./scope.ts"
 import { checkSteered } from "./steering.ts"
 
 /** `call workflow.w { input { … } }`, `repeat workflow.w { input { … } until: … next { … } at_most: 3 }` */

@@ -23,8 +23,7 @@ import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
 import { noteInteger, takeNumbers } from "./rules/inexact-integer.ts"
 import { suspiciousBraces } from "./rules/suspicious-braces.ts"
-import type { Scope } from "./scope.ts"
-import { at, nonePresent } from "./scope.ts"
+import { at, nonePresent, type Scope } from "./scope.ts"
 import type { Field, Type } from "../types/types.ts"
 
 /** The type of an expression where it stands; what is wrong with it is reported. */

@@ -1,6 +1,5 @@
 import type { Span } from "../source/span.ts"
-import type { Properties } from "../syntax/property-of.ts"
-import { propertyOf } from "../syntax/property-of.ts"
+import { propertyOf, type Properties } from "../syntax/property-of.ts"
 import type { ForeignName, PropertyPlace, PropertyRow, WordList } from "../syntax/property-table.ts"
 import { blockForms, foreignNamesOf, inferenceKeys, isBlockForm, rowsOf, wordsIn } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"

@@ -1,6 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Allowance } from "./allowance.ts"
-import { requestPlace, runPlace } from "./allowance.ts"
+import { requestPlace, runPlace, type Allowance } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { DynamicSymbol, LoopVariable } from "./program.ts"
 import type { Type } from "../types/types.ts"

@@ -4,8 +4,7 @@ import { isTerminal } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { misfit, WireworksError } from "./errors.ts"
 import { UnreadableAnswer } from "./read-json.ts"
-import type { StreamEvent } from "./read-events.ts"
-import { readEvents } from "./read-events.ts"
+import { readEvents, type StreamEvent } from "./read-events.ts"
 
 const firstWait = 1000
 const longestWait = 15_000

@@ -1,6 +1,5 @@
 import { cutText } from "../base/cut-text.ts"
-import type { Diagnostic, Issue } from "../source/diagnostic.ts"
-import { isError, toIssue } from "../source/diagnostic.ts"
+import { isError, toIssue, type Diagnostic, type Issue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
 import { sourceIssues, sourceIssuesLength } from "../base/limits.ts"
 

@@ -1,5 +1,4 @@
-import type { SourceText } from "../source/source-files.ts"
-import { filesOf, sourceLength } from "../source/source-files.ts"
+import { filesOf, sourceLength, type SourceText } from "../source/source-files.ts"
 import { Worker } from "node:worker_threads"
 import type { Plan } from "../plan/plan-shape.ts"
 import { plansIn } from "../plan/plans-in.ts"

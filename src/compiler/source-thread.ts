@@ -1,8 +1,7 @@
 import { parentPort } from "node:worker_threads"
 import type { JsonValue } from "../base/json-value.ts"
 import { toPieces } from "./json-pieces.ts"
-import type { SourceJob } from "./source-jobs.ts"
-import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
+import { describeSource, formatSource, planSource, validateSource, type SourceJob } from "./source-jobs.ts"
 
 // The entry point of the thread that works on large sources: a megabyte takes seconds, and the service's own thread has to
 // answer others meanwhile.

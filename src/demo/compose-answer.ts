@@ -2,11 +2,9 @@ import { jsonOf } from "../base/bounded-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { Budget, makeValue } from "./make-value.ts"
-import type { Question } from "./read-question.ts"
-import { textOf } from "./read-question.ts"
+import { textOf, type Question } from "./read-question.ts"
 import { hashText } from "./seeded.ts"
-import type { Topic } from "./topic.ts"
-import { about, beginning, readTopic } from "./topic.ts"
+import { about, beginning, readTopic, type Topic } from "./topic.ts"
 
 /** What the demo model says: a text, or calls of tools. */
 export type Answer =

@@ -1,11 +1,9 @@
-import { createServer } from "node:http"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import { answerCrm, crmPath } from "./demo-crm.ts"
 import { demoRoute } from "./apis/route.ts"
-import type { DemoOptions, DemoReply } from "./handle-demo.ts"
-import { answerDemo, createDemoModel, errorReply } from "./handle-demo.ts"
+import { answerDemo, createDemoModel, errorReply, type DemoOptions, type DemoReply } from "./handle-demo.ts"
 
 export interface DemoServer {
   readonly port: number

@@ -1,6 +1,5 @@
 import type { Seeded } from "./seeded.ts"
-import type { Topic } from "./topic.ts"
-import { about, beginning } from "./topic.ts"
+import { about, beginning, type Topic } from "./topic.ts"
 
 /** The place that a string is made for. */
 export interface StringPlace {

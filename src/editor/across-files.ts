@@ -8,8 +8,7 @@ import { importedTarget } from "./imported-target.ts"
 import { linkedNodes } from "./linked-nodes.ts"
 import type { NameUse } from "./name-use.ts"
 import type { Occurrence } from "./references.ts"
-import type { Target } from "./targets.ts"
-import { targetsOf } from "./targets.ts"
+import { targetsOf, type Target } from "./targets.ts"
 import { useAt } from "./use-at.ts"
 
 // A declaration of a library, or a field of it, is named in the files that import it, too. In those it is a copy, whose spans say where it

@@ -16,8 +16,7 @@ import { describe, detailOf } from "./describe.ts"
 import type { Edit } from "./edit.ts"
 import { lookUp, rootTexts } from "./explanations.ts"
 import type { NameUse, Setting } from "./name-use.ts"
-import type { Target } from "./targets.ts"
-import { elementOf, importsOf, plainType } from "./targets.ts"
+import { elementOf, importsOf, plainType, type Target } from "./targets.ts"
 
 // Completions that the program gives: what is declared, and the fields of types.
 

@@ -18,8 +18,7 @@ import {
   completeTypes,
   keyword,
 } from "./complete-words.ts"
-import type { CompletionSite, ListWord, StrayName } from "./completion-site.ts"
-import { completionSite, siteInPlaceOf } from "./completion-site.ts"
+import { completionSite, siteInPlaceOf, type CompletionSite, type ListWord, type StrayName } from "./completion-site.ts"
 import { describe } from "./describe.ts"
 import { eachNameIn } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"

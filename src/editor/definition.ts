@@ -1,10 +1,8 @@
-import type { FilePlace } from "../check/file-space.ts"
-import { isForeign } from "../check/file-space.ts"
+import { isForeign, type FilePlace } from "../check/file-space.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { importedTarget } from "./imported-target.ts"
-import type { Target } from "./targets.ts"
-import { targetsOf } from "./targets.ts"
+import { targetsOf, type Target } from "./targets.ts"
 import { useAt } from "./use-at.ts"
 
 export interface Definition {

@@ -6,8 +6,7 @@ import { showName, showType } from "../types/show-type.ts"
 import type { Field, Type } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { DeclarationKind, DeclaredNode } from "./name-use.ts"
-import type { Target } from "./targets.ts"
-import { fieldAt, importsOf } from "./targets.ts"
+import { fieldAt, importsOf, type Target } from "./targets.ts"
 
 /** What can be said about a declaration, field, case or variable. */
 export interface Description {

@@ -4,8 +4,7 @@ import { placeOfImport } from "../syntax/import-place.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { importedTarget } from "./imported-target.ts"
 import type { PropertyBlock, Setting } from "./name-use.ts"
-import type { Visit } from "./name-walk.ts"
-import { NameWalk } from "./name-walk.ts"
+import { NameWalk, type Visit } from "./name-walk.ts"
 import { constant, inRequest, settingIn, triggerSetting } from "./property-setting.ts"
 
 /** Visits every name of the source with its role, one declaration after the other. */

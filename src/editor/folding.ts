@@ -1,8 +1,7 @@
 import type { Program } from "../check/program.ts"
 import { LineMap } from "../source/line-map.ts"
 import type { Span } from "../source/span.ts"
-import type { Comment, Token } from "../syntax/token.ts"
-import { isBlockString } from "../syntax/token.ts"
+import { isBlockString, type Comment, type Token } from "../syntax/token.ts"
 
 export interface Fold extends Span {
   readonly kind: "block" | "text" | "comment"

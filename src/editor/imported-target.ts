@@ -1,8 +1,7 @@
 import type { Program } from "../check/program.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { DeclarationKind, DeclaredNode } from "./name-use.ts"
-import type { Target } from "./targets.ts"
-import { importsOf } from "./targets.ts"
+import { importsOf, type Target } from "./targets.ts"
 
 /** The declaration of another file that an item of an import names, as it is here. */
 export function importedTarget(

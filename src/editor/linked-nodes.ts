@@ -5,8 +5,7 @@ import type { Field, RecordType, Type, UnionType, VariantType } from "../types/t
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { NameUse } from "./name-use.ts"
-import type { Target } from "./targets.ts"
-import { caseNamed, elementOf, nodeOfField, tagsRead } from "./targets.ts"
+import { caseNamed, elementOf, nodeOfField, tagsRead, type Target } from "./targets.ts"
 
 export interface Linked {
   readonly nodes: ReadonlySet<object>

@@ -12,8 +12,7 @@ import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { importKindOf, isWorkflow } from "../syntax/import-kinds.ts"
 import { branchChain } from "../syntax/match-branch.ts"
-import type { PropertyPlace } from "../syntax/property-table.ts"
-import { formOf, isBlockForm } from "../syntax/property-table.ts"
+import { formOf, isBlockForm, type PropertyPlace } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type {
   ArgumentBlock,

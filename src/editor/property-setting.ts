@@ -9,8 +9,7 @@ import {
   type Allowance,
 } from "../check/allowance.ts"
 import type { LoopVariable, StepSymbol } from "../check/program.ts"
-import type { PropertyForm, PropertyPlace } from "../syntax/property-table.ts"
-import { isBlockForm, rowsOf } from "../syntax/property-table.ts"
+import { isBlockForm, rowsOf, type PropertyForm, type PropertyPlace } from "../syntax/property-table.ts"
 import type { ArgumentBlock, Setting } from "./name-use.ts"
 
 // What a value may refer to, and what it is expected to be, by the property that it stands in.

@@ -3,8 +3,7 @@ import type { Span } from "../source/span.ts"
 import { linkedNodes } from "./linked-nodes.ts"
 import { eachName } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"
-import type { Target } from "./targets.ts"
-import { targetsOf } from "./targets.ts"
+import { targetsOf, type Target } from "./targets.ts"
 import { useAt } from "./use-at.ts"
 
 export interface Reference extends Span {

@@ -1,12 +1,8 @@
-import type { Diagnostic } from "../source/diagnostic.ts"
-import { isError } from "../source/diagnostic.ts"
-import type { EditedFiles, FileOccurrence, FoundAcross } from "./across-files.ts"
-import { occurrencesAcross } from "./across-files.ts"
+import { isError, type Diagnostic } from "../source/diagnostic.ts"
+import { occurrencesAcross, type EditedFiles, type FileOccurrence, type FoundAcross } from "./across-files.ts"
 import type { Program } from "../check/program.ts"
-import type { Edit } from "./edit.ts"
-import { applyEdits, offsetsAfter, startsAfter } from "./edit.ts"
-import type { Refusal } from "./rename.ts"
-import { misnamed, remoteField, renamed } from "./rename.ts"
+import { applyEdits, offsetsAfter, startsAfter, type Edit } from "./edit.ts"
+import { misnamed, remoteField, renamed, type Refusal } from "./rename.ts"
 
 export interface FileEdits {
   readonly file: string

@@ -5,8 +5,7 @@ import { isWordList } from "../syntax/property-table.ts"
 import type { Token } from "../syntax/token.ts"
 import { eachName } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"
-import type { Target } from "./targets.ts"
-import { targetsOf } from "./targets.ts"
+import { targetsOf, type Target } from "./targets.ts"
 
 /** The kinds of tokens, by the names that the Language Server Protocol has for them. */
 export const tokenTypes = [

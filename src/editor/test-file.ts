@@ -1,7 +1,6 @@
 import type { Program } from "../check/program.ts"
 import { runType } from "../check/run-values.ts"
-import type { StepKind } from "../check/tested-step.ts"
-import { stepKinds, stepNames } from "../check/tested-step.ts"
+import { stepKinds, stepNames, type StepKind } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"
 import { eachObserved } from "../syntax/each-chain.ts"
 import { namesIn } from "../syntax/property-table.ts"

@@ -2,11 +2,9 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { AskedQuestion, InterruptedStep, ModelCallRecord, WireError } from "./events.ts"
 import type { AssistantMessage, Message, PromptMessage, ToolPart } from "./messages.ts"
 import type { TurnProgress } from "./turn-progress.ts"
-import type { UsedByAll } from "./used.ts"
-import { nothingUsed } from "./used.ts"
+import { nothingUsed, type UsedByAll } from "./used.ts"
 
-import type { Spent } from "./usage.ts"
-import { nothingSpent } from "./usage.ts"
+import { nothingSpent, type Spent } from "./usage.ts"
 import type { KeptTurn } from "./kept.ts"
 import type { LogWriter } from "./log-version.ts"
 

@@ -9,8 +9,7 @@ import { semanticTokens } from "../editor/semantic-tokens.ts"
 import { signatureHelp } from "../editor/signature-help.ts"
 import { symbols } from "../editor/symbols.ts"
 import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
-import type { Compiled, FileTexts } from "../compile.ts"
-import { compile, Files } from "../compile.ts"
+import { compile, Files, type Compiled, type FileTexts } from "../compile.ts"
 import { formatText } from "../syntax/format.ts"
 import {
   toCodeAction,
@@ -26,21 +25,15 @@ import {
   toTextEdit,
   toWorkspaceEdit,
 } from "./answers.ts"
-import type { Client } from "./client.ts"
+import { clientOf, type Client } from "./client.ts"
 import { testLenses } from "./test-lenses.ts"
-import { clientOf } from "./client.ts"
-import type { Handler } from "./connection.ts"
-import { Connection } from "./connection.ts"
+import { Connection, type Handler } from "./connection.ts"
 import { differingPiece } from "./differing-piece.ts"
-import type { JsonObject } from "./protocol.ts"
-import { at, integerIn, objectIn, positionIn, rangeIn, stringIn, uriIn } from "./protocol.ts"
+import { at, integerIn, objectIn, positionIn, rangeIn, stringIn, uriIn, type JsonObject } from "./protocol.ts"
 import { RpcError } from "./rpc-error.ts"
-import type { FilesAround } from "./across-files.ts"
-import { FolderFiles, referencesInFiles, renamableInFiles, renamedInFiles } from "./across-files.ts"
-import type { Others } from "./across-tests.ts"
-import { inTest, prepareRenameAcross, referencesAcross, renameAcross } from "./across-tests.ts"
-import type { Around, TestedDocument } from "./text-document.ts"
-import { TextDocument } from "./text-document.ts"
+import { FolderFiles, referencesInFiles, renamableInFiles, renamedInFiles, type FilesAround } from "./across-files.ts"
+import { inTest, prepareRenameAcross, referencesAcross, renameAcross, type Others } from "./across-tests.ts"
+import { TextDocument, type Around, type TestedDocument } from "./text-document.ts"
 import { sourceBytes } from "../base/limits.ts"
 
 export interface ServerOptions {

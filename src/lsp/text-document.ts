@@ -1,6 +1,5 @@
 import type { Program } from "../check/program.ts"
-import type { Compiled } from "../compile.ts"
-import { compile } from "../compile.ts"
+import { compile, type Compiled } from "../compile.ts"
 import { compileTests, isTestFile } from "../compile-tests.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { widthAt } from "../base/width-at.ts"

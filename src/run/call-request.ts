@@ -1,8 +1,7 @@
 import { hash } from "node:crypto"
 import { jsonOf } from "../base/bounded-json.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import type { KeptRequest, KeptRequests } from "../log/kept-requests.ts"
-import { joinParts } from "../log/kept-requests.ts"
+import { joinParts, type KeptRequest, type KeptRequests } from "../log/kept-requests.ts"
 import type { RunStore } from "../ports/store.ts"
 
 /** The request of a call with its body; null where it is not kept. */

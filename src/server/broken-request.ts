@@ -1,9 +1,7 @@
-import type { IncomingMessage, OutgoingMessage, Server, ServerResponse } from "node:http"
-import { STATUS_CODES } from "node:http"
+import { STATUS_CODES, type IncomingMessage, type OutgoingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { errorStatus } from "../api/error-kinds.ts"
-import type { HttpError } from "./http-error.ts"
-import { refuse } from "./http-error.ts"
+import { refuse, type HttpError } from "./http-error.ts"
 
 // Refuses what is not a request that a route could see. Such answers are written by hand, and the connection is
 // closed: where the next request would begin is unknown.

@@ -1,5 +1,4 @@
-import type { AnySchema, ValidateFunction } from "ajv"
-import { Ajv } from "ajv"
+import { Ajv, type AnySchema, type ValidateFunction } from "ajv"
 
 const ajv = new Ajv({
   allErrors: true,

@@ -1,5 +1,4 @@
-import { errorStatus } from "../api/error-kinds.ts"
-import type { ApiError, ApiErrorKind } from "../api/error-kinds.ts"
+import { errorStatus, type ApiError, type ApiErrorKind } from "../api/error-kinds.ts"
 import type { ErrorIssue } from "../log/events.ts"
 
 /** A response with an error: thrown by a route, written by the error handler. */

@@ -1,11 +1,9 @@
 import type { SourceBody } from "../api/execute.ts"
-import type { HttpError } from "./http-error.ts"
-import { refuse, refuseAt } from "./http-error.ts"
+import { refuse, refuseAt, type HttpError } from "./http-error.ts"
 import { decode } from "./read-body.ts"
 import { sourceBytes, sourceModuleBytes, sourceModules } from "../base/limits.ts"
 import { isModulePath } from "../base/module-path.ts"
-import type { SourceFiles } from "../source/source-files.ts"
-import { filesOf } from "../source/source-files.ts"
+import { filesOf, type SourceFiles } from "../source/source-files.ts"
 
 /** The workflow's text to the letter, from whichever field (or plain body) holds it. */
 export function readSource(body: SourceBody | string): string {

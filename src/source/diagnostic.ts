@@ -1,8 +1,6 @@
 import { visibleText } from "../base/visible-text.ts"
-import type { DiagnosticCode } from "./codes.ts"
-import { severityOf } from "./codes.ts"
-import type { Range } from "./line-map.ts"
-import { LineMap } from "./line-map.ts"
+import { severityOf, type DiagnosticCode } from "./codes.ts"
+import { LineMap, type Range } from "./line-map.ts"
 import type { Span } from "./span.ts"
 
 export type Severity = "error" | "warning"

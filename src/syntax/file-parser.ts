@@ -1,5 +1,4 @@
-import type { Start } from "./head-parser.ts"
-import { parseFromWord, parseName, skipToBrace } from "./head-parser.ts"
+import { parseFromWord, parseName, skipToBrace, type Start } from "./head-parser.ts"
 import { leavesBlock } from "./declaration-start.ts"
 import { parseWordKey } from "./key-parser.ts"
 import { parseString } from "./string-parser.ts"

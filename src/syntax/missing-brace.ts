@@ -1,6 +1,5 @@
 import type { TokenKind } from "./token.ts"
-import type { TokenReader } from "./token-reader.ts"
-import { closers } from "./token-reader.ts"
+import { closers, type TokenReader } from "./token-reader.ts"
 import type { Name } from "./tree.ts"
 
 // Opening brackets that were left out. They are looked for on the second reading alone, in a file with more closing brackets

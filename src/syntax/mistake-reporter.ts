@@ -1,7 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
-import type { Diagnostic } from "../source/diagnostic.ts"
-import { diagnostic } from "../source/diagnostic.ts"
+import { diagnostic, type Diagnostic } from "../source/diagnostic.ts"
 import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
 import { explainBad } from "./bad-token.ts"

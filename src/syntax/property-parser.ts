@@ -15,8 +15,7 @@ import {
   mayAssumeBrace,
   openWithoutBrace,
 } from "./missing-brace.ts"
-import type { PropertyForm, PropertyPlace } from "./property-table.ts"
-import { formOf, takesBlock } from "./property-table.ts"
+import { formOf, takesBlock, type PropertyForm, type PropertyPlace } from "./property-table.ts"
 import { foreignRequirements, parseRequirement } from "./requirement-parser.ts"
 import type { ParseExpression } from "./string-parser.ts"
 import type { Token } from "./token.ts"

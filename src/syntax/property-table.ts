@@ -1,5 +1,4 @@
-import type { ConstantRule } from "./constant-rule.ts"
-import { numberFrom, wholeFrom } from "./constant-rule.ts"
+import { numberFrom, wholeFrom, type ConstantRule } from "./constant-rule.ts"
 import { runOpenQuestions, sourceRetries, sourceRounds } from "../base/limits.ts"
 
 // The properties of every block. A row is what the parser, the checker, the planner and the editor know about a property; its

@@ -1,7 +1,6 @@
 import { closeBracket } from "./close-bracket.ts"
 import { valueIsAbsent } from "./field-colon.ts"
-import type { ParseExpression } from "./string-parser.ts"
-import { parseString } from "./string-parser.ts"
+import { parseString, type ParseExpression } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Expression, Name, PropertyValue, StringNode } from "./tree.ts"

@@ -1,7 +1,6 @@
 import { missing } from "./chain-parser.ts"
 import { startsPattern } from "./declaration-start.ts"
-import type { Start } from "./head-parser.ts"
-import { parseBlock, parseName, skipToBrace } from "./head-parser.ts"
+import { parseBlock, parseName, skipToBrace, type Start } from "./head-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Declaration, Loop, StepDeclaration, When } from "./tree.ts"
 import { parseLoop } from "./loop-parser.ts"

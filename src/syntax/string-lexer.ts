@@ -1,5 +1,4 @@
-import type { Diagnostic } from "../source/diagnostic.ts"
-import { diagnostic } from "../source/diagnostic.ts"
+import { diagnostic, type Diagnostic } from "../source/diagnostic.ts"
 import { textOverLines } from "./bad-token.ts"
 import { headlessBlockString, headlessText } from "./headless-string.ts"
 import { escapeLength } from "./string-value.ts"

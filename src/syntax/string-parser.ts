@@ -1,7 +1,6 @@
 import { missing } from "./chain-parser.ts"
 import { blockTexts, unescape } from "./string-value.ts"
-import type { Token } from "./token.ts"
-import { isBlockString } from "./token.ts"
+import { isBlockString, type Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Expression, StringNode } from "./tree.ts"
 

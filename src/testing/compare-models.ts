@@ -1,7 +1,6 @@
 import { visibleText } from "../base/visible-text.ts"
 import { costText, totalsOf } from "./report.ts"
-import type { TestResult } from "./run-suites.ts"
-import { nameOf } from "./run-suites.ts"
+import { nameOf, type TestResult } from "./run-suites.ts"
 
 /** The results of the same tests with one model. */
 export interface ModelColumn {

@@ -9,8 +9,7 @@ import { toText } from "../run/values/value-builders.ts"
 import type { Usage } from "../log/events.ts"
 import { noUsage } from "../log/usage.ts"
 import type { Failure } from "./check-expectation.ts"
-import type { Tested, TestEngine } from "./run-once.ts"
-import { nothingGiven, runOnce } from "./run-once.ts"
+import { nothingGiven, runOnce, type Tested, type TestEngine } from "./run-once.ts"
 import { showMiss } from "./show-miss.ts"
 
 export interface Verdict {

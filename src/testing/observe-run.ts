@@ -1,8 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
 import { stepPath } from "../plan/call-scope.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { LogEvent, Usage, WireError } from "../log/events.ts"
-import { isTerminal } from "../log/events.ts"
+import { isTerminal, type LogEvent, type Usage, type WireError } from "../log/events.ts"
 import { noUsage } from "../log/usage.ts"
 
 /** What came of a test's run, as its expectations see it. */

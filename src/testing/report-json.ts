@@ -1,8 +1,6 @@
 import { visibleJson } from "../base/visible-text.ts"
-import type { ModelColumn } from "./compare-models.ts"
-import { comparisonOf } from "./compare-models.ts"
-import type { Report } from "./report.ts"
-import { distinctFailures, totalsOf } from "./report.ts"
+import { comparisonOf, type ModelColumn } from "./compare-models.ts"
+import { distinctFailures, totalsOf, type Report } from "./report.ts"
 
 /** One JSON document. */
 export function reportJson({ results, broken, lineOf }: Report, models: readonly ModelColumn[]): string {

@@ -1,6 +1,5 @@
 import { visibleLines, visibleText } from "../base/visible-text.ts"
-import type { Report } from "./report.ts"
-import { distinctFailures, totalsOf } from "./report.ts"
+import { distinctFailures, totalsOf, type Report } from "./report.ts"
 import { nameOf } from "./run-suites.ts"
 
 /** JUnit's XML, as CI systems read it: a suite for each file. */

@@ -3,10 +3,8 @@ import type { AgentSymbol, Program } from "../check/program.ts"
 import { expressionIn, propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isCleared } from "./declared.ts"
-import type { Flow, Place, Steps } from "./flow.ts"
-import { placeAt } from "./flow.ts"
-import type { Marks } from "./marks.ts"
-import { join, none, via } from "./marks.ts"
+import { placeAt, type Flow, type Place, type Steps } from "./flow.ts"
+import { join, none, via, type Marks } from "./marks.ts"
 import type { Reading, Rules } from "./rules.ts"
 
 /** What the model of an agent reads besides what it uses, and whether it may. */

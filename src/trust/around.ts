@@ -1,8 +1,6 @@
 import type { Program } from "../check/program.ts"
-import type { Labelled } from "./labelled.ts"
-import { flat } from "./labelled.ts"
-import type { Marks } from "./marks.ts"
-import { join, marked, none } from "./marks.ts"
+import { flat, type Labelled } from "./labelled.ts"
+import { join, marked, none, type Marks } from "./marks.ts"
 
 /** What the caller of a file knows of the call. */
 export interface Around {

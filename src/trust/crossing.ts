@@ -1,9 +1,7 @@
 import type { WorkflowSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import type { Labelled } from "./labelled.ts"
-import { mapped } from "./labelled.ts"
-import type { Marks, Way } from "./marks.ts"
-import { isNone, placed, placesOf } from "./marks.ts"
+import { mapped, type Labelled } from "./labelled.ts"
+import { isNone, placed, placesOf, type Marks, type Way } from "./marks.ts"
 
 /**
  * Labels that go into a called file and come out of it. Names of servers are those of one file: what a server gave may go back to it

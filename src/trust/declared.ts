@@ -2,11 +2,9 @@ import { remembered } from "../base/remembered.ts"
 import { wordOrString } from "../check/asset-kind.ts"
 import { sharedNode } from "../check/graft.ts"
 import type { ImportSymbol, Program } from "../check/program.ts"
-import type { Properties } from "../syntax/property-of.ts"
-import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, valuesOf, type Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Label, Marks } from "./marks.ts"
-import { join, marked, none } from "./marks.ts"
+import { join, marked, none, type Label, type Marks } from "./marks.ts"
 
 // What the declarations of a file say of trust: `gives`, `requires`, `cleared`, `approval`.
 

@@ -2,8 +2,7 @@ import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { valuesOf } from "../syntax/property-of.ts"
-import type { Labelled } from "./labelled.ts"
-import { joined, record } from "./labelled.ts"
+import { joined, record, type Labelled } from "./labelled.ts"
 import { marked } from "./marks.ts"
 
 const roots: ReadonlySet<string> = new Set(["body", "header", "query"])

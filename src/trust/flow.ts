@@ -3,10 +3,8 @@ import type { Span } from "../source/span.ts"
 import { valuesOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { ofFunction } from "./function-labels.ts"
-import type { Labelled } from "./labelled.ts"
-import { either, flat, freed, joined, list, plain, record, tuple } from "./labelled.ts"
-import type { Marks } from "./marks.ts"
-import { join, marked, none } from "./marks.ts"
+import { either, flat, freed, joined, list, plain, record, tuple, type Labelled } from "./labelled.ts"
+import { join, marked, none, type Marks } from "./marks.ts"
 
 /** Where an expression stands. */
 export interface Place {

@@ -1,7 +1,5 @@
-import type { Labelled } from "./labelled.ts"
-import { either, flat, joined, list, plain, tuple } from "./labelled.ts"
-import type { Marks } from "./marks.ts"
-import { join, none } from "./marks.ts"
+import { either, flat, joined, list, plain, tuple, type Labelled } from "./labelled.ts"
+import { join, none, type Marks } from "./marks.ts"
 
 /**
  * The labels of a function's result: those of all its arguments. Functions that only put elements elsewhere keep them apart, so

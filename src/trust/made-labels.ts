@@ -1,10 +1,8 @@
 import { remembered } from "../base/remembered.ts"
 import type { Type } from "../types/types.ts"
 import type { ClosedTypes } from "./closed-type.ts"
-import type { Labelled } from "./labelled.ts"
-import { either, flat, joined } from "./labelled.ts"
-import type { Marks } from "./marks.ts"
-import { without } from "./marks.ts"
+import { either, flat, joined, type Labelled } from "./labelled.ts"
+import { without, type Marks } from "./marks.ts"
 
 /**
  * The labels of what a model made after it had read values with these. Of a closed type it can only choose what the author wrote:

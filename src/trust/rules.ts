@@ -1,13 +1,11 @@
 import type { DiagnosticCode } from "../source/codes.ts"
-import type { Diagnostic, Related } from "../source/diagnostic.ts"
-import { diagnostic } from "../source/diagnostic.ts"
+import { diagnostic, type Diagnostic, type Related } from "../source/diagnostic.ts"
 import type { WorkflowSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Remote } from "./declared.ts"
 import type { Bound } from "./flow.ts"
-import type { Marks, Way } from "./marks.ts"
-import { join, placesOf, spanFrom } from "./marks.ts"
+import { join, placesOf, spanFrom, type Marks, type Way } from "./marks.ts"
 
 /** A call, or an entry of `uses`. */
 export interface Call {

@@ -1,10 +1,8 @@
 import { remembered } from "../base/remembered.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Labelled } from "./labelled.ts"
-import { either, joined, plain } from "./labelled.ts"
-import type { Label, Marks } from "./marks.ts"
-import { join, marked, none } from "./marks.ts"
+import { either, joined, plain, type Labelled } from "./labelled.ts"
+import { join, marked, none, type Label, type Marks } from "./marks.ts"
 
 /** A marker in a type, and the path to it from the type's top. */
 interface Marker {

@@ -5,8 +5,7 @@ import { caseRecord, resolve } from "./relations.ts"
 import { shorten, showExpected, showFound } from "./show-misfit.ts"
 import { showName } from "./show-type.ts"
 import type { RecordType, TupleType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
-import { Fitting, isJson, isObject } from "./value-fits.ts"
-import type { JsonLikeObject } from "./value-fits.ts"
+import { Fitting, isJson, isObject, type JsonLikeObject } from "./value-fits.ts"
 import { runValueLevels } from "../base/limits.ts"
 
 /** One thing about a value that its type does not allow. */

@@ -1,12 +1,9 @@
-import type { FSWatcher } from "node:fs"
-import { watch } from "node:fs"
+import { watch, type FSWatcher } from "node:fs"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
-import type { LoadedWorkflow, LoadOutcome } from "./load-workflow.ts"
-import { loadWorkflow, readWorkflow } from "./load-workflow.ts"
-import type { FolderScan, FoundFile } from "./scan-folder.ts"
-import { currentStamp, scanFolder } from "./scan-folder.ts"
+import { loadWorkflow, readWorkflow, type LoadedWorkflow, type LoadOutcome } from "./load-workflow.ts"
+import { currentStamp, scanFolder, type FolderScan, type FoundFile } from "./scan-folder.ts"
 import { isHiddenName, mcpName } from "./workflow-name.ts"
 
 type AnyIssue = ValidateIssue | WorkflowIssue

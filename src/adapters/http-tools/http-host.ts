@@ -3,8 +3,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { apiAnswerBytes } from "../../base/limits.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { Egress } from "../../ports/egress.ts"
-import { EgressFailure } from "../../ports/egress.ts"
+import { EgressFailure, type Egress } from "../../ports/egress.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import type {
   ApiServer,
@@ -20,11 +19,9 @@ import { parseJson, whyUnread } from "../../run/values/parse-json.ts"
 import { readRetryAfter, retryDelay } from "../model-turn/retry-delay.ts"
 import type { Tokens } from "../oauth/tokens.ts"
 import { withToken } from "../oauth/with-token.ts"
-import { buildRequest } from "./build-request.ts"
-import type { HttpRequest } from "./build-request.ts"
+import { buildRequest, type HttpRequest } from "./build-request.ts"
 import { httpTool, mayRepeat } from "./http-tool.ts"
-import type { Body } from "./read-body.ts"
-import { acceptedEncodings, readBody } from "./read-body.ts"
+import { acceptedEncodings, readBody, type Body } from "./read-body.ts"
 
 export interface HttpHostOptions {
   readonly egress: Egress

@@ -1,8 +1,6 @@
-import { Readable } from "node:stream"
-import type { Transform } from "node:stream"
+import { Readable, type Transform } from "node:stream"
 import zlib from "node:zlib"
-import type { EgressResponse } from "../../ports/egress.ts"
-import { EgressFailure } from "../../ports/egress.ts"
+import { EgressFailure, type EgressResponse } from "../../ports/egress.ts"
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: () => zlib.createGunzip(),

@@ -1,5 +1,4 @@
-import type { PriorDiscovery } from "@modelcontextprotocol/client"
-import { Client } from "@modelcontextprotocol/client"
+import { Client, type PriorDiscovery } from "@modelcontextprotocol/client"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
@@ -8,8 +7,7 @@ import { failure } from "../../ports/run-failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { statusOf } from "./explain-failure.ts"
 import { HttpTransport } from "./http-transport.ts"
-import type { KnownServer } from "./known-servers.ts"
-import { rememberWay, wayTo } from "./known-servers.ts"
+import { rememberWay, wayTo, type KnownServer } from "./known-servers.ts"
 import { never } from "./timed.ts"
 
 /** Milliseconds, or bytes. */

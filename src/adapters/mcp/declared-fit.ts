@@ -6,8 +6,7 @@ import { showType } from "../../types/show-type.ts"
 import type { RecordType, Type, TypeTable } from "../../types/types.ts"
 import { cleanLine } from "./clean-text.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
-import type { StepBudget } from "./step-budget.ts"
-import { OverBudget } from "./step-budget.ts"
+import { OverBudget, type StepBudget } from "./step-budget.ts"
 
 /** Why a declared type and a published schema have no value in common, at a dotted path below the declaration. */
 export interface Clash {

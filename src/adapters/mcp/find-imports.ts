@@ -5,8 +5,7 @@ import { remembered } from "../../base/remembered.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.ts"
 import { cleanLine, cleanText } from "./clean-text.ts"
-import type { UriTemplate } from "./uri-template.ts"
-import { parseUriTemplate } from "./uri-template.ts"
+import { parseUriTemplate, type UriTemplate } from "./uri-template.ts"
 import { mcpTemplateLength } from "../../base/limits.ts"
 
 export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }

@@ -8,8 +8,7 @@ import { explainFailure } from "./explain-failure.ts"
 import { addressOf, nameOf } from "./find-imports.ts"
 import { KnownServers } from "./known-servers.ts"
 import type { ListedKind, McpLimits } from "./connect-to.ts"
-import type { ListMethod } from "./server-connection.ts"
-import { ServerConnection } from "./server-connection.ts"
+import { ServerConnection, type ListMethod } from "./server-connection.ts"
 import { toolPin } from "./tool-pin.ts"
 
 /** What a server offers, texts cleaned of what cannot be seen. */

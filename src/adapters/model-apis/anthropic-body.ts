@@ -2,11 +2,9 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
-import type { Attachment, Reasoning, SaidText, SentCall, Turn } from "./conversation.ts"
-import { ownText } from "./conversation.ts"
+import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
 import type { Talk } from "./dialect.ts"
-import type { Part, Result } from "./result.ts"
-import { callPart } from "./result.ts"
+import { callPart, type Part, type Result } from "./result.ts"
 import { UnsentFile } from "./unsent-file.ts"
 
 // The bodies of `/messages`: requests and whole answers.

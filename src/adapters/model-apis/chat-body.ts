@@ -2,12 +2,10 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
-import type { Attachment, SaidText, Turn } from "./conversation.ts"
-import { ownText } from "./conversation.ts"
+import { ownText, type Attachment, type SaidText, type Turn } from "./conversation.ts"
 import type { Talk } from "./dialect.ts"
 import { UnsentFile } from "./unsent-file.ts"
-import type { Part, Result } from "./result.ts"
-import { callPart } from "./result.ts"
+import { callPart, type Part, type Result } from "./result.ts"
 
 // The bodies of `/chat/completions`: requests and whole answers.
 

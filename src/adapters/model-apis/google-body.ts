@@ -3,11 +3,9 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { objectsIn } from "./chat-body.ts"
-import type { Attachment, Reasoning, SaidText, SentCall, Turn } from "./conversation.ts"
-import { ownText } from "./conversation.ts"
+import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
 import type { Talk } from "./dialect.ts"
-import type { Part, Result } from "./result.ts"
-import { callPart } from "./result.ts"
+import { callPart, type Part, type Result } from "./result.ts"
 
 // The bodies of `generateContent`: requests and whole answers.
 

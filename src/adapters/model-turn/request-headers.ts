@@ -1,7 +1,6 @@
 import { isHeaderName, isHeaderValue } from "../../base/header-text.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { ModelRequest } from "../../ports/model.ts"
-import { callerHeader } from "../../ports/model.ts"
+import { callerHeader, type ModelRequest } from "../../ports/model.ts"
 
 /**
  * The headers of a call, with `own` of the API. Those that the workflow sets win over the service's own. A value that would break the message

@@ -1,6 +1,5 @@
 import { JetStreamApiError } from "@nats-io/jetstream"
-import { connect, credsAuthenticator } from "@nats-io/transport-node"
-import type { ConnectionOptions, NatsConnection } from "@nats-io/transport-node"
+import { connect, credsAuthenticator, type ConnectionOptions, type NatsConnection } from "@nats-io/transport-node"
 import { setMaxListeners } from "node:events"
 import { StoreFailure } from "../../ports/store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"

@@ -1,5 +1,4 @@
-import { JetStreamApiError } from "@nats-io/jetstream"
-import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream"
+import { JetStreamApiError, type JetStreamManager, type StreamConfig } from "@nats-io/jetstream"
 import { StoreFailure } from "../../ports/store.ts"
 import type { Names, StreamName } from "./names.ts"
 

@@ -1,5 +1,4 @@
-import { jetstream, jetstreamManager } from "@nats-io/jetstream"
-import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream"
+import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from "@nats-io/jetstream"
 import type { Msg, NatsConnection } from "@nats-io/transport-node"
 import { randomBytes } from "node:crypto"
 

@@ -1,5 +1,4 @@
-import { constants, createPrivateKey, randomUUID, sign } from "node:crypto"
-import type { KeyObject } from "node:crypto"
+import { constants, createPrivateKey, randomUUID, sign, type KeyObject } from "node:crypto"
 
 /** A JWT by which a client proves that it has its key (RFC 7523). Throws an `Error` with a sentence for a key that does not fit. */
 export function clientAssertion(

@@ -4,8 +4,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ErrorKind } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { Redactor } from "../../run/secrets/redact.ts"
-import type { Recording } from "./recording.ts"
-import { keyOf, shownRequest } from "./recording.ts"
+import { keyOf, shownRequest, type Recording } from "./recording.ts"
 
 /** An exchange that is not in the recording. */
 export interface RecordingMiss {

@@ -17,8 +17,7 @@ import type {
 import type { PromptMessage } from "../../log/messages.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import type { TypeTable } from "../../types/types.ts"
-import type { RecordedRun } from "./recorded-run.ts"
-import { askFor } from "./recorded-run.ts"
+import { askFor, type RecordedRun } from "./recorded-run.ts"
 
 /** Makes a tool of a definition as MCP servers publish them, and says how a declared type clashes with it; that of an api needs none. */
 export type ReviveTool = (

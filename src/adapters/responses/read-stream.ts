@@ -1,11 +1,9 @@
 import { boundedJson } from "../../base/bounded-json.ts"
-import type { SentEvent } from "../../base/event-reader.ts"
-import { EventReader } from "../../base/event-reader.ts"
+import { EventReader, type SentEvent } from "../../base/event-reader.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ModelWatch } from "../../ports/model.ts"
-import type { Answer } from "./read-answer.ts"
-import { readAnswer, textOfItems } from "./read-answer.ts"
+import { readAnswer, textOfItems, type Answer } from "./read-answer.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 /** Events that carry something we use. The others are known by name, and not even parsed. */

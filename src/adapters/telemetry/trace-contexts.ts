@@ -1,5 +1,4 @@
-import type { LogEvent } from "../../log/events.ts"
-import { isTerminal } from "../../log/events.ts"
+import { isTerminal, type LogEvent } from "../../log/events.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import type { TraceHeaders } from "./run-tracer.ts"

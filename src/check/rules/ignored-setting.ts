@@ -3,8 +3,7 @@ import { propertyOf } from "../../syntax/property-of.ts"
 import { apiOf } from "../api-of.ts"
 import { assetKindsIn } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
-import type { ApiName } from "../provider-kinds.ts"
-import { assetOptions, ignoredByOpenAiChat, ignoredSettings, providerKinds } from "../provider-kinds.ts"
+import { assetOptions, ignoredByOpenAiChat, ignoredSettings, providerKinds, type ApiName } from "../provider-kinds.ts"
 
 const names: Readonly<Record<ApiName, string>> = {
   responses: "OpenAI's `/responses` API",

@@ -3,8 +3,7 @@ import type { AskedQuestion, LogEvent } from "../../log/events.ts"
 import type { GivenAnswers } from "./given-answers.ts"
 import { promptForAnswer, questionLines } from "../terminal/question-prompt.ts"
 import type { Palette } from "../terminal/terminal.ts"
-import type { TerminalLines } from "../terminal/terminal-lines.ts"
-import { InputEnded } from "../terminal/terminal-lines.ts"
+import { InputEnded, type TerminalLines } from "../terminal/terminal-lines.ts"
 import { visibleText } from "../../base/visible-text.ts"
 
 /** What answering needs of the run and of the terminal. */

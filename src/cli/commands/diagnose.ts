@@ -1,9 +1,7 @@
 import { basename, dirname, join } from "node:path"
 import { compileFile } from "../../compiler/folder-texts.ts"
-import type { CompiledTests } from "../../compile-tests.ts"
-import { compileTests, isTestFile } from "../../compile-tests.ts"
-import type { Diagnostic, Issue } from "../../source/diagnostic.ts"
-import { isError, toIssue } from "../../source/diagnostic.ts"
+import { compileTests, isTestFile, type CompiledTests } from "../../compile-tests.ts"
+import { isError, toIssue, type Diagnostic, type Issue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
 import { readFoundSource } from "./read-source.ts"
 

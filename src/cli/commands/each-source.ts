@@ -1,7 +1,6 @@
 import type { Command } from "commander"
 import { findSources } from "./find-sources.ts"
-import type { FileVersion } from "./read-source.ts"
-import { readSource } from "./read-source.ts"
+import { readSource, type FileVersion } from "./read-source.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
 import type { Output } from "../terminal/terminal.ts"
 

@@ -1,5 +1,4 @@
-import type { Dirent } from "node:fs"
-import { globSync, readdirSync, statSync } from "node:fs"
+import { globSync, readdirSync, statSync, type Dirent } from "node:fs"
 import { join, normalize, resolve } from "node:path"
 import { errorCode, whyUnreadable } from "./file-errors.ts"
 

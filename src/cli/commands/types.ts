@@ -1,7 +1,6 @@
 import { isLibrary } from "../../check/is-library.ts"
 import { readFileSync, writeFileSync } from "node:fs"
-import type { Command } from "commander"
-import { Option } from "commander"
+import { Option, type Command } from "commander"
 import { compileFile } from "../../compiler/folder-texts.ts"
 import { openingComment } from "../../source/opening-comment.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"

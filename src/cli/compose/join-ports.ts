@@ -1,9 +1,7 @@
 import about from "../../../package.json" with { type: "json" }
 import { createEgress } from "../../adapters/egress/egress.ts"
-import type { TraceTargets } from "../../adapters/egress/with-trace.ts"
-import { parseTraceTargets, takesTrace, withTrace } from "../../adapters/egress/with-trace.ts"
-import type { EgressPolicy } from "../../adapters/egress/policy.ts"
-import { parseEgressPolicy } from "../../adapters/egress/policy.ts"
+import { parseTraceTargets, takesTrace, withTrace, type TraceTargets } from "../../adapters/egress/with-trace.ts"
+import { parseEgressPolicy, type EgressPolicy } from "../../adapters/egress/policy.ts"
 import { HttpHost } from "../../adapters/http-tools/http-host.ts"
 import { ToolHosts } from "../../adapters/http-tools/tool-hosts.ts"
 import { createModelClient } from "../../adapters/model-turn/model-client.ts"

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
-import type { SourceText } from "../../source/source-files.ts"
-import { filesOf } from "../../source/source-files.ts"
+import { filesOf, type SourceText } from "../../source/source-files.ts"
 import about from "../../../package.json" with { type: "json" }
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"

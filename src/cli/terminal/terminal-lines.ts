@@ -1,5 +1,4 @@
-import type { Interface } from "node:readline"
-import { createInterface } from "node:readline"
+import { createInterface, type Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 
 /** The person closed the input, as with Ctrl+D. */

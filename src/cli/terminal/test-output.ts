@@ -1,11 +1,8 @@
-import type { Report } from "../../testing/report.ts"
-import { distinctFailures, totalsOf, usageText } from "../../testing/report.ts"
-import type { TestResult } from "../../testing/run-suites.ts"
-import { nameOf } from "../../testing/run-suites.ts"
+import { distinctFailures, totalsOf, usageText, type Report } from "../../testing/report.ts"
+import { nameOf, type TestResult } from "../../testing/run-suites.ts"
 import { count } from "./count.ts"
 import { LiveLines, seconds } from "./run-progress.ts"
-import type { Palette } from "./terminal.ts"
-import { paletteFor } from "./terminal.ts"
+import { paletteFor, type Palette } from "./terminal.ts"
 import { visibleText } from "../../base/visible-text.ts"
 
 /** Details of one failure that are shown at most. */

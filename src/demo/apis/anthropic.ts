@@ -3,8 +3,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
-import type { DemoApi, Said } from "./demo-api.ts"
-import { saidIn, usageIn } from "./demo-api.ts"
+import { saidIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
 /** Anthropic's `/messages`. */
 export const anthropicDemo: DemoApi = {

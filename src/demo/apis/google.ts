@@ -2,8 +2,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
-import type { DemoApi, Said } from "./demo-api.ts"
-import { saidIn, usageIn } from "./demo-api.ts"
+import { saidIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
 /** Google's `generateContent` and `streamGenerateContent`. */
 export const googleDemo: DemoApi = {

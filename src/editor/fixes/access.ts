@@ -3,8 +3,7 @@ import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import { plainType } from "../targets.ts"
 import { useAt } from "../use-at.ts"
-import type { Fix } from "./fix.ts"
-import { insertAt, replaceWith } from "./fix.ts"
+import { insertAt, replaceWith, type Fix } from "./fix.ts"
 import { fixNullableOperand } from "./operators.ts"
 
 /** A field that is read through null, from an array or from a variant. */

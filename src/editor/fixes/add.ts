@@ -9,8 +9,7 @@ import type { Edit } from "../edit.ts"
 import { branchLabels } from "../complete-values.ts"
 import { plainType } from "../targets.ts"
 import { useAt } from "../use-at.ts"
-import type { Fix } from "./fix.ts"
-import { indentAt, insertAt } from "./fix.ts"
+import { indentAt, insertAt, type Fix } from "./fix.ts"
 
 const step = "    "
 

@@ -3,8 +3,7 @@ import type { Diagnostic } from "../../source/diagnostic.ts"
 import type { Span } from "../../source/span.ts"
 import type { FunctionNode } from "../../syntax/tree.ts"
 import { useAt } from "../use-at.ts"
-import type { Fix } from "./fix.ts"
-import { replaceWith } from "./fix.ts"
+import { replaceWith, type Fix } from "./fix.ts"
 
 /** What the hint says to write; undefined where a part of it is left to the author. */
 function written(hint: string, start: string): string | undefined {

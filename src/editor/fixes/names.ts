@@ -1,7 +1,6 @@
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
-import type { Fix } from "./fix.ts"
-import { replaceWith } from "./fix.ts"
+import { replaceWith, type Fix } from "./fix.ts"
 
 /** `my-greeter` as a name: `my_greeter`, where it is declared and wherever it follows a dot. */
 export function fixName(program: Program, { span, message, hint }: Diagnostic): readonly Fix[] {

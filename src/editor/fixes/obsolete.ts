@@ -2,8 +2,7 @@ import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import { useAt } from "../use-at.ts"
-import type { Fix } from "./fix.ts"
-import { insertAt, replaceWith } from "./fix.ts"
+import { insertAt, replaceWith, type Fix } from "./fix.ts"
 import { withoutItem } from "./remove.ts"
 
 /** Old spellings, written as they are now. */

@@ -5,8 +5,7 @@ import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
 import { tokenIndexAt } from "../token-at.ts"
 import { useAt } from "../use-at.ts"
-import type { Fix } from "./fix.ts"
-import { replaceWith } from "./fix.ts"
+import { replaceWith, type Fix } from "./fix.ts"
 
 /** Removes a declaration or import that nothing refers to, with its doc comment. */
 export function removeDeclaration(program: Program, { span, path }: Diagnostic): readonly Fix[] {

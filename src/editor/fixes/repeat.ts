@@ -6,8 +6,7 @@ import type * as Syntax from "../../syntax/tree.ts"
 import { fieldNamed } from "../../types/field-named.ts"
 import { isAssignable } from "../../types/relations.ts"
 import { atEnd } from "./add.ts"
-import type { Fix } from "./fix.ts"
-import { insertAt } from "./fix.ts"
+import { insertAt, type Fix } from "./fix.ts"
 
 /** `at_most` and `next` of a repetition. When it is good enough, only its author can say. */
 export function addToRepeat(program: Program, { span, path }: Diagnostic): readonly Fix[] {

@@ -5,8 +5,7 @@ import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
 import { atStart } from "./add.ts"
 import { declareField } from "./declare-field.ts"
-import type { Fix } from "./fix.ts"
-import { insertAt, replaceWith } from "./fix.ts"
+import { insertAt, replaceWith, type Fix } from "./fix.ts"
 
 /** Declares a secret and refers to it in place of the literal. The literal is gone then: it has leaked already. */
 export function moveToSecrets(program: Program, { span, path }: Diagnostic): readonly Fix[] {

@@ -2,8 +2,7 @@ import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import type { Span } from "../../source/span.ts"
 import { useAt } from "../use-at.ts"
-import type { Fix } from "./fix.ts"
-import { replaceWith } from "./fix.ts"
+import { replaceWith, type Fix } from "./fix.ts"
 
 /** "Did you mean `name`?" speaks of what the diagnostic points at, "Did you mean agent.name?" of the whole reference. */
 const meant = /^Did you mean (?:`([^`]+)`|([^ `]+))\?(?: |$)/

@@ -10,8 +10,7 @@ import { showType } from "../../types/show-type.ts"
 import type { Edit } from "../edit.ts"
 import { atEnd } from "./add.ts"
 import { declareField } from "./declare-field.ts"
-import type { Fix } from "./fix.ts"
-import { insertAt, replaceWith } from "./fix.ts"
+import { insertAt, replaceWith, type Fix } from "./fix.ts"
 
 /** Takes a value that decides where a called file sends a key from this file's `input`, which is declared where it is not there. */
 export function takeFromInput(program: Program, diagnostic: Diagnostic): readonly Fix[] {

@@ -5,8 +5,7 @@ import { propertyOf } from "../../syntax/property-of.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
 import { atStart } from "./add.ts"
-import type { Fix } from "./fix.ts"
-import { insertAt } from "./fix.ts"
+import { insertAt, type Fix } from "./fix.ts"
 
 /** Strangers' words that could act: a person approves, the source is trusted, or the value is. */
 export function fixUntrusted(program: Program, diagnostic: Diagnostic): readonly Fix[] {

@@ -1,7 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventData, ShownMessages } from "../events.ts"
-import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
-import { siteKey } from "../run-state.ts"
+import { siteKey, type NodeState, type RunState, type Span, type SpanKind } from "../run-state.ts"
 
 export const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`
 export const loopKey = (agent: string): string => `loop ${agent}`

@@ -1,11 +1,9 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Message } from "../../log/messages.ts"
-import type { StoredMessages } from "../../log/stored-messages.ts"
-import { readMessages, storeMessages } from "../../log/stored-messages.ts"
+import { readMessages, storeMessages, type StoredMessages } from "../../log/stored-messages.ts"
 import { pass } from "../../ports/gate.ts"
-import type { RunContext } from "../context/run-context.ts"
-import { runInBackground, whileBusy } from "../context/run-context.ts"
+import { runInBackground, whileBusy, type RunContext } from "../context/run-context.ts"
 
 export interface CachedAgent {
   readonly output: JsonObject

@@ -3,8 +3,7 @@ import { failureAt } from "../context/failure.ts"
 import type { ModelTurn } from "../../ports/model.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import type { BegunTurn, FallbackPast } from "../../log/past.ts"
-import type { RunContext } from "../context/run-context.ts"
-import { callStored } from "../context/run-context.ts"
+import { callStored, type RunContext } from "../context/run-context.ts"
 import type { Caller } from "./agent-tools.ts"
 
 /** The kinds of errors after which the next model is asked. */

@@ -5,8 +5,7 @@ import type { AgentNode, AskNode } from "../../plan/plan-shape.ts"
 import { describe, problem, textOf } from "../values/scope.ts"
 import { evaluateEffects, type Effects } from "../values/evaluate-effects.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { RunContext } from "./run-context.ts"
-import { outerScope } from "./run-context.ts"
+import { outerScope, type RunContext } from "./run-context.ts"
 
 /** What a step loops over: an array of no more items than the operator allows. */
 export async function loopItems(

@@ -5,8 +5,7 @@ import { failure } from "../../ports/run-failure.ts"
 import { resolveEndpoint, resolveHeaders } from "../context/backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import { evaluate } from "../values/evaluate.ts"
-import type { RunContext } from "../context/run-context.ts"
-import { outerScope } from "../context/run-context.ts"
+import { outerScope, type RunContext } from "../context/run-context.ts"
 
 /** An MCP server as the run reaches it, with these secrets. */
 export function serverOf(running: RunContext, name: string, secrets: JsonObject): ToolServer {

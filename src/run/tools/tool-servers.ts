@@ -10,8 +10,7 @@ import type { ApiServer, HostedTool, HostSession, ImportedTool, ToolServer } fro
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { inTurns } from "../../event-loop/in-turns.ts"
 import { redactHost } from "./redact-host.ts"
-import type { RunContext } from "../context/run-context.ts"
-import { callOut, outerScope } from "../context/run-context.ts"
+import { callOut, outerScope, type RunContext } from "../context/run-context.ts"
 import { hideAddress } from "../secrets/hide-address.ts"
 import { apiOf, namedServer, originOf, remoteOf, serverOf } from "./server-of.ts"
 

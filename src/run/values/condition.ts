@@ -1,8 +1,6 @@
 import type { WhenPlan } from "../../plan/plan-shape.ts"
-import type { Scope } from "./scope.ts"
-import { describe, problem } from "./scope.ts"
-import type { Effects } from "./evaluate-effects.ts"
-import { evaluateEffects } from "./evaluate-effects.ts"
+import { describe, problem, type Scope } from "./scope.ts"
+import { evaluateEffects, type Effects } from "./evaluate-effects.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 
 /** Whether a step runs. */

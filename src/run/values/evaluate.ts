@@ -11,17 +11,14 @@ import type {
   Step,
 } from "../../plan/expression.ts"
 import type { CapturedValue } from "../../log/kept.ts"
-import { asset, assetList, assetUrl, guessedKind } from "./asset.ts"
-import type { Asset, AssetOptions } from "./asset.ts"
+import { asset, assetList, assetUrl, guessedKind, type Asset, type AssetOptions } from "./asset.ts"
 import { assetParts } from "../../plan/expression-traits.ts"
 import { applyFunction } from "./functions/apply-function.ts"
 import { listSteps } from "./list-items.ts"
 import { toEnd } from "./steps.ts"
-import { compute, decidedByLeft, operate } from "./operate.ts"
-import type { WrongOperand } from "./operate.ts"
+import { compute, decidedByLeft, operate, type WrongOperand } from "./operate.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { Scope } from "./scope.ts"
-import { lacking, problem } from "./scope.ts"
+import { lacking, problem, type Scope } from "./scope.ts"
 import { ArrayBuilder, ObjectBuilder, TextBuilder, toBoundedText } from "./value-builders.ts"
 
 /**

@@ -7,8 +7,7 @@ import type { RequirementPlan } from "../../plan/plan-shape.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { evaluatePure, writeText } from "./evaluate-effects.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
-import type { Scope } from "./scope.ts"
-import { describe, emptyScope, problem } from "./scope.ts"
+import { describe, emptyScope, problem, type Scope } from "./scope.ts"
 
 export const noCaptures: CapturedValues = []
 

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
-import type { RunFailure } from "../../ports/run-failure.ts"
-import { failure } from "../../ports/run-failure.ts"
+import { failure, type RunFailure } from "../../ports/run-failure.ts"
 import type { CapturedValue } from "../../log/kept.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 

@@ -1,8 +1,7 @@
 import type { Span } from "../../source/span.ts"
 import type { Token } from "../token.ts"
 import type { Name, Tree } from "../tree.ts"
-import type { Comma, Gap, Group, GroupState, Layout } from "./layout.ts"
-import { flag, gap, state } from "./layout.ts"
+import { flag, gap, state, type Comma, type Gap, type Group, type GroupState, type Layout } from "./layout.ts"
 
 /** A group whose opening bracket was taken. */
 export interface OpenGroup {

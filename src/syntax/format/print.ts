@@ -1,6 +1,5 @@
 import type { Comment, Token } from "../token.ts"
-import type { Layout } from "./layout.ts"
-import { comma, flag, gap, state } from "./layout.ts"
+import { comma, flag, gap, state, type Layout } from "./layout.ts"
 import { SourceWriter } from "./source-writer.ts"
 
 /** The most columns that a line may have where it can be broken. */

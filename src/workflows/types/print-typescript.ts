@@ -1,7 +1,6 @@
 import { visibleJson, visibleLines } from "../../base/visible-text.ts"
 import type { Field, RecordType, Type } from "../../types/types.ts"
-import type { WorkflowTypes } from "./declared-names.ts"
-import { UniqueNames, usedSchemas } from "./declared-names.ts"
+import { UniqueNames, usedSchemas, type WorkflowTypes } from "./declared-names.ts"
 
 const head = "// Written by `wire types`: do not edit. `wire types --check` says when it is out of date.\n"
 

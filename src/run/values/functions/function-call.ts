@@ -1,8 +1,7 @@
 import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import type { FunctionExpression } from "../../../plan/expression.ts"
-import type { Scope } from "../scope.ts"
-import { lacking, problem } from "../scope.ts"
+import { lacking, problem, type Scope } from "../scope.ts"
 import { isLongJson } from "./json-steps.ts"
 
 const longText = 65_536
