@@ -3,7 +3,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
-import { saidIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
+import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
 /** Anthropic's `/messages`. */
 export const anthropicDemo: DemoApi = {
@@ -115,12 +115,6 @@ function itemsOf({ role, content }: JsonObject): JsonObject[] {
   }
   close()
   return items
-}
-
-function textIn(content: JsonValue | undefined): string {
-  if (typeof content === "string") return content
-  if (!Array.isArray(content)) return ""
-  return content.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }
 
 function toolOf(tool: JsonValue): JsonValue {

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
-import { saidIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
+import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
 /** OpenAI's `/chat/completions`. */
 export const chatDemo: DemoApi = {
@@ -72,12 +72,6 @@ function itemsOf(message: JsonObject): JsonObject[] {
       return { type: "function_call", call_id: call["id"] ?? "", name, arguments: given }
     }),
   ]
-}
-
-function textIn(content: JsonValue | undefined): string {
-  if (typeof content === "string") return content
-  if (!Array.isArray(content)) return ""
-  return content.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("")
 }
 
 function toolOf(tool: JsonValue): JsonValue {

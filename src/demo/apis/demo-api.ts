@@ -1,4 +1,5 @@
-import type { JsonObject } from "../../base/json-value.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ApiError } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import type { StreamStep } from "../stream-events.ts"
@@ -40,4 +41,11 @@ export function saidIn({ output, status }: DemoResponse): Said {
 export function usageIn(response: DemoResponse): { readonly input: number; readonly output: number } {
   const { input_tokens, output_tokens } = response["usage"] as { input_tokens: number; output_tokens: number }
   return { input: input_tokens, output: output_tokens }
+}
+
+/** A text, or the texts of its parts. */
+export function textIn(content: JsonValue | undefined): string {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return ""
+  return content.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
-import { saidIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
+import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
 /** Google's `generateContent` and `streamGenerateContent`. */
 export const googleDemo: DemoApi = {
@@ -85,11 +85,6 @@ function resultOf(response: JsonValue | undefined): string {
   const only = response["content"] ?? response["output"] ?? response["result"]
   if (only === undefined) return JSON.stringify(response)
   return typeof only === "string" ? only : JSON.stringify(only)
-}
-
-function textIn(parts: JsonValue | undefined): string {
-  if (!Array.isArray(parts)) return ""
-  return parts.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }
 
 function functionsIn(tools: JsonValue | undefined): JsonValue[] {
