@@ -30,8 +30,6 @@ export interface CompilerOptions {
   readonly timeLimitMs?: number
   /** The thread's heap. */
   readonly heapMb?: number
-  /** For tests: the thread's file. */
-  readonly file?: URL
 }
 
 interface Waiting {
@@ -55,7 +53,6 @@ interface SmallWaiting {
 export class Compiler {
   readonly #timeLimitMs: number
   readonly #heapMb: number
-  readonly #file: URL
   #thread: Worker | null = null
   #current: (Waiting & { readonly timer: NodeJS.Timeout }) | null = null
   readonly #queue = new FairQueue<Waiting>()
@@ -67,7 +64,6 @@ export class Compiler {
   constructor(options: CompilerOptions = {}) {
     this.#timeLimitMs = options.timeLimitMs ?? sourceCompileMs
     this.#heapMb = options.heapMb ?? sourceCompileMegabytes
-    this.#file = options.file ?? threadFile()
   }
 
   async plan(given: SourceText | string, share = ""): Promise<Planned> {
@@ -169,7 +165,7 @@ export class Compiler {
   }
 
   #startThread(): Worker {
-    const thread = new Worker(this.#file, {
+    const thread = new Worker(threadFile(), {
       name: "large sources",
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMb },
     })

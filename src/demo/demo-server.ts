@@ -18,8 +18,8 @@ export interface DemoServer {
 
 const largestBody = 64 * 1024 * 1024
 
-/** The demo model and its library on a server of their own, on the loopback address and an ephemeral port unless another is named. */
-export async function startDemoServer(options: DemoOptions & { readonly port?: number } = {}): Promise<DemoServer> {
+/** The demo model and its library on a server of their own, on the loopback address and an ephemeral port. */
+export async function startDemoServer(options: DemoOptions = {}): Promise<DemoServer> {
   const model = createDemoModel(options)
   let library: Promise<McpHttpHandler> | undefined
   const server = createServer((request, response) => {
@@ -51,7 +51,7 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject)
     // Exclusive: where several processes share their ports, each has a demo model of its own.
-    server.listen({ port: options.port ?? 0, host: "127.0.0.1", exclusive: true }, resolve)
+    server.listen({ port: 0, host: "127.0.0.1", exclusive: true }, resolve)
   })
   const { port } = server.address() as AddressInfo
   return {

@@ -21,13 +21,12 @@ export interface EgressOptions {
   readonly resolve?: Resolve
   readonly connectMs?: number
   readonly max_connections?: number
-  /** For calls that do not set their own. */
-  readonly limits?: Partial<EgressLimits>
   readonly user_agent?: string
   /** PEM certificates to trust beside the system's. */
   readonly ca?: string
 }
 
+/** For calls that do not set their own. */
 const defaultLimits: EgressLimits = {
   firstByteMs: 300_000,
   silenceMs: 120_000,
@@ -54,7 +53,6 @@ const harmless = new Set(["accept", "accept-language", "content-type", "user-age
 export function createEgress(options: EgressOptions): Egress {
   const { policy } = options
   const resolve = options.resolve ?? resolveBySystem
-  const limits = { ...defaultLimits, ...options.limits }
   const pool = new ConnectionPool({
     connectMs: options.connectMs ?? modelConnectMs,
     max_connections: options.max_connections ?? 256,
@@ -100,7 +98,7 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
-    const given = asked.limits === undefined ? limits : { ...limits, ...asked.limits }
+    const given = asked.limits === undefined ? defaultLimits : { ...defaultLimits, ...asked.limits }
     const call = new Call(asked.signal, given.totalMs)
     try {
       let address = permitFor(call, asked.url)
