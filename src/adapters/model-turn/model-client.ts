@@ -36,26 +36,24 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   const { demo, clock, chance } = options
   const limits = { ...defaultLimits, ...options.limits }
 
-  function targetOf({ backend, path, run_id }: ModelRequest, api: ModelApi): Target {
+  /** Null for the demo model where it is switched off. */
+  function targetOf({ backend, run_id }: ModelRequest, api: ModelApi): Target | null {
     if (backend.endpoint !== "demo") {
       const egress = options.traced?.(options.egress, run_id) ?? options.egress
       return { api, egress, endpoint: backend.endpoint, demo: false }
     }
-    if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
-    return { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
+    return demo && { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
   }
 
   return {
     turn(request, watch) {
-      try {
-        const { backend } = request
-        const api = options.api(backend.api)
-        const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
-        const target = targetOf(request, api)
-        return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
-      } catch (error) {
-        return Promise.reject(error as Error)
+      const { backend, path } = request
+      const target = targetOf(request, options.api(backend.api))
+      if (target === null) {
+        return Promise.reject(failure("provider_error", path, "The demo model is switched off (WIRE_DEMO)."))
       }
+      const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
+      return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
     },
   }
 }
