@@ -58,13 +58,7 @@ export function pathTo(program: Program, { start, end }: Span): readonly string[
 }
 
 function declarationSymbol(program: Program, declaration: Syntax.Declaration): DocumentSymbol {
-  const entry = (
-    kind: SymbolKind,
-    name: Span,
-    text: string,
-    children: readonly DocumentSymbol[],
-    detail?: string,
-  ): DocumentSymbol => symbolOf(declaration, kind, name, text, children, detail)
+  const entry = symbolOf.bind(null, declaration)
   switch (declaration.kind) {
     case "tests":
       return entry("test", declaration.keyword, "tests", [], declaration.file.texts[0])

@@ -132,13 +132,16 @@ function parseBase(reader: TokenReader, first: Token): Expression {
 
 /** `!operand`: weaker than `??`, stronger than everything else. */
 function parseNot(reader: TokenReader): Expression {
-  const sign = reader.take()
+  return parseSigned(reader, "not", reader.take())
+}
+
+function parseSigned(reader: TokenReader, kind: "not" | "negate", sign: Token): Expression {
   let operand = missing(reader)
   if (reader.enter()) {
     if (!valueIsAbsent(reader, "a value", true)) operand = parseDefaults(reader)
     reader.leave()
   }
-  return { kind: "not", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
+  return { kind, operand, start: sign.start, end: Math.max(sign.end, operand.end) }
 }
 
 /** `-operand`, which binds like `!`; before a number it belongs to it. */
@@ -149,12 +152,7 @@ function parseNegation(reader: TokenReader): Expression {
     const { value, end } = numberNode(reader, number)
     return { kind: "number", value: value === 0 ? 0 : -value, start: sign.start, end }
   }
-  let operand = missing(reader)
-  if (reader.enter()) {
-    if (!valueIsAbsent(reader, "a value", true)) operand = parseDefaults(reader)
-    reader.leave()
-  }
-  return { kind: "negate", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
+  return parseSigned(reader, "negate", sign)
 }
 
 /** A value that begins with a word or is a function; undefined for a reference. */
