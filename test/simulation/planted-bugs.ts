@@ -289,7 +289,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "if (tail !== null && endOf(tail.facts) === null && tail.facts.fence <= entry.fence) return false",
     to: "",
     on: "nats",
-    seed: 1_287,
+    seed: 1_632,
   },
   {
     name: "a question that is asked again is looked for where it was asked first",
@@ -297,7 +297,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "await this.#broker.put(names.question(run_id, entry.id),",
     to: "await this.#broker.putOnce(names.question(run_id, entry.id),",
     on: "nats",
-    seed: 200_050,
+    seed: 200_910,
   },
   {
     name: "a question that is asked again is taken for a remnant of its first attempt",
