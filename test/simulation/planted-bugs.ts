@@ -360,6 +360,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 21_708,
   },
   {
+    name: "a process that is slow to park a run takes it off the list when another one works on it",
+    file: "src/adapters/nats/parking.ts",
+    from: "if (next !== null) return false",
+    to: "",
+    on: "nats",
+    seed: 1_200_012_199,
+  },
+  {
     name: "a renewal that says the same as the one before it counts as heard",
     file: "src/adapters/nats/leases.ts",
     from: "packFrame({ held, number: ++this.#said }, [])",

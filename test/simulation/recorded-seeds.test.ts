@@ -28,6 +28,11 @@ const recordedSeeds: readonly RecordedSeed[] = [
     was: "a call that was cut off cost nothing, so that a run went on beyond its limit (test/run/limits.test.ts)",
   },
   {
+    seed: 1_200_012_199,
+    on: "nats",
+    was: "a process that was slow to park a run took it off the list after another had woken it, so that nobody took it up again (late-parking.test.ts)",
+  },
+  {
     seed: 1_200_007_137,
     on: "nats",
     was: "a process took a run whose renewal it had not heard, because the one before had the same bytes (unheard-renewal.test.ts)",

@@ -40,6 +40,9 @@ export class Parking {
     await this.notify(run_id, head, tail)
     const open = names.open(created_at, run_id)
     const entry = await this.#broker.get("open", open, "sure")
+    // Whoever has claimed the run since has made a new entry, which may be the one that was found. Read after it, so that the entry is from before all claims.
+    const next = await this.#broker.getFromLeader("log", names.slot(run_id, tail.slot + 1))
+    if (next !== null) return false
     if (entry !== null) {
       await this.#broker.put(names.parked(this.callerToken(caller), run_id), entry.data)
       // Exactly this one: by now the run may have been woken and claimed.
