@@ -362,7 +362,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a process that is slow to park a run takes it off the list when another one works on it",
     file: "src/adapters/nats/parking.ts",
-    from: "if (next !== null) return false",
+    from: 'const next = await this.#broker.getFromLeader("log", names.slot(run_id, tail.slot + 1))\n    if (next !== null) return false',
     to: "",
     on: "nats",
     seed: 1_200_012_199,
