@@ -305,7 +305,9 @@ async function heldBy(
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
       asked.set(`the ${status} questions of ${caller}`, async () => {
         const { found } = await store.questions.inbox({ ...all, groups: [], member_of: [], status, to: null })
-        return found.map(({ question }) => question)
+        // Those of one run have an order. Runs that ask side by side, in one transaction, have none.
+        const questions = found.map(({ question }) => question)
+        return questions.toSorted((a, b) => (a.run_id === b.run_id ? 0 : a.run_id < b.run_id ? -1 : 1))
       })
     }
   }
