@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { fromJsonSchema, inputRequired, McpServer } from "@modelcontextprotocol/server"
 import { startMcpServer } from "../support/mcp-server.ts"
-import { says, tab, write } from "./actions.ts"
+import { nodeSays, says, tab, write } from "./actions.ts"
 import { openPlayground, screenshots } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -56,6 +56,7 @@ test("what a server asks is a card with its form; an address is shown whole, and
     pay,
     /question of mcp\.shop in tool\.order.*Host.*pay\.example\.com.*https:\/\/pay\.example\.com\/cart\/7\?token=abc/s,
   )
+  await nodeSays(page, "dynamic.done", /asking/)
   await page.screenshot({ path: join(screenshots, "elicitation.png") })
   await who.getByLabel("Who it is for").fill("Ada")
   await who.getByRole("button", { name: "Accept" }).click()

@@ -3,7 +3,7 @@ import type { Question } from "../events.ts"
 import type { RunState, SeenEvent, Span } from "../run-state.ts"
 import { endNode, nodeOf, startNode } from "./nodes.ts"
 import { reportCalls } from "./reported-calls.ts"
-import { childOf, closeSpan, dynamicSpan, openSpan, questionKey } from "./spans.ts"
+import { callKey, childOf, closeSpan, dynamicSpan, openSpan, questionKey } from "./spans.ts"
 
 export function addQuestion(
   state: RunState,
@@ -15,8 +15,12 @@ export function addQuestion(
   const { id, kind, name, iteration, items, server } = question
   listQuestion(state, data)
   if (agent !== undefined && calls !== undefined) reportCalls(state, agent, iteration, calls)
-  const step = kind === "ask" ? `ask.${name}` : agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`
-  const node = startNode(state, step, at)
+  // A server asks during a call, which is known by then; an approval comes before its call.
+  const during = kind === "elicitation" ? state.index.spans[callKey(call_id ?? "")] : undefined
+  const caller = during === undefined ? undefined : state.spans[during]
+  const asker =
+    caller === undefined ? (agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`) : stepOf(state, caller)
+  const node = startNode(state, kind === "ask" ? `ask.${name}` : asker, at)
   if (node !== undefined) {
     const since = node.asking?.since ?? at
     Object.assign(node, { state: "asking", finished_at: null, duration_ms: null, asking: { kind, since } })
@@ -24,9 +28,10 @@ export function addQuestion(
   const parent =
     kind === "ask"
       ? null
-      : dynamic === undefined
-        ? childOf(state, agent, iteration).parent
-        : dynamicSpan(state, dynamic, agent, iteration, at)
+      : (during ??
+        (dynamic === undefined
+          ? childOf(state, agent, iteration).parent
+          : dynamicSpan(state, dynamic, agent, iteration, at)))
   const span = parent === null ? undefined : state.spans[parent]
   if (span !== undefined) span.state = "asking"
   openSpan(state, questionKey(id), {
@@ -80,15 +85,15 @@ export function settleQuestion(state: RunState, id: string, at: number, outcome:
   delete node.asking
 }
 
-/** The step of an approval that was given or refused goes on, unless it waits for another one. */
-function goOn(state: RunState, approval: Span | undefined): void {
-  if (approval === undefined) return
+/** The step that waited for an approval, or for what a server asked, goes on, unless it waits for more. */
+function goOn(state: RunState, question: Span | undefined): void {
+  if (question === undefined) return
   const open = Object.values(state.index.spans).flatMap((at) => state.spans[at] ?? [])
   const isOpen = (one: Span): boolean => one.kind === "ask" && one.call_id !== undefined && one.end === null
-  const step = approval.parent === null ? undefined : state.spans[approval.parent]
-  if (step !== undefined && !open.some((one) => isOpen(one) && one.parent === approval.parent)) step.state = "running"
+  const step = question.parent === null ? undefined : state.spans[question.parent]
+  if (step !== undefined && !open.some((one) => isOpen(one) && one.parent === question.parent)) step.state = "running"
   for (const node of state.nodes) {
-    if (node.asking?.kind !== "approval") continue
+    if (node.asking === undefined || node.asking.kind === "ask") continue
     if (open.some((one) => isOpen(one) && stepOf(state, one) === node.id)) continue
     node.state = "running"
     delete node.asking

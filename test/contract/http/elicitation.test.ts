@@ -5,6 +5,8 @@ import { join } from "node:path"
 import { after, describe, it } from "node:test"
 import { fromJsonSchema, inputRequired, McpServer } from "@modelcontextprotocol/server"
 import type { Question } from "../../../src/log/events.ts"
+import { reduce } from "../../../src/log/reduce.ts"
+import { initialState } from "../../../src/log/run-state.ts"
 import { startMcpServer } from "../../support/mcp-server.ts"
 import { within } from "../../support/within.ts"
 import { allEvents } from "./read-stream.ts"
@@ -159,6 +161,15 @@ describe("elicitation over HTTP", async () => {
       "it is one call",
     )
     assert.ok(!JSON.stringify(events).includes("v1"), "nobody sees the state")
+    // The step that called is shown as one that waits for people, until both are answered.
+    const shown = initialState()
+    const states: string[] = []
+    for (const event of events) {
+      reduce(shown, event as Parameters<typeof reduce>[1])
+      if (event.type.startsWith("question_")) states.push(shown.nodes[0]?.state ?? "")
+    }
+    assert.deepEqual(states, ["asking", "asking", "asking", "running"])
+    assert.equal(shown.nodes[0]?.state, "completed")
   })
 
   it("shows the whole address that a server wants opened, and opens nothing", async () => {
