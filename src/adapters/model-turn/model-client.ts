@@ -3,7 +3,7 @@ import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { ModelClient, ModelRequest } from "../../ports/model.ts"
-import { failure } from "../../ports/run-failure.ts"
+import { failure, RunFailure } from "../../ports/run-failure.ts"
 import { BackendMemory } from "./backend-memory.ts"
 import type { ModelApi } from "./model-api.ts"
 import type { Target } from "./turn.ts"
@@ -36,24 +36,26 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   const { demo, clock, chance } = options
   const limits = { ...defaultLimits, ...options.limits }
 
-  /** Null for the demo model where it is switched off. */
-  function targetOf({ backend, run_id }: ModelRequest, api: ModelApi): Target | null {
+  function targetOf({ backend, path, run_id }: ModelRequest, api: ModelApi): Target {
     if (backend.endpoint !== "demo") {
       const egress = options.traced?.(options.egress, run_id) ?? options.egress
       return { api, egress, endpoint: backend.endpoint, demo: false }
     }
-    return demo && { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
+    if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
+    return { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
   }
 
   return {
     turn(request, watch) {
-      const { backend, path } = request
-      const target = targetOf(request, options.api(backend.api))
-      if (target === null) {
-        return Promise.reject(failure("provider_error", path, "The demo model is switched off (WIRE_DEMO)."))
+      try {
+        const { backend } = request
+        const target = targetOf(request, options.api(backend.api))
+        const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
+        return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
+      } catch (error) {
+        if (error instanceof RunFailure) return Promise.reject(error)
+        throw error
       }
-      const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
-      return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
     },
   }
 }
