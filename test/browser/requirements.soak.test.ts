@@ -71,6 +71,7 @@ describe("requirements", () => {
     await write(page, asking)
     await run(page)
     const card = page.locator("article.question")
+    await card.getByRole("radio", { name: "No" }).check()
     await card.getByRole("button", { name: "Answer" }).click()
     await says(card.getByRole("alert"), /Publish it\./)
     await says(card.getByRole("alert"), /Say why\./)

@@ -252,6 +252,7 @@ describe("examples", () => {
         if (name !== "People") await runToEnd(visit.page)
         else {
           await run(visit.page)
+          await visit.page.getByRole("radio", { name: "Yes" }).check()
           await visit.page.getByRole("button", { name: "Answer", exact: true }).click()
           await status(visit.page, /completed in/)
         }

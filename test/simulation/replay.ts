@@ -323,8 +323,8 @@ function isLease(value: unknown): value is Lease {
 /** The leases that two answers give, in the same order. */
 function pairs(one: unknown, two: unknown): [Lease, Lease][] {
   if (Array.isArray(one) && Array.isArray(two)) {
-    return (one as ClaimedLease[]).flatMap((lease, at): [Lease, Lease][] => {
-      const other = (two as ClaimedLease[])[at]
+    return (one as ClaimedLease[]).flatMap((lease): [Lease, Lease][] => {
+      const other = (two as ClaimedLease[]).find(({ run_id }) => run_id === lease.run_id)
       return isLease(lease) && other !== undefined ? [[lease, other]] : []
     })
   }
@@ -332,12 +332,19 @@ function pairs(one: unknown, two: unknown): [Lease, Lease][] {
   return a?.outcome === "created" && b?.outcome === "created" ? [[a.lease, b.lease]] : []
 }
 
-/** An answer without what stores decide in their own ways: fences, the order in which notices are taken, and when to look again. */
+/** An answer without what stores decide in their own ways: fences, the order in which notices are taken and runs are claimed, and when to look again. */
 function comparable(method: string, outcome: Outcome | null): unknown {
-  if (method !== "outbox.take" || outcome === null || !("value" in outcome)) return plain(outcome)
+  if (outcome === null || !("value" in outcome)) return plain(outcome)
+  if (method === "claim") return plain(byRun(outcome.value as ClaimedLease[]))
+  if (method !== "outbox.take") return plain(outcome)
   const name = ({ run_id, event_id }: Notice): string => `${run_id}/${event_id}`
   const taken = [...(outcome.value as TakenNotices).taken]
   return plain(taken.sort((a, b) => (name(a) < name(b) ? -1 : 1)))
+}
+
+/** Runs that are woken in the same millisecond may be claimed in any order. */
+function byRun<T extends Lease>(leases: readonly T[]): T[] {
+  return leases.toSorted((a, b) => (a.run_id < b.run_id ? -1 : 1))
 }
 
 function plain(value: unknown): unknown {
