@@ -44,9 +44,10 @@ interface LabelledProps extends EditorProps {
 export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledProps) {
   const { form, path, type } = editor
   const known = resolve(type, form.types)
-  const wrong = form.misfit(path)
-  const id = fieldId(path, form.scope)
   const isForPeople = form.isForPeople === true
+  const misfit = form.misfit(path)
+  const wrong = isForPeople && misfit?.startsWith("Missing: ") === true ? missing(known) : misfit
+  const id = fieldId(path, form.scope)
   const isDocBelow = doc !== undefined && !isForPeople
   const notes = [isDocBelow ? `${id}-doc` : "", wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
   const head = isForPeople ? (
@@ -109,6 +110,15 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
       {foot}
     </div>
   )
+}
+
+/** What a person is told who has left out an answer. */
+function missing({ kind }: Type): string {
+  return kind === "boolean"
+    ? "Choose Yes or No."
+    : kind === "integer"
+      ? "Give a whole number."
+      : "An answer is missing here."
 }
 
 function isOptional(type: Type, types: TypeTable): boolean {

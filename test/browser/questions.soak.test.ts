@@ -159,7 +159,7 @@ for (const [width, height] of [
     await see("open")
     await review(page).getByRole("button", { name: "Answer" }).click()
     await review(page)
-      .getByText(/Missing: expected integer/)
+      .getByText(/Give a whole number\./)
       .waitFor()
     await see("wrong")
     await approval(page).getByRole("button", { name: "Decline" }).scrollIntoViewIfNeeded()

@@ -69,8 +69,8 @@ export function questions(playground: Playground): void {
 
     // A value that does not fit is reported at its field, and nothing is sent.
     await question.getByRole("button", { name: "Answer" }).click()
-    await question.getByText(/Missing: expected integer/).waitFor()
-    await question.getByText(/Missing: expected boolean/).waitFor()
+    await question.getByText(/Give a whole number\./).waitFor()
+    await question.getByText(/Choose Yes or No\./).waitFor()
     await question.getByLabel(/^pages/).fill("12")
     await question.getByRole("group", { name: "publish" }).getByRole("radio", { name: "Yes" }).check()
     await question.getByLabel(/^level/).selectOption("high")
