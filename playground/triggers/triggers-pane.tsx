@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks"
 import type { TriggerAnswer } from "../../src/client/client.ts"
 import { lookAtRun } from "../run/open-run.ts"
 import { runMarks } from "../runs/run-marks.ts"
+import { cronWords } from "./cron-words.ts"
 import { loadTriggers, serverTriggers, steerTrigger, triggersTrouble } from "./server-triggers.ts"
 import { showMoment } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
@@ -62,8 +63,8 @@ function TriggerRow({ trigger }: { readonly trigger: TriggerAnswer }) {
             {trigger.kind} of {workflow}
           </span>
         </div>
-        <p class="run-preview" dir="auto">
-          {isSchedule ? `${trigger.cron} (${trigger.timezone})` : `POST ${trigger.path}`}
+        <p class="run-preview trigger-due">
+          {isSchedule ? <Due cron={trigger.cron} timezone={trigger.timezone} /> : `POST ${trigger.path}`}
         </p>
         <div class="run-foot">
           {paused ? <StateMark state="skipped" text="paused" /> : next === "" ? null : <span class="note">{next}</span>}
@@ -91,6 +92,17 @@ function TriggerRow({ trigger }: { readonly trigger: TriggerAnswer }) {
         </button>
       </div>
     </li>
+  )
+}
+
+/** When a schedule is due: in words, with the expression that says so exactly. */
+function Due({ cron, timezone }: { readonly cron: string; readonly timezone: string }) {
+  const words = cronWords(cron)
+  if (words === undefined) return `${cron} (${timezone})`
+  return (
+    <>
+      {words} ({timezone}) · <code>{cron}</code>
+    </>
   )
 }
 

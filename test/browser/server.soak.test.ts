@@ -43,6 +43,7 @@ describe("the triggers of the server", () => {
       await tab(page, "Triggers")
       const list = page.getByRole("region", { name: "Triggers of this server" })
       await list.getByText("POST /hooks/daily/asked").waitFor()
+      await list.getByText("Monday to Friday at 09:00 (Europe/Berlin) · 0 9 * * 1-5").waitFor()
       await list.getByText(/^next /).waitFor()
       await list.getByRole("button", { name: "Start now: mornings of daily" }).click()
       await list.getByText("last: done").waitFor()
