@@ -2,6 +2,7 @@ import { signal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
 import type { CallRequestAnswer } from "../../src/client/client.ts"
+import { notify } from "../page/notices.ts"
 import { copyText } from "../share/copy.ts"
 import { asksForKey, client } from "../service/service.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -25,6 +26,17 @@ async function load(key: string, run_id: string, call_id: string): Promise<void>
     if (!asksForKey(error, () => void load(key, run_id, call_id))) take(key, null)
   }
 }
+
+/** Copies the request of a call as it was sent, or says that the service does not have it. */
+export async function copyCurl(run_id: string, call_id: string): Promise<void> {
+  const key = `${run_id} ${call_id}`
+  if (!requests.peek().get(key)) await load(key, run_id, call_id)
+  const request = requests.peek().get(key)
+  if (request) await copyText(requestCurl(request), curlName)
+  else if (request === null) notify("The service does not have the request of this call.", "wrong")
+}
+
+const curlName = "Request as curl"
 
 interface SentRequestProps {
   readonly run_id: string | undefined
@@ -59,7 +71,7 @@ function Shown({ request, view }: ShownProps) {
     <section class="part sent-request">
       <header>
         <h3>Request, as sent</h3>
-        <button type="button" class="button" onClick={() => void copyText(requestCurl(request), "Request as curl")}>
+        <button type="button" class="button" onClick={() => void copyText(requestCurl(request), curlName)}>
           Copy as curl
         </button>
         {text === null || text === "" ? null : (

@@ -22,6 +22,7 @@ import {
 } from "./graph-model.ts"
 import { canFind, FindStep } from "./find-step.tsx"
 import { lastFocused, nextNode } from "./tab-stop.ts"
+import { setGraphPort, zoomIn, zoomOut } from "./graph-port.ts"
 import { WayBack } from "./way-back.tsx"
 import { Minimap } from "./minimap.tsx"
 import { standing, standingWords } from "../shown-run/standing.ts"
@@ -104,6 +105,10 @@ export function GraphPane() {
     })
   }
 
+  // With each drawing, whose size `fit` needs.
+  useEffect(() => setGraphPort({ zoom: zoomAt, fit }))
+  useEffect(() => () => setGraphPort(null), [])
+
   // Not passive, unlike the listener that JSX would add: the page must not scroll along.
   useEffect(() => {
     const element = box.current
@@ -170,8 +175,8 @@ export function GraphPane() {
     } else if (step !== undefined && event.target === box.current) {
       moved.current = true
       setView((old) => ({ ...old, x: old.x + step[0], y: old.y + step[1] }))
-    } else if (event.key === "+" || event.key === "=") zoomAt(1.25)
-    else if (event.key === "-") zoomAt(0.8)
+    } else if (event.key === "+" || event.key === "=") zoomAt(zoomIn)
+    else if (event.key === "-") zoomAt(zoomOut)
     else if (event.key === "0") fit()
     else if (event.key === "Escape" && openedCalls.value.length > 0) {
       openedCalls.value = openedCalls.value.slice(0, -1)
@@ -236,11 +241,11 @@ export function GraphPane() {
         ) : standing.value !== "current" && graphOf.value !== "other" ? (
           <span class="graph-note">states {standingWords(standing.value)}</span>
         ) : null}
-        <button type="button" class="button square" aria-label="Zoom out" onClick={() => zoomAt(0.8)}>
+        <button type="button" class="button square" aria-label="Zoom out" onClick={() => zoomAt(zoomOut)}>
           <Icon name="minus" />
         </button>
         <span class="zoom">{Math.round(view.zoom * 100)} %</span>
-        <button type="button" class="button square" aria-label="Zoom in" onClick={() => zoomAt(1.25)}>
+        <button type="button" class="button square" aria-label="Zoom in" onClick={() => zoomAt(zoomIn)}>
           <Icon name="plus" />
         </button>
         <button type="button" class="button square" aria-label="Fit the graph in" onClick={fit}>

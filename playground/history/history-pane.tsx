@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals"
-import { useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { openWorkflow } from "../files/open-workflow.ts"
 import { compareRuns } from "./comparison.ts"
 import type { KeptRun } from "./kept-runs.ts"
-import { clearHistory, keptRuns, labelRun, openKept } from "./kept-runs.ts"
+import { asksToClear, clearHistory, keptRuns, labelRun, openKept } from "./kept-runs.ts"
 import type { RunRequest } from "../shown-run/run-view.ts"
 import { toOptionTexts } from "../form/options.ts"
 import { resultTab } from "../page/layout.ts"
@@ -54,13 +54,24 @@ export function HistoryPane() {
 
 /** Asks once more: nothing brings the runs and their labels back. */
 function ClearButton({ count }: { readonly count: number }) {
-  const [isAsking, setAsking] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const isAsking = asksToClear.value
+  useEffect(() => {
+    if (isAsking) button.current?.focus()
+  }, [isAsking])
+  const setAsking = (next: boolean): void => {
+    asksToClear.value = next
+  }
   return (
     <button
+      ref={button}
       type="button"
       class="button"
       onBlur={() => setAsking(false)}
-      onClick={() => (isAsking ? void clearHistory() : setAsking(true))}
+      onClick={() => {
+        setAsking(!isAsking)
+        if (isAsking) void clearHistory()
+      }}
     >
       <Icon name="trash" />
       {isAsking ? `Clear ${counted(count, "run")}?` : "Clear"}

@@ -123,6 +123,9 @@ export async function labelRun({ label: _old, ...run }: KeptRun, given: string):
   await attempt(async (database) => asked(stores(database, "readwrite").runs.put(named)))
 }
 
+/** Whether a person is asked once more before the history is cleared. */
+export const asksToClear = signal(false)
+
 export async function clearHistory(): Promise<void> {
   keptRuns.value = []
   await attempt(async (database) => {

@@ -16,6 +16,11 @@ import { openQuestions } from "../questions/open-questions.ts"
 import { editCopy, served, serverWorkflows } from "../service/served.ts"
 import { chatFields } from "../chat/chat.ts"
 import { groups, setGroups } from "../graph/graph-model.ts"
+import type { GraphPort } from "../graph/graph-port.ts"
+import { shownGraph, zoomIn, zoomOut } from "../graph/graph-port.ts"
+import { copyCurl } from "../details/sent-request.tsx"
+import { selectedCall } from "../shown-run/selected-call.ts"
+import { asksToClear, keptRuns } from "../history/kept-runs.ts"
 import { compareRuns } from "../history/comparison.ts"
 import { lastTwo } from "../history/since-before.tsx"
 import { examples, openExample } from "../examples/examples.ts"
@@ -49,6 +54,15 @@ function showPane(tab: PaneTab): void {
   paneTab.value = tab
 }
 
+/** The graph may have to be drawn first. */
+function inGraph(act: (graph: GraphPort) => void): void {
+  showPane("graph")
+  requestAnimationFrame(() => {
+    const graph = shownGraph()
+    if (graph !== null) act(graph)
+  })
+}
+
 /** All that can be done now. */
 export function commands(): Command[] {
   const live = liveRun.value
@@ -56,6 +70,8 @@ export function commands(): Command[] {
   const two = lastTwo()
   const chosen = selection.value?.node ?? ""
   const step = chosen === "" || chosen === "output" ? undefined : chosen
+  const run_id = shown?.run_id
+  const call_id = shown === null ? undefined : selectedCall(shown.state, selection.value)
   const output = shown?.state.status === "completed" ? JSON.stringify(shown.state.output, null, 2) : undefined
   return [
     ...(live === null
@@ -73,6 +89,9 @@ export function commands(): Command[] {
     { name: "Download this file", run: downloadFile },
     ...(served.value === null ? [] : [{ name: "Edit a copy of the server's workflow", run: editCopy }]),
     { name: "Share, or copy as code", run: openShare },
+    ...(run_id === undefined || call_id === undefined
+      ? []
+      : [{ name: "Copy the selected call as curl", run: () => void copyCurl(run_id, call_id) }]),
     ...(two === null
       ? []
       : [{ name: "Compare with the run before", run: () => void compareRuns([two.before, two.now]) }]),
@@ -97,6 +116,9 @@ export function commands(): Command[] {
     },
     { name: "Go to the input", run: () => showPane("input") },
     { name: "Go to the graph", run: () => showPane("graph") },
+    { name: "Zoom into the graph", keys: "+", run: () => inGraph(({ zoom }) => zoom(zoomIn)) },
+    { name: "Zoom out of the graph", keys: "-", run: () => inGraph(({ zoom }) => zoom(zoomOut)) },
+    { name: "Fit the graph in", keys: "0", run: () => inGraph(({ fit }) => fit()) },
     ...(groups.value.length === 0
       ? []
       : [
@@ -106,6 +128,17 @@ export function commands(): Command[] {
     ...(chatFields.value === undefined ? [] : [{ name: "Show: Chat", run: () => showResults("chat") }]),
     ...(openQuestions.value.length === 0 ? [] : [{ name: "Show: Questions", run: () => showResults("questions") }]),
     ...tabs.map(([tab, label]) => ({ name: `Show: ${label}`, run: () => showResults(tab) })),
+    ...(keptRuns.value.length === 0
+      ? []
+      : [
+          {
+            name: "Clear the history of this browser",
+            run: () => {
+              showResults("history")
+              asksToClear.value = true
+            },
+          },
+        ]),
     ...serverWorkflows.value.map(({ name }) => ({
       name: `Open the server's workflow ${name}`,
       run: () => void openServed(name),
