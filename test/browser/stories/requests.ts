@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { test } from "node:test"
 import { copied, runToEnd, says, tab, write } from "../actions.ts"
@@ -22,6 +23,34 @@ export function requests(playground: Playground): void {
     const complaints: string[] = []
     await lookAt(page, complaints)("request")
     assert.deepEqual(complaints, [])
+    await close()
+  })
+
+  test("the request of a model call is shown to the byte in all four APIs, and runs in a shell as it was copied", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    for (const [api, path] of [
+      ["openai", "/demo/v1/responses"],
+      ["openai_chat", "/demo/v1/chat/completions"],
+      ["anthropic", "/demo/v1/messages"],
+      ["google", "/demo/v1beta/models/demo:streamGenerateContent?alt=sse"],
+    ] as const) {
+      await write(page, greeting(api))
+      await runToEnd(page)
+      await tab(page, "Timeline")
+      await page.getByRole("treeitem", { name: /^model call/ }).click()
+      const details = page.getByRole("region", { name: "Details" })
+      await says(details, /Request, as sent/)
+      await details
+        .locator("code", { hasText: /^POST http/ })
+        .filter({ hasText: path })
+        .waitFor()
+      const body = await copied(page, details.getByRole("button", { name: "Copy body" }), "Body copied.")
+      await says(details, new RegExp(`To the byte what was sent[^]*${createHash("sha256").update(body).digest("hex")}`))
+      const curl = await copied(page, details.getByRole("button", { name: "Copy as curl" }), "Request as curl copied.")
+      const called = spawnSync("sh", ["-c", `${curl.trimEnd()} -sS --fail`])
+      assert.equal(called.status, 0, `${api}: ${called.stderr.toString()}`)
+      assert.match(called.stdout.toString(), /^(?:event|data): /, api)
+    }
     await close()
   })
 
@@ -49,6 +78,31 @@ export function requests(playground: Playground): void {
     assert.deepEqual(complaints, [])
     await close()
   })
+}
+
+/** With characters that a shell and JSON read otherwise. */
+function greeting(api: string): string {
+  return `provider p from ${api} {
+    endpoint: "demo"
+}
+
+model m from p {
+    id: "demo"
+}
+
+agent greeter {
+    model: model.m
+    instruction: "Greet Ada: it's $HOME, \\"quoted\\", in ${api}."
+
+    output {
+        greeting: string
+    }
+}
+
+output {
+    greeting: agent.greeter.greeting
+}
+`
 }
 
 const tools = `api crm {
