@@ -75,15 +75,33 @@ function ofNode(state: RunState, node: NodeState, scope: string | null, path: st
     return line(others.length > 0 ? `// ${step} has several answers: give them here.` : gives(step, first.answer))
   }
   if (node.kind !== "agent") return []
+  const steps = state.spans
+    .filter((span) => isStep(span, node.name) && (span.state === "completed" || rejected(span) !== undefined))
+    .toSorted((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0))
+  const outputs = steps.map((span) => rejected(span) ?? span.output ?? null)
   const failed = state.spans.find((span) => isStep(span, node.name) && span.state === "failed" && span.error)
-  if (failed?.error !== undefined) return line(fails(step, failed.error))
-  if (node.state !== "completed") return []
-  const steps = state.spans.filter((span) => isStep(span, node.name) && span.state === "completed")
-  const outputs = steps.toSorted((a, b) => (a.iteration ?? 0) - (b.iteration ?? 0)).map(({ output }) => output ?? null)
+  // Requirements judge what is given, too: the test turns green once they accept it.
+  const isRejected =
+    failed !== undefined && rejected(failed) !== undefined && outputs.length === (node.loop?.total ?? 1)
+  if (failed?.error !== undefined && !isRejected) return line(`${repairNote}\n${fails(step, failed.error)}`)
+  if (node.state !== "completed" && !isRejected) return []
   if (outputs.some(isCut)) return line(`// The output of ${step} is too large for the events of a run: give it here.`)
   if (node.loop === null) return outputs.flatMap((output) => line(gives(step, output)))
   if (outputs.length !== node.loop.total) return line(`// Some items of ${step} were skipped: give the others here.`)
   return line(gives(step, outputs))
+}
+
+const repairNote = "// Remove the next line once the step itself is repaired: it runs then."
+
+/** The answer of a step that failed because its requirements rejected it. */
+function rejected({ state, error, answer }: Span): JsonValue | undefined {
+  const isJudged = error?.issues.some(({ path }) => /\.require\[\d+\]$/.test(path)) === true
+  if (state !== "failed" || !isJudged || answer === undefined) return undefined
+  try {
+    return JSON.parse(answer) as JsonValue
+  } catch {
+    return undefined
+  }
 }
 
 function isStep({ kind, name }: Span, agent: string): boolean {

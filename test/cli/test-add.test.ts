@@ -94,6 +94,41 @@ output { name: (call tool.find { input { id: input.id } }).name  text: agent.gre
     assert.deepEqual([nowhere.code, /files that are not here/.test(nowhere.err)], [2, true])
   })
 
+  test("a run whose requirements rejected the last answer is red until they accept it", async () => {
+    const source = (requirement: string, loop = ""): string => `input { name: string }
+provider demo from openai { endpoint: "demo" }
+model fast from demo { id: "demo" }
+agent greet${loop} { model: model.fast  instruction: "Greet {{ input.name }}"  output { text: string }
+    require ${requirement} else "Too long." }
+output { text: ${loop === "" ? "agent.greet.text" : "agent.greet.*.text"} }
+`
+    for (const [file, loop] of [
+      ["one", ""],
+      ["each", ' for word in ["a", "b"]'],
+    ] as const) {
+      const strict = source("length(result.text) < 3", loop)
+      const folder = folderWith({ [`${file}.wire`]: strict })
+      const run_id = await start(strict, { name: "Ada" })
+      const added = await wire(folder, "test", "add", run_id, `${file}.wire`)
+      assert.equal(added.code, 0, added.err)
+      const red = await wire(folder, "test")
+      assert.deepEqual([red.code, /Too long\./.test(red.out)], [1, true], red.out + red.err)
+      writeFileSync(join(folder, `${file}.wire`), source("length(result.text) < 300", loop))
+      const text = readFileSync(join(folder, `${file}.test.wire`), "utf8")
+      if (loop === "") {
+        assert.match(text, /given agent\.greet: \{ text: "Hello, Ada\." \}/)
+        const green = await wire(folder, "test")
+        assert.equal(green.code, 0, green.out + green.err)
+        continue
+      }
+      // Where not all items have an answer, the line with the failure goes with the repair, as its comment says.
+      const line = /\n *\/\/ Remove the next line[^\n]*\n[^\n]*fails output_error[^\n]*/
+      writeFileSync(join(folder, `${file}.test.wire`), text.replace(line, ""))
+      const green = await wire(folder, "test")
+      assert.equal(green.code, 0, text + green.out + green.err)
+    }
+  })
+
   soakTest(
     "a run that failed is red until the workflow is changed; its source is written where there is no file",
     async (t) => {
