@@ -6,7 +6,7 @@ import { nodeOfSpan, spanLabel } from "../shown-run/spans.ts"
 import { standing } from "../shown-run/standing.ts"
 import { tokensOf } from "../shown-run/run-status.ts"
 import type { Known } from "../shown-run/step-state.ts"
-import { spanState } from "../shown-run/step-state.ts"
+import { failedSpan, spanState } from "../shown-run/step-state.ts"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, planOf } from "../shown-run/changes.ts"
 import { moveDivider, positions, resetDivider } from "../page/layout.ts"
@@ -66,12 +66,22 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const chosen = selection.value
   const current = chosen === null ? undefined : selectedRow(state, chosen)
   const currentId = current === undefined ? "" : rowId(current)
-  if (current !== undefined && revealed.current.key !== currentId) model.uncover(current.at, current.scope)
+  // While nothing is selected, a run that has ended is seen from its failure, and one that is opened from its top.
+  const failed = chosen === null && run.isOver && run.moment === null ? failedSpan(state) : undefined
+  const lived = useRef<RunView | null>(null)
+  if (!run.isOver) lived.current = run
+  const isOpened = chosen === null && run.isOver && (run.isOpened || lived.current !== run)
+  const revealKey = failed !== undefined ? `failure ${run.asked_at}` : isOpened ? `top ${run.asked_at}` : currentId
+  const toReveal = current ?? (failed === undefined ? undefined : { at: failed })
+  if (toReveal !== undefined && revealed.current.key !== revealKey) model.uncover(toReveal.at, toReveal.scope)
   const rows = model.list()
   const isCurrent = (row: Row): boolean => row.isCall !== true && rowId(row) === currentId
   const position = rows.findIndex(isCurrent)
-  if (revealed.current.key !== currentId) {
-    revealed.current = { key: currentId, reveal: position < 0 ? undefined : { at: position } }
+  if (revealed.current.key !== revealKey) {
+    const wanted = toReveal === undefined ? "" : rowId(toReveal)
+    const at =
+      toReveal === undefined && isOpened ? 0 : rows.findIndex((row) => row.isCall !== true && rowId(row) === wanted)
+    revealed.current = { key: revealKey, reveal: at < 0 ? undefined : { at } }
   }
   const started = state.started_at ?? 0
   const live = !run.isOver && !run.isCut && state.started_at !== null

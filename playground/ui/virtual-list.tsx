@@ -52,6 +52,8 @@ export function VirtualList(props: VirtualListProps) {
   useLayoutEffect(() => {
     const element = box.current
     if (element === null || reveal === undefined) return
+    clearTimeout(pending.current)
+    pending.current = undefined
     const top = reveal.at * rowHeight
     if (top < element.scrollTop) element.scrollTop = top
     else if (top + rowHeight > element.scrollTop + element.clientHeight) {
