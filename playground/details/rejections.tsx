@@ -21,8 +21,8 @@ export function Rejections({ run, agent, rejections }: RejectionsProps) {
         {rejections.map(({ index, message }) => (
           <li key={index}>
             <code>require {requires[index]?.text ?? `[${index}]`}</code>
-            <p class="wraps wrong-text">
-              <VisibleText text={message} />
+            <p class="wraps wrong-text" dir="auto">
+              <VisibleText text={message} isAlone />
             </p>
           </li>
         ))}

@@ -63,7 +63,7 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
   const foot = (
     <>
       {!isDocBelow ? null : (
-        <p class="hint-text" id={`${id}-doc`}>
+        <p class="hint-text" id={`${id}-doc`} dir="auto">
           {doc}
         </p>
       )}

@@ -190,7 +190,11 @@ function Differences({ changes, label }: { readonly changes: readonly Difference
 function Cell({ value }: { readonly value: JsonValue | undefined }) {
   if (value === undefined) return <span class="note">not there</span>
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2)
-  return <span class="value">{text.length > 600 ? `${text.slice(0, 600)}…` : text}</span>
+  return (
+    <span class="value" dir="auto">
+      {text.length > 600 ? `${text.slice(0, 600)}…` : text}
+    </span>
+  )
 }
 
 function SourceChanges({ left, right }: { readonly left: string; readonly right: string }) {
@@ -223,7 +227,7 @@ function LineChanges({ title, left, right }: LineChangesProps) {
               </span>
               {side === "left" ? "−" : "+"} {line}
             </span>
-            <code>{text}</code>
+            <code dir="auto">{text}</code>
           </li>
         ))}
     </ul>

@@ -109,12 +109,12 @@ function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicke
           {label === undefined || isNaming ? null : <span class="note">{name}</span>}
           <span class="note run-when">{when}</span>
         </div>
-        <p class="run-preview" title={showPreview(request.input, 1_000)}>
+        <p class="run-preview" title={showPreview(request.input, 1_000)} dir="auto">
           <span class="visually-hidden">Input: </span>
           {Object.keys(request.input).length === 0 ? "no input" : showPreview(request.input)}
         </p>
         {result === undefined || result === "" ? null : (
-          <p class="run-preview result" title={result}>
+          <p class="run-preview result" title={result} dir="auto">
             <span aria-hidden="true">→ </span>
             <span class="visually-hidden">Result: </span>
             {result}

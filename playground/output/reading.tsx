@@ -84,7 +84,7 @@ function Shown({ block }: { readonly block: Block }) {
     case "code":
       return (
         <pre>
-          <VisibleText text={block.text} />
+          <VisibleText text={block.text} isAlone />
         </pre>
       )
     case "quote":
@@ -112,7 +112,7 @@ function Shown({ block }: { readonly block: Block }) {
 
 function Marked({ text }: { readonly text: string }) {
   return inlinesOf(text).map(({ kind, text: part }, at) => {
-    const shown = <VisibleText text={part} />
+    const shown = <VisibleText text={part} isAlone />
     if (kind === "strong") return <strong key={at}>{shown}</strong>
     if (kind === "emphasis") return <em key={at}>{shown}</em>
     if (kind === "code") return <code key={at}>{shown}</code>

@@ -234,8 +234,8 @@ function Card({ question, state, title, text, children }: CardProps) {
         )}
         {isOpen ? <Expiry at={question.expires_at} /> : null}
       </header>
-      <p class="question-text">
-        <VisibleText text={question.question} />
+      <p class="question-text" dir="auto">
+        <VisibleText text={question.question} isAlone />
       </p>
       {children}
     </article>
@@ -264,8 +264,8 @@ function Show({ question }: { readonly question: Question }) {
   if (show === null) return null
   if (typeof show === "string") {
     return (
-      <p class="question-show">
-        <VisibleText text={show} />
+      <p class="question-show" dir="auto">
+        <VisibleText text={show} isAlone />
       </p>
     )
   }
@@ -281,8 +281,8 @@ function Refusal({ question }: { readonly question: Question }) {
   return messages === undefined ? null : (
     <div role="alert">
       {messages.map((message, at) => (
-        <p key={at} class="wrong-text">
-          <VisibleText text={message} />
+        <p key={at} class="wrong-text" dir="auto">
+          <VisibleText text={message} isAlone />
         </p>
       ))}
     </div>

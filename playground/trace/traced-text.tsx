@@ -47,7 +47,7 @@ export function TracedText({ pieces }: { readonly pieces: readonly Piece[] }) {
     <>
       <pre class="prose traced" dir="auto" onMouseLeave={() => setActive(null)}>
         {shownPieces(pieces).map(({ text, origin }, at) => {
-          if (origin === null) return <VisibleText key={at} text={text} />
+          if (origin === null) return <VisibleText key={at} text={text} isAlone />
           const key = keyOf(origin)
           return (
             <span
@@ -56,7 +56,7 @@ export function TracedText({ pieces }: { readonly pieces: readonly Piece[] }) {
               title={originWords(origin)}
               onMouseEnter={() => setActive(key)}
             >
-              <VisibleText text={text} />
+              <VisibleText text={text} isAlone />
             </span>
           )
         })}

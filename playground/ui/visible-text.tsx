@@ -1,8 +1,14 @@
 import type { ComponentChildren } from "preact"
 import { escapeHidden } from "../../src/base/visible-text.ts"
 
+interface VisibleTextProps {
+  readonly text: string
+  /** All of an element with `dir="auto"`, which does not look into a `bdi` for its direction. */
+  readonly isAlone?: boolean
+}
+
 /** A text that others wrote: characters that cannot be seen, or turn the direction of writing, are marked. Its lines stay lines. */
-export function VisibleText({ text }: { readonly text: string }) {
+export function VisibleText({ text, isAlone = false }: VisibleTextProps) {
   const parts: ComponentChildren[] = []
   let from = 0
   escapeHidden(text, (code, character, at) => {
@@ -11,8 +17,10 @@ export function VisibleText({ text }: { readonly text: string }) {
     from = at + character.length
     return ""
   })
+  const shown = [...parts, text.slice(from)]
+  if (isAlone) return <>{shown}</>
   // On its own: a text that runs from right to left leaves what stands beside it in its place.
-  return <bdi>{[...parts, text.slice(from)]}</bdi>
+  return <bdi>{shown}</bdi>
 }
 
 function HiddenCharacter({ code }: { readonly code: number }) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Locator } from "playwright-core"
 import { isJsonObject } from "../../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../../src/base/json-value.ts"
 import { quoteText } from "../../../src/source/quote-text.ts"
@@ -32,6 +33,25 @@ function written(value: JsonValue): string {
 }
 
 export function questions(playground: Playground): void {
+  test("texts of people and models that run from right to left begin at the right", async () => {
+    const { page, close } = await playground.visit({ viewport: { width: 390, height: 844 } })
+    await write(page, hebrew)
+    await run(page)
+    const card = page.getByRole("article")
+    const beginsRight = (text: Locator): Promise<void> =>
+      eventually(async () => assert.equal(await text.evaluate((element) => getComputedStyle(element).direction), "rtl"))
+    await beginsRight(card.locator(".question-text"))
+    await beginsRight(card.locator(".question-show"))
+    const note = card.getByRole("textbox")
+    await note.fill("שלום לכולם")
+    await beginsRight(note)
+    await card.getByRole("button", { name: "Answer" }).click()
+    await status(page, /completed in/)
+    await page.getByRole("button", { name: "Text", exact: true }).first().click()
+    await beginsRight(page.locator(".read-text").first())
+    await close()
+  })
+
   test("a question is answered in its form, a call is approved", async () => {
     const { page, close } = await playground.visit()
     await ask(page)
@@ -136,3 +156,17 @@ output { done: call tool.pay { input { all: ${written(misleading)} } } }
     await server.close()
   })
 }
+
+const hebrew = `ask review {
+    question: "האם לשלוח?"
+    show: "מכתב לכולם"
+
+    output {
+        note: string
+    }
+}
+
+output {
+    note: ask.review.note
+}
+`
