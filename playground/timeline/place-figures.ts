@@ -5,7 +5,7 @@ export interface PlacedFigures {
 }
 
 /** A letter, and the space beside a bar, in pixels. */
-const letterWidth = 6.2
+const letterWidth = 7
 const beside = 6
 
 /**

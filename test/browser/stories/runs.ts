@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
+import type { Locator } from "playwright-core"
 import {
   editor,
   eventually,
@@ -188,6 +189,71 @@ export function runs(playground: Playground): void {
     await look("request")
     await page.getByRole("button", { name: "Close details" }).click()
     await eventually(async () => assert.ok((await placeOf(details)).y < (await placeOf(tree)).y))
+    await close()
+    assert.deepEqual(complaints, [])
+  })
+
+  test("a run that failed is seen from its failure, live and by its link; one that completed is opened at its top", async () => {
+    const { page, close } = await playground.visit()
+    const chain = (last: string): string =>
+      slowChain(30)
+        .replace('"demo-slow"', '"demo"')
+        .replace("agent step1 {", `model last from demo {\n    id: "${last}"\n}\n\nagent step1 {`)
+        .replace("agent step28 {\n    model: model.slow", "agent step28 {\n    model: model.last")
+    await write(page, chain("no-such-model"))
+    await runToEnd(page, /failed after/)
+    const failure = page.getByRole("treeitem", { name: /^agent\.step28 failed/ })
+    const inView = async (row: Locator): Promise<void> =>
+      eventually(async () => {
+        const place = await row.boundingBox({ timeout: 1_000 }).catch(() => null)
+        assert.ok(place !== null && place.y > 0 && place.y + place.height <= 900, JSON.stringify(place))
+      })
+    await inView(failure)
+    await page.waitForURL(/#run=/)
+    const failed = page.url()
+    await page.goto("about:blank")
+    await page.goto(failed)
+    await inView(failure)
+    await write(page, chain("demo"))
+    await runToEnd(page)
+    await page.waitForURL((url) => url.href !== failed)
+    const completed = page.url()
+    await page.goto("about:blank")
+    await page.goto(completed)
+    await inView(page.getByRole("treeitem", { name: /^agent\.step1 done/ }))
+    await close()
+  })
+
+  test("at 200 % of 1280 px nothing of the page is cut, before a run and after it", async () => {
+    const { page, close } = await playground.visit({
+      viewport: { width: 640, height: 450 },
+      deviceScaleFactor: 2,
+      colorScheme: "light",
+      reducedMotion: "reduce",
+    })
+    const complaints: string[] = []
+    const look = lookAt(page, complaints, "zoomed-")
+    await look("first-visit")
+    await page.getByRole("button", { name: "Run", exact: true }).click()
+    await status(page, /completed in/)
+    await look("ran")
+    for (const name of ["Editor", "Input", "Graph", "Results", "Output", "History", "Runs", "Reach"]) {
+      await tab(page, name)
+      await look(name.toLowerCase())
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll<HTMLElement>(".top-bar *, [role=tab], .toolbar button")]
+          .filter((element) => element.checkVisibility({ visibilityProperty: true }) && element.tagName !== "KBD")
+          .filter((element) => element.closest(".visually-hidden, .wordmark-name, svg") === null)
+          .filter((element) => {
+            const { left, right } = element.getBoundingClientRect()
+            const isCut =
+              element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== "inline"
+            return left < 0 || right > innerWidth || isCut
+          })
+          .map((element) => `${element.tagName}.${element.className}: ${element.textContent}`),
+      )
+      assert.deepEqual(cut, [], name)
+    }
     await close()
     assert.deepEqual(complaints, [])
   })
