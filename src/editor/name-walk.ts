@@ -345,7 +345,7 @@ export class NameWalk {
   /** `for pattern in list` */
   protected loop(loop: Syntax.Loop, setting: Setting): void {
     const { pattern, items } = loop
-    this.keyword({ start: loop.start, end: loop.start + "for".length })
+    this.words(loop.start, pattern.start, ["for"])
     if (pattern.kind === "item") this.name(pattern.name, { kind: "variable", name: pattern.name })
     else {
       for (const field of pattern.body.items) {

@@ -97,6 +97,11 @@ describe("at any place of any source, every question has an answer", () => {
     )
   })
 
+  test("of a word that is read as for, with a comment right after it", () => {
+    const { program, diagnostics } = compile("agent y f//\nin a {")
+    askAboutAll(program, diagnostics)
+  })
+
   test("also beyond its ends", () => {
     for (const text of ["", "a", 'agent a { instruction: "{{ ', "\uFEFF"]) {
       const { program, diagnostics } = compile(text)
