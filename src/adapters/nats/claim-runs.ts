@@ -144,7 +144,7 @@ export class RunClaims {
       if (parked) {
         if (!(await this.#parking.hasNews(run_id, facts))) {
           // The process that parks or wakes it is about to finish that, or died before it could.
-          if (marked) await this.#parking.sleepOn(run_id, tail, silent)
+          if (marked) await this.#parking.sleepOn(run_id, tail, leaseMs)
           else if (silent) await this.#parking.park(run_id, head, tail)
           return null
         }

@@ -94,7 +94,7 @@ export class NatsStore implements RunStore {
     this.triggers = new NatsTriggers(broker, vault)
     this.cache = new NatsCache(broker, vault, clock)
     this.outbox = new Outbox(broker, this.#reader, vault, clock)
-    this.#parking = new Parking(broker, this.outbox, this.#cancels, vault)
+    this.#parking = new Parking(broker, this.outbox, this.#cancels, vault, clock)
     this.#news = new OutcomeNews(broker, () => this.#unheard())
     const entries = new QuestionEntries(broker, this.#reader, this.#parking, vault)
     const asked = new AskedQuestions(broker, this.#reader, entries)
@@ -278,7 +278,8 @@ export class NatsStore implements RunStore {
     const now = await this.#reader.tail(run_id)
     // Only a run that has asked can wait. One that begins to ask after the request is stored finds it when it is parked.
     const mayWait = now !== null && now.facts.asked === true && endOf(now.facts) === null
-    if (!mayWait) await this.#parking.unmark(run_id, [cancelToken])
+    if (mayWait) await this.#parking.mark(run_id, cancelToken)
+    else await this.#parking.unmark(run_id, [cancelToken])
     return true
   }
 

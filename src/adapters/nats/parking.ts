@@ -5,6 +5,8 @@ import type { RunHead } from "./log-reader.ts"
 import { cancelToken, isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
 import type { Outbox } from "./nats-outbox.ts"
 import { endOf, isParked, type Slot, type Standing } from "./slot.ts"
+import type { Stored } from "./transport.ts"
+import type { Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 
 /** How old the count of many runs may be: for an admission, and for metrics. */
@@ -23,14 +25,18 @@ export class Parking {
   readonly #outbox: Outbox
   readonly #cancels: Cancels
   readonly #vault: Vault
+  readonly #clock: Clock
   /** Claimed runs that may not be in the list of open runs. */
   readonly #unlisted = new Set<string>()
+  /** Marks without news, by their subjects: the message, and when it was first seen. */
+  readonly #doubted = new Map<string, { readonly seq: number; readonly at: number }>()
 
-  constructor(broker: Broker, outbox: Outbox, cancels: Cancels, vault: Vault) {
+  constructor(broker: Broker, outbox: Outbox, cancels: Cancels, vault: Vault, clock: Clock) {
     this.#broker = broker
     this.#outbox = outbox
     this.#cancels = cancels
     this.#vault = vault
+    this.#clock = clock
   }
 
   /** After the slot that parks the run is stored. Whether the run can be claimed at once. */
@@ -65,9 +71,12 @@ export class Parking {
     return asking.some((id) => subjects.has(names.news(run_id, id))) || this.#cancels.isRequested(run_id)
   }
 
-  /** Before an outcome or a cancel is stored: from then on a parked run can be claimed. Harmless for one that is not parked. */
+  /**
+   * Before an outcome or a cancel is stored, and after it: from then on a parked run can be claimed. Harmless for one that is not parked. Always a
+   * new message, which a claim that takes an older one away leaves.
+   */
   async mark(run_id: string, token: string): Promise<void> {
-    await this.#broker.putOnce(this.#broker.names.woken(run_id, token), packFrame({}, []))
+    await this.#broker.put(this.#broker.names.woken(run_id, token), packFrame({}, []))
   }
 
   /** The log shows these outcomes. A run that is in no list but by its marks keeps them. */
@@ -83,13 +92,33 @@ export class Parking {
   /** Ids of runs that have marks: most of them are parked. */
   async woken(): Promise<string[]> {
     const subjects = await this.#broker.list("ask", this.#broker.names.anyWoken)
+    const known = new Set(subjects)
+    for (const subject of this.#doubted.keys()) if (!known.has(subject)) this.#doubted.delete(subject)
     return [...new Set(subjects.map((subject) => subject.split(".").at(-2) ?? ""))].filter(isRunId)
   }
 
-  /** Removes the marks of a parked run without news. `all`: also those whose outcomes should have come long ago. */
-  async sleepOn(run_id: string, tail: Slot, all: boolean): Promise<void> {
-    const { valid, stale } = await this.#marks(run_id, tail.facts)
-    await this.unmark(run_id, all ? [...valid, ...stale] : stale)
+  /** Removes the marks of a parked run without news: those that its log shows, and those whose news have not come for the length of a lease. */
+  async sleepOn(run_id: string, { facts }: Slot, leaseMs: number): Promise<void> {
+    const { valid, stale } = await this.#marks(run_id, facts)
+    await this.unmark(run_id, stale)
+    const old = (await Promise.all(valid.map((token) => this.#oldMark(run_id, token, leaseMs)))).filter(
+      (one) => one !== null,
+    )
+    // Looked for after the marks were read: what comes from now on has a new mark.
+    if (old.length === 0 || this.#unlisted.has(run_id) || (await this.hasNews(run_id, facts))) return
+    await Promise.all(old.map(({ subject, seq }) => this.#broker.erase("ask", subject, seq)))
+  }
+
+  /** A mark that this process has seen for the length of a lease. */
+  async #oldMark(run_id: string, token: string, leaseMs: number): Promise<Stored | null> {
+    const subject = this.#broker.names.woken(run_id, token)
+    const mark = await this.#broker.getFromLeader("ask", subject)
+    if (mark === null) return null
+    const now = this.#clock.monotonic()
+    const doubted = this.#doubted.get(subject)
+    if (doubted?.seq === mark.seq) return now - doubted.at >= leaseMs ? mark : null
+    this.#doubted.set(subject, { seq: mark.seq, at: now })
+    return null
   }
 
   /** The marks of a run, apart those of outcomes that its log shows. */
