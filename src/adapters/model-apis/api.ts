@@ -84,12 +84,13 @@ class DialectTurn implements ApiTurn {
       reasoning,
       ask.added,
     ])
+    const url = this.#dialect.url(this.#parts.endpoint, this.#parts.request.model, stream)
     return {
       text,
-      url: this.#dialect.url(this.#parts.endpoint, this.#parts.request.model, stream),
+      url,
       estimate: () => this.#estimate(ask),
       sent,
-      send: (call) => this.#send(ask, reasoning, call),
+      send: (call) => this.#send(ask, url, reasoning, call),
     }
   }
 
@@ -101,11 +102,10 @@ class DialectTurn implements ApiTurn {
     return estimateTokens(body, [...input, ...added])
   }
 
-  async #send(ask: Ask, reasoning: boolean, call: Call): Promise<Answer> {
-    const { egress, endpoint, request, quirks } = this.#parts
+  async #send(ask: Ask, url: string, reasoning: boolean, call: Call): Promise<Answer> {
+    const { egress, quirks } = this.#parts
     const dialect = this.#dialect
     const body = this.#body(ask, reasoning)
-    const url = dialect.url(endpoint, request.model, ask.stream)
     const answer = await exchange({ dialect, egress, url, headers: this.#headers, body, call, stream: ask.stream })
     const result = dialect.read(answer)
     if (result === null) throw brokenAnswer("The answer of the model backend could not be read", true)

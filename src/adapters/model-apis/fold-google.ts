@@ -8,15 +8,15 @@ export class GoogleFold implements Fold {
   readonly ended = false
   readonly #parts: JsonObject[] = []
   /** What the chunks say of the candidate besides its content, the last of each. */
-  #candidate: JsonObject = {}
+  readonly #candidate = new Map<string, JsonValue>()
   #usage: JsonValue = null
 
   add(event: JsonObject): string {
     if (isJsonObject(event["usageMetadata"])) this.#usage = event["usageMetadata"]
     const candidate = Array.isArray(event["candidates"]) ? event["candidates"][0] : undefined
     if (!isJsonObject(candidate)) return ""
-    const { content, ...about } = candidate
-    this.#candidate = { ...this.#candidate, ...about }
+    const { content } = candidate
+    for (const key of Object.keys(candidate)) if (key !== "content") this.#candidate.set(key, candidate[key] ?? null)
     const parts = isJsonObject(content) && Array.isArray(content["parts"]) ? content["parts"] : []
     let shown = ""
     for (const part of parts) if (isJsonObject(part)) shown += this.#addPart(part)
@@ -24,9 +24,9 @@ export class GoogleFold implements Fold {
   }
 
   whole(): JsonObject | null {
-    if (typeof this.#candidate["finishReason"] !== "string") return null
+    if (typeof this.#candidate.get("finishReason") !== "string") return null
     const content = { role: "model", parts: this.#parts }
-    return { candidates: [{ ...this.#candidate, content }], usageMetadata: this.#usage }
+    return { candidates: [{ ...Object.fromEntries(this.#candidate), content }], usageMetadata: this.#usage }
   }
 
   #addPart(part: JsonObject): string {
@@ -38,8 +38,9 @@ export class GoogleFold implements Fold {
     this.length += text.length
     const last = this.#parts.at(-1)
     if (typeof last?.["text"] === "string" && isThought(last) === isThought(part)) {
-      Object.assign(last, part, { text: last["text"] + text })
-    } else this.#parts.push({ ...part })
+      part["text"] = last["text"] + text
+      Object.assign(last, part)
+    } else this.#parts.push(part)
     return isThought(part) ? "" : text
   }
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
+import type { ContractForm } from "../model-turn/output-format.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
 import { modelApi } from "./api.ts"
 import { apiUrl } from "./api-url.ts"
@@ -50,10 +51,9 @@ export const googleApi = modelApi({
     for (const key of ["responseMimeType", "responseSchema", "responseJsonSchema"]) delete config[key]
     if (format !== null) {
       config["responseMimeType"] = "application/json"
-      const schema = JSON.parse(format.form.schema) as JsonObject
-      const simple = format.rung === "strict" ? toOpenApiSchema(schema) : null
+      const simple = format.rung === "strict" ? openApiSchema(format.form) : null
       if (simple !== null) config["responseSchema"] = simple
-      else if (format.rung !== "json_object") config["responseJsonSchema"] = schema
+      else if (format.rung !== "json_object") config["responseJsonSchema"] = JSON.parse(format.form.schema) as JsonObject
     }
     return { ...finished, generationConfig: config }
   },
@@ -70,3 +70,14 @@ export const googleApi = modelApi({
   takesId: (id) => id.length > 0 && id.length <= 64,
   id_length: () => 40,
 })
+
+const openApiSchemas = new WeakMap<ContractForm, JsonObject | null>()
+
+/** Made once for a contract. */
+function openApiSchema(form: ContractForm): JsonObject | null {
+  const known = openApiSchemas.get(form)
+  if (known !== undefined) return known
+  const made = toOpenApiSchema(JSON.parse(form.schema) as JsonObject)
+  openApiSchemas.set(form, made)
+  return made
+}
