@@ -53,7 +53,8 @@ export const googleApi = modelApi({
       config["responseMimeType"] = "application/json"
       const simple = format.rung === "strict" ? openApiSchema(format.form) : null
       if (simple !== null) config["responseSchema"] = simple
-      else if (format.rung !== "json_object") config["responseJsonSchema"] = JSON.parse(format.form.schema) as JsonObject
+      else if (format.rung !== "json_object")
+        config["responseJsonSchema"] = JSON.parse(format.form.schema) as JsonObject
     }
     return { ...finished, generationConfig: config }
   },
