@@ -14,7 +14,10 @@ import type { Clock } from "../src/ports/clock.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
 import { CommitQueue } from "../src/store/commit-queue.ts"
 import { SqlStore } from "../src/store/sql-store.ts"
+import { findNatsServers } from "../scripts/nats-servers.mjs"
 import { findPostgres } from "../scripts/postgres-server.mjs"
+import { startNats } from "../test/support/nats-server.ts"
+import { natsStores } from "../test/support/nats-store.ts"
 import { startPostgres } from "../test/support/postgres-server.ts"
 import { postgresStores } from "../test/support/postgres-store.ts"
 import { plainMasterKey } from "../test/simulation/plain-vault.ts"
@@ -207,6 +210,8 @@ function sqlInMemory(): RunStore {
 
 const directory = mkdtempSync(join(tmpdir(), "wireworks-bench-"))
 const server = findPostgres() === null ? null : await startPostgres()
+const broker = findNatsServers().length === 0 ? null : await startNats(1)
+const missing = [...(server === null ? ["PostgreSQL"] : []), ...(broker === null ? ["NATS"] : [])]
 try {
   const path = join(directory, "wire.db")
   const stores: Record<string, RunStore> = {
@@ -214,6 +219,7 @@ try {
     "sql in memory": sqlInMemory(),
     sqlite: await openSqliteStore({ path, masterKey: createMasterKey(randomBytes(32)), clock }),
     ...(server !== null && { postgres: await postgresStores(server.url(), clock)() }),
+    ...(broker !== null && { nats: await natsStores(broker.url, clock)() }),
   }
   const each = async (work: (store: RunStore) => Promise<Measure>): Promise<Record<string, Measure>> => {
     const measured: Record<string, Measure> = {}
@@ -225,11 +231,8 @@ try {
 
   console.log(`An event has ${Math.round(bytesOf(eventsFrom(1, 2)).length / 2)} bytes of JSON.`)
   console.log("CPU is that of this process, all threads, in microseconds an event; then appends a second.")
-  console.log(
-    server === null
-      ? "PostgreSQL is left out: there is no server here.\n"
-      : "That of PostgreSQL's own processes is not in it.\n",
-  )
+  console.log("That of PostgreSQL's and NATS's own processes is not in it.")
+  console.log(missing.length === 0 ? "" : `Left out, because there is no server here: ${missing.join(", ")}.\n`)
   for (const load of loads) {
     const floor = await measureFloor(directory, load)
     show(load.name, { floor, ...(await each((store) => measureStore(store, load))) })
@@ -240,5 +243,6 @@ try {
   for (const store of Object.values(stores)) await store.close()
 } finally {
   await server?.close()
+  await broker?.close()
   rmSync(directory, { recursive: true })
 }
