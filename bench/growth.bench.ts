@@ -1,3 +1,4 @@
+import { LightSignal } from "../src/base/light-signal.ts"
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -129,7 +130,7 @@ async function beside(
 
 async function toEnd(on: Desk, input = {}): Promise<void> {
   const run_id = await on.start({ input })
-  const end = await on.runs.ending(run_id, new AbortController().signal)
+  const end = await on.runs.ending(run_id, new LightSignal())
   if (end?.type !== "workflow_completed") throw new Error(JSON.stringify(end))
 }
 
@@ -203,7 +204,7 @@ output { publish: ask.review.publish }`
         const on = await desk(source, store).open()
         const park = async (): Promise<string> => {
           const run_id = await on.start()
-          const end = await on.runs.ending(run_id, new AbortController().signal)
+          const end = await on.runs.ending(run_id, new LightSignal())
           if (end?.type !== "run_waiting") throw new Error(JSON.stringify(end))
           return run_id
         }

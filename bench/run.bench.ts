@@ -12,7 +12,7 @@ import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
 import { Deadlines } from "../src/run/budget/deadlines.ts"
-import { Leave } from "../src/run/log/leave.ts"
+import { LightSignal } from "../src/base/light-signal.ts"
 import { redactor } from "../src/run/secrets/redact.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Lease, NewRun, RunStore } from "../src/ports/store.ts"
@@ -126,7 +126,7 @@ async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<v
       caller: "",
       created_at: made.created_at,
       lease,
-      leave: new Leave(),
+      leave: new LightSignal(),
       gate: openGate,
       resumed: null,
       deadlines,

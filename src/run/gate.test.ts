@@ -6,7 +6,7 @@ import { InProcessTools } from "../../test/support/in-process-tools.ts"
 import { resultOf, runPlan, typesOf } from "../../test/support/run-plan.ts"
 import { answers, callsTools, says, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { LeaseLost } from "../ports/store.ts"
-import { Leave } from "./log/leave.ts"
+import { LightSignal } from "../base/light-signal.ts"
 import { toText } from "./values/value-builders.ts"
 import { failure } from "../ports/run-failure.ts"
 
@@ -122,7 +122,7 @@ test("once the lease is lost nothing more is called, wherever the run stands", a
   await runPlan(everything, { ...attempt, ...whole })
   for (let allowed = 0; allowed < whole.made.length; allowed++) {
     const { made, tools, model } = outside()
-    const leave = new Leave()
+    const leave = new LightSignal()
     let passed = 0
     const outcome = await runPlan(everything, {
       ...attempt,
@@ -131,7 +131,7 @@ test("once the lease is lost nothing more is called, wherever the run stands", a
       leave,
       gate: () => {
         if (passed++ < allowed) return null
-        leave.ask()
+        leave.give()
         return Promise.reject(new LeaseLost("the run"))
       },
     })

@@ -11,7 +11,7 @@ import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../test/support/
 import { answers, hangs, lastText, noRetryProgress, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { within } from "../../test/support/within.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { Leave } from "./log/leave.ts"
+import { LightSignal } from "../base/light-signal.ts"
 import { failure } from "../ports/run-failure.ts"
 import type { RunOptions } from "../ports/store.ts"
 import { StoreFailure } from "../ports/store.ts"
@@ -464,10 +464,10 @@ test("a writer that lost its lease stops without a word", async () => {
 })
 
 test("asked to leave, a run stores what has happened and stops", async () => {
-  const leave = new Leave()
+  const leave = new LightSignal()
   const model = new ScriptedModel((request, watch) => {
     if (request.path === "agent.a") return answers({ message: "a" }, request)
-    setImmediate(() => leave.ask())
+    setImmediate(() => leave.give())
     return hangs(watch)
   })
   const two = plan([agent("a"), agent("b", { instruction: text(ref("agent.a.message")) })])

@@ -14,7 +14,7 @@ import { EvaluationWork } from "./values/evaluation-work.ts"
 import type { RunMemory } from "./shares/memory-share.ts"
 import type { StoredRun } from "./shares/stored-share.ts"
 import { thisWriter, whyNotResumable } from "../log/log-version.ts"
-import type { Leave } from "./log/leave.ts"
+import type { LightSignal } from "../base/light-signal.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./shares/permits.ts"
 import { Questions } from "./questions/ask-and-wait.ts"
@@ -57,7 +57,7 @@ export interface RunJob {
   /** Milliseconds since the epoch: no event of the run is older. */
   readonly created_at: number
   /** Asked for when the lease is lost or the process gives the run back: the run then stops without logging anything. */
-  readonly leave: Leave
+  readonly leave: LightSignal
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
   /** Why there is a log already; null for a run that is new. */
@@ -79,7 +79,7 @@ export interface RunJob {
  */
 export function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   const { rerun } = job.request
-  if (job.leave.isAsked) return Promise.resolve(null)
+  if (job.leave.isGiven) return Promise.resolve(null)
   // Most runs are new and have nothing to read first: no promise is made for that.
   if (job.resumed === null && rerun === undefined) return runFrom(noPast, null, job, ports, limits)
   return takeUp(job, ports, limits)

@@ -1,3 +1,4 @@
+import { LightSignal } from "../base/light-signal.ts"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
@@ -18,7 +19,9 @@ import type { NewRequest, RunsSettings } from "./runs.ts"
 import { Runs } from "./runs.ts"
 
 const one = plan([agent("a"), output({ m: ref("agent.a.message") })])
-const never = new AbortController().signal
+const never = new LightSignal()
+const given = new LightSignal()
+given.give()
 
 const request = (more: Partial<NewRequest> = {}): NewRequest => ({
   caller: "ann",
@@ -261,7 +264,7 @@ test("draining: no new runs, the running ones get their grace, then they are lef
   await within(30_000, "the drain", first.runs.drain(20))
   assert.equal(model.open, 0)
   assert.equal((await first.runs.admit(one, request())).outcome, "refused")
-  for (const id of [running, waiting, gone]) assert.equal(await first.runs.ending(id, AbortSignal.abort()), null)
+  for (const id of [running, waiting, gone]) assert.equal(await first.runs.ending(id, given), null)
 
   const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, first.store)
   await second.runs.recover()

@@ -23,6 +23,7 @@ import { announceTaken } from "./context/taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { LateSet } from "../base/late-set.ts"
+import type { LightSignal } from "../base/light-signal.ts"
 
 export interface RunsSettings {
   /** Names this process among those that share a store. */
@@ -246,22 +247,33 @@ export class Runs {
   }
 
   /**
-   * The event that a run ends with, or begins to wait for people with, wherever it runs; null when the signal aborts, this process stops, or retention deletes
-   * the run before that.
+   * The event that a run ends with, or begins to wait for people with, wherever it runs; null when nobody waits for it any more, this process stops, or retention
+   * deletes the run before that.
    * Rejects with a `StoreFailure` when the store fails.
    */
-  async ending(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
+  async ending(run_id: string, gone: LightSignal): Promise<LogEvent | null> {
     const job = this.#jobs.get(run_id)
     if (job !== undefined) {
-      const end = await endOf(job, signal)
+      const end = await endOf(job, gone)
       // Nobody knows when the store works again: to wait for it may be to wait for ever.
       if (end instanceof StoreFailure) throw end
-      if (end !== null || signal.aborted || this.#draining) return end
+      if (end !== null || gone.isGiven || this.#draining) return end
       // The lease ran out because the store could not be written to: no process has the run.
       const trouble = this.#ports.trouble?.() ?? null
       if (trouble !== null) throw new StoreFailure(trouble)
       // Another process has it, or will have it.
     }
+    const stop = new AbortController()
+    const stopListening = gone.listen(() => stop.abort())
+    if (gone.isGiven) stop.abort()
+    try {
+      return await this.#endingElsewhere(run_id, stop.signal)
+    } finally {
+      stopListening()
+    }
+  }
+
+  async #endingElsewhere(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
     const found = await this.#ports.store.lookup(run_id)
     if (found.found !== "run") return null
     const { last_event_id, finished_at } = found.run
@@ -431,17 +443,16 @@ function requestBytes(request: RunRequest): number {
   return memoryOf(request.input) + sourceLength(request)
 }
 
-/** The end of a job, or what keeps it from ending; null when the signal aborts before. */
-function endOf({ waiters }: Job, signal: AbortSignal): Promise<JobEnd> {
-  if (signal.aborted) return Promise.resolve(null)
+/** The end of a job, or what keeps it from ending; null when nobody waits for it any more. */
+function endOf({ waiters }: Job, gone: LightSignal): Promise<JobEnd> {
+  if (gone.isGiven) return Promise.resolve(null)
   return new Promise((resolve) => {
     const settle = (end: JobEnd): void => {
       waiters.delete(settle)
-      signal.removeEventListener("abort", stop)
+      stopListening()
       resolve(end)
     }
-    const stop = (): void => settle(null)
+    const stopListening = gone.listen(() => settle(null))
     waiters.add(settle)
-    signal.addEventListener("abort", stop)
   })
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { StartedAnswer, WaitingAnswer } from "../api/execute.ts"
+import { LightSignal } from "../base/light-signal.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { isStoreTrouble, type RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../log/events.ts"
@@ -128,15 +129,15 @@ async function answerEnding(
   run_id: string,
   cancelWhenGone: boolean,
 ): Promise<FastifyReply> {
-  const { signal, stop } = clientGone(reply)
+  const { gone, stop } = clientGone(reply)
   let end: LogEvent | null
   try {
-    end = await parts.runs.ending(run_id, signal)
+    end = await parts.runs.ending(run_id, gone)
   } catch (error) {
     throw isStoreTrouble(error) ? storeFailed(run_id) : error
   }
   stop()
-  if (signal.aborted) {
+  if (gone.isGiven) {
     if (cancelWhenGone && (await parts.runs.cancel(run_id))) {
       parts.audit({ act: "cancelled", run_id, caller: callerOf(reply.request) })
     }
@@ -192,12 +193,12 @@ function answerEnd(reply: FastifyReply, end: LogEvent): FastifyReply {
   }
 }
 
-/** Aborts when the client closes the connection. `stop` ends the listening. */
-export function clientGone(reply: FastifyReply): { readonly signal: AbortSignal; readonly stop: () => void } {
-  const gone = new AbortController()
-  const onClose = (): void => gone.abort(new Error("The client is gone"))
+/** Given when the client closes the connection. `stop` ends the listening. */
+export function clientGone(reply: FastifyReply): { readonly gone: LightSignal; readonly stop: () => void } {
+  const gone = new LightSignal()
+  const onClose = (): void => gone.give()
   reply.raw.once("close", onClose)
   // The client may have left before this: `close` is emitted only once.
   if (reply.raw.closed) onClose()
-  return { signal: gone.signal, stop: () => reply.raw.off("close", onClose) }
+  return { gone, stop: () => reply.raw.off("close", onClose) }
 }

@@ -4,7 +4,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { openGate } from "../ports/gate.ts"
 import type { RunOptions, RunStore } from "../ports/store.ts"
 import type { Deadlines } from "../run/budget/deadlines.ts"
-import { Leave } from "../run/log/leave.ts"
+import { LightSignal } from "../base/light-signal.ts"
 import type { LogEvent } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import { run } from "../run/run.ts"
@@ -123,10 +123,10 @@ export async function runOnce(
       bug: (error) => engine.bug(error),
     }
   }
-  const leave = new Leave()
-  const onAbort = (): void => leave.ask()
+  const leave = new LightSignal()
+  const onAbort = (): void => leave.give()
   signal.addEventListener("abort", onAbort, { once: true })
-  if (signal.aborted) leave.ask()
+  if (signal.aborted) leave.give()
   const job = {
     plan,
     request,

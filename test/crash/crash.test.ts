@@ -1,3 +1,4 @@
+import { LightSignal } from "../../src/base/light-signal.ts"
 import assert from "node:assert/strict"
 import { hash } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -158,7 +159,7 @@ async function killedAfterEach(placeOf: (name: string) => string): Promise<void>
     const store = await openStore(path)
     const service = startRuns(store, server.origin)
     await service.runs.recover()
-    const end = await within(30_000, `the end ${where}`, service.runs.ending(run_id, new AbortController().signal))
+    const end = await within(30_000, `the end ${where}`, service.runs.ending(run_id, new LightSignal()))
     await service.close()
     await store.close()
 

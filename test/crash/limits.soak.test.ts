@@ -1,3 +1,4 @@
+import { LightSignal } from "../../src/base/light-signal.ts"
 import assert from "node:assert/strict"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -60,7 +61,7 @@ test("killed after every append: no tool is called again, the reached model goes
       const store = await openStore(path)
       const service = startRuns(store, server.origin)
       await service.runs.recover()
-      await within(30_000, `the end ${where}`, service.runs.ending(run_id, new AbortController().signal))
+      await within(30_000, `the end ${where}`, service.runs.ending(run_id, new LightSignal()))
       await service.close()
       await store.close()
     }

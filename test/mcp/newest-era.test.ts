@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { fromJsonSchema, McpServer, ResourceTemplate } from "@modelcontextprotocol/server"
 import { toolPin } from "../../src/adapters/mcp/tool-pin.ts"
-import { Leave } from "../../src/run/log/leave.ts"
+import { LightSignal } from "../../src/base/light-signal.ts"
 import { dataOf, errorOf, resultOf } from "../support/run-plan.ts"
 import type { RealMcpServer } from "../support/mcp-server.ts"
 import { startMcpServer } from "../support/mcp-server.ts"
@@ -271,10 +271,10 @@ describe("an MCP server of the newest era", () => {
 
   test("cancelling a run closes the call's stream: the server notices it, and nothing stays open", async () => {
     world = freshWorld()
-    const leave = new Leave()
+    const leave = new LightSignal()
     const running = here.run(call("hang", ""), { leave })
     await within(30_000, "the call", world.entered.promise)
-    leave.ask()
+    leave.give()
     await running
     await within(30_000, "the cancellation", world.aborted.promise)
   })

@@ -1,3 +1,4 @@
+import { LightSignal } from "../../src/base/light-signal.ts"
 import { getHeapStatistics, promiseHooks } from "node:v8"
 import { openMemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
@@ -75,7 +76,7 @@ const runs = new Runs(
   () => Promise.reject(new Error("Nothing is resumed")),
   { owner: "count", leaseMs: 600_000, max_runs: 10, max_queued: 10, limits: usualLimits },
 )
-const never = new AbortController().signal
+const never = new LightSignal()
 
 async function oneRun(): Promise<void> {
   if (plan === undefined) return

@@ -11,7 +11,7 @@ import type { ModelRequest } from "../../src/ports/model.ts"
 import { failure } from "../../src/ports/run-failure.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
-import { Leave } from "../../src/run/log/leave.ts"
+import { LightSignal } from "../../src/base/light-signal.ts"
 import type { Attempt, Outcome } from "../support/run-plan.ts"
 import { dataOf, errorOf, resultOf, runPlan } from "../support/run-plan.ts"
 import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
@@ -243,9 +243,9 @@ output { a: agent.a.text  b: agent.b.text }
 
   test("a re-run that is interrupted goes on from its own log", async () => {
     const first = await run(chain(), { input })
-    const leave = new Leave()
+    const leave = new LightSignal()
     const stopping = new ScriptedModel(() => {
-      leave.ask()
+      leave.give()
       throw new Error("The process is gone")
     })
     const rerun = { run_id: first.run_id, from: [] }

@@ -5,7 +5,7 @@ import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { Deadlines } from "../../src/run/budget/deadlines.ts"
-import { Leave } from "../../src/run/log/leave.ts"
+import { LightSignal } from "../../src/base/light-signal.ts"
 import type { EventData, EventType, LogEvent } from "../../src/log/events.ts"
 import type { Lease, RerunOf, RunOptions, RunStore } from "../../src/ports/store.ts"
 import type { ModelClient } from "../../src/ports/model.ts"
@@ -25,7 +25,7 @@ export interface Attempt {
   readonly options?: Partial<RunOptions>
   readonly limits?: Partial<RunLimits>
   readonly ports?: Partial<RunPorts>
-  readonly leave?: Leave
+  readonly leave?: LightSignal
   readonly gate?: Gate
   readonly run_id?: string
   /** The earlier run that it takes results over from, in the same store. */
@@ -86,7 +86,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         caller: "",
         created_at: ports.clock.now(),
         lease,
-        leave: attempt.leave ?? new Leave(),
+        leave: attempt.leave ?? new LightSignal(),
         gate: attempt.gate ?? openGate,
         resumed:
           attempt.resumed === undefined ? null : { reason: attempt.resumed, given_back: attempt.given_back ?? false },

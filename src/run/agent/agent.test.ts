@@ -10,7 +10,7 @@ import { agent, entries, lit, loopOver, output, plan, ref, text, tool, use } fro
 import { integer, record, string } from "../../../test/support/build-types.ts"
 import type { ServedTool } from "../../../test/support/in-process-tools.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
-import { Leave } from "../log/leave.ts"
+import { LightSignal } from "../../base/light-signal.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../../test/support/run-plan.ts"
 import {
   answers,
@@ -664,10 +664,10 @@ test("an agent that fails says so with the calls that it made", async () => {
 })
 
 test("cancelling aborts an open tool call", async () => {
-  const leave = new Leave()
+  const leave = new LightSignal()
   const stuck = search({
     call: (_, __, signal) => {
-      setImmediate(() => leave.ask())
+      setImmediate(() => leave.give())
       return hangs({ signal })
     },
   })

@@ -61,7 +61,7 @@ test("after a pause in which another process took the run, nothing passes any mo
   standStill(clock, leaseMs)
   assert.equal((await store.claim("two", 1, leaseMs)).length, 1)
   await assert.rejects(within(30_000, "the gate", pass(lease.gate)), LeaseLost)
-  assert.ok(lease.leave.isAsked)
+  assert.ok(lease.leave.isGiven)
   await assert.rejects(async () => lease.gate(), LeaseLost)
 })
 

@@ -1,12 +1,12 @@
 import { instant, mostElapsed, type Clock, type Instant } from "../../ports/clock.ts"
 import type { Gate } from "../../ports/gate.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
-import { Leave } from "./leave.ts"
+import { LightSignal } from "../../base/light-signal.ts"
 
 export interface HeldLease {
   readonly lease: Lease
   /** Asked for when the lease is lost or must be given back. */
-  readonly leave: Leave
+  readonly leave: LightSignal
   /**
    * Passes while the lease is sure: renewed so recently, by every clock, that no other process can have taken the run over. A process that
    * stood still for longer asks the store first, and waits while the store fails.
@@ -45,7 +45,7 @@ export class LeaseKeeper {
   hold(lease: Lease, askedAt: Instant, stored: Promise<void> | null = null): HeldLease {
     const held: Held = {
       lease,
-      leave: new Leave(),
+      leave: new LightSignal(),
       gate: () => this.#gate(held),
       creating: null,
       renewedAt: askedAt,
@@ -59,7 +59,7 @@ export class LeaseKeeper {
         },
         () => {
           this.drop(held)
-          held.leave.ask()
+          held.leave.give()
         },
       )
     }
@@ -73,7 +73,7 @@ export class LeaseKeeper {
 
   /** Tells every run to stop and leave its log as it is. */
   leaveAll(): void {
-    for (const { leave } of this.#held.values()) leave.ask()
+    for (const { leave } of this.#held.values()) leave.give()
   }
 
   async close(): Promise<void> {
@@ -94,7 +94,7 @@ export class LeaseKeeper {
   }
 
   #gate(held: Held): Promise<void> | null {
-    if (held.leave.isAsked) return Promise.reject(new LeaseLost(held.lease.run_id))
+    if (held.leave.isGiven) return Promise.reject(new LeaseLost(held.lease.run_id))
     if (held.creating !== null) return held.creating
     // The last third is for what happens between this answer and the first byte of the call.
     if (mostElapsed(this.#clock, held.renewedAt) < (this.#leaseMs * 2) / 3) return null
@@ -105,13 +105,13 @@ export class LeaseKeeper {
     const { renewedAt } = held
     await this.#renew(held)
     // The store fails: whether the lease still holds is known when it works again.
-    if (held.renewedAt === renewedAt && !held.leave.isAsked) {
+    if (held.renewedAt === renewedAt && !held.leave.isGiven) {
       const wake = new AbortController()
       const stopListening = held.leave.listen(() => wake.abort())
       await this.#clock.sleep(this.#leaseMs / 3, wake.signal).catch(() => undefined)
       stopListening()
     }
-    if (held.leave.isAsked) throw new LeaseLost(held.lease.run_id)
+    if (held.leave.isGiven) throw new LeaseLost(held.lease.run_id)
   }
 
   #renew(held: Held): Promise<void> {
@@ -131,6 +131,6 @@ export class LeaseKeeper {
       return
     }
     this.drop(held)
-    held.leave.ask()
+    held.leave.give()
   }
 }

@@ -32,10 +32,12 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
     const seconds = request.query.wait ?? 0
     const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
     if (seconds > 0 && finished_at === null) {
-      const { signal, stop } = clientGone(reply)
-      await parts.runs.ending(run_id, AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]))
+      const { gone, stop } = clientGone(reply)
+      const timer = setTimeout(() => gone.give(), seconds * 1000).unref()
+      await parts.runs.ending(run_id, gone)
+      clearTimeout(timer)
       stop()
-      if (signal.aborted) return reply.hijack()
+      if (reply.raw.closed) return reply.hijack()
     }
     return parts.answers.make(request, async () => {
       const record = await parts.runs.record(run_id)

@@ -32,10 +32,10 @@ export async function awaitTurn(
   reply: FastifyReply,
   { run_id, chat, goesOn, ended }: OpenTurn,
 ): Promise<{ readonly end: TurnEnd; readonly at: number } | null> {
-  const { signal, stop } = clientGone(reply)
-  const event = ended ?? (await parts.runs.ending(run_id, signal))
+  const { gone, stop } = clientGone(reply)
+  const event = ended ?? (await parts.runs.ending(run_id, gone))
   stop()
-  if (signal.aborted) {
+  if (gone.isGiven) {
     if (!goesOn) await cancelTurn(parts, reply.request, run_id)
     reply.hijack()
     return null
