@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import type { JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
 import type { AssetKind, FilePlan } from "../../plan/plan-shape.ts"
 import type { Asset } from "../values/asset.ts"
@@ -16,47 +17,86 @@ export interface Instruction {
   readonly text: string
 }
 
-/** `refusal` says why a kind of asset cannot be shown to the models that are asked. */
-export async function renderInstruction(
+/**
+ * `refusal` says why a kind of asset cannot be shown to the models that are asked. A promise only where a piece has to be waited for: to await what is
+ * here already makes promises, which test/run-cost counts.
+ */
+export function renderInstruction(
   expression: Expression,
   scope: Scope,
   effects: Effects,
   refusal: (kind: AssetKind) => string | null,
-): Promise<Instruction> {
+): Instruction | Promise<Instruction> {
   const pieces = expression.op === "text" ? expression.parts : [expression]
-  const parts: UserPart[] = []
-  let open = ""
-  let text = ""
-  let bytes = 0
-  const closeText = (): void => {
-    if (open !== "") parts.push(textPart(open))
-    open = ""
+  const writing = new InstructionWriter(scope, effects, refusal)
+  for (const [at, piece] of pieces.entries()) {
+    const adding = writing.add(piece)
+    if (adding !== null) return adding.then(() => addRest(writing, pieces.slice(at + 1)))
   }
-  const addAsset = (value: Asset, from: Expression | string): void => {
-    const refused = refusal(value.type)
-    if (refused !== null) throw problem(typeof from === "string" ? from : textOf(from), refused, scope)
+  return writing.end()
+}
+
+async function addRest(writing: InstructionWriter, pieces: readonly (Expression | string)[]): Promise<Instruction> {
+  for (const piece of pieces) await writing.add(piece)
+  return writing.end()
+}
+
+class InstructionWriter {
+  readonly #scope: Scope
+  readonly #effects: Effects
+  readonly #refusal: (kind: AssetKind) => string | null
+  readonly #parts: UserPart[] = []
+  /** The text after the last asset. */
+  #open = ""
+  #text = ""
+  #bytes = 0
+
+  constructor(scope: Scope, effects: Effects, refusal: (kind: AssetKind) => string | null) {
+    this.#scope = scope
+    this.#effects = effects
+    this.#refusal = refusal
+  }
+
+  /** A promise where the piece has to be waited for. */
+  add(piece: Expression | string): Promise<unknown> | null {
+    const value = typeof piece === "string" ? piece : evaluateEffects(piece, this.#scope, this.#effects)
+    return value instanceof Promise ? value.then((late) => this.#add(late, piece)) : this.#add(value, piece)
+  }
+
+  end(): Instruction {
+    this.#closeText()
+    return { parts: this.#parts.length === 0 ? [textPart("")] : this.#parts, text: this.#text }
+  }
+
+  #add(value: JsonValue, piece: Expression | string): Promise<unknown> | null {
+    this.#bytes += this.#scope.work.part(value, this.#bytes, this.#scope.path)
+    if (typeof value === "string") this.#addText(value)
+    else if (isAsset(value)) this.#addAsset(value, piece)
+    else if (isAssetList(value)) for (const item of value) this.#addAsset(item, piece)
+    else return writeText(value, this.#scope).then((text) => this.#addText(text))
+    return null
+  }
+
+  #addText(text: string): void {
+    this.#open += text
+    this.#text += text
+  }
+
+  #addAsset(value: Asset, from: Expression | string): void {
+    const refused = this.#refusal(value.type)
+    if (refused !== null) throw problem(typeof from === "string" ? from : textOf(from), refused, this.#scope)
     const label = assetLabel(value)
-    text += label
+    this.#text += label
     // The model reads of an image by its title only here; a file carries its own name.
-    if (value.type === "image" && value.title !== null) open += label
-    closeText()
-    parts.push(assetPart(value))
+    if (value.type === "image" && value.title !== null) this.#open += label
+    this.#closeText()
+    this.#parts.push(assetPart(value))
   }
-  for (const piece of pieces) {
-    const evaluated = typeof piece === "string" ? piece : evaluateEffects(piece, scope, effects)
-    // To await a value that is here already makes promises: test/run-cost counts them.
-    const value = evaluated instanceof Promise ? await evaluated : evaluated
-    bytes += scope.work.part(value, bytes, scope.path)
-    if (isAsset(value)) addAsset(value, piece)
-    else if (isAssetList(value)) for (const item of value) addAsset(item, piece)
-    else {
-      const plain = typeof value === "string" ? value : await writeText(value, scope)
-      open += plain
-      text += plain
-    }
+
+  #closeText(): void {
+    if (this.#open !== "") this.#parts.push(textPart(this.#open))
+    this.#open = ""
   }
-  closeText()
-  return { parts: parts.length === 0 ? [textPart("")] : parts, text }
 }
 
 /** The files of a step, which together may be as large as one value. */

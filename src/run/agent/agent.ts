@@ -152,7 +152,8 @@ class AgentStep {
     work.called()
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
-    const rendered = given === undefined ? await renderStep(this.#step) : await renderGiven(this.#step)
+    const rendering = given === undefined ? renderStep(this.#step) : renderGiven(this.#step)
+    const rendered = rendering instanceof Promise ? await rendering : rendering
     this.#sharedBytes = rendered.instruction.text.length + memoryOf(rendered.files)
     work.share(this.#sharedBytes, this.#caller.path)
     const { earlier } = this.#running

@@ -49,23 +49,48 @@ export interface Asked {
   readonly facts: string
 }
 
-export async function renderStep(step: StepContext): Promise<Rendered> {
-  const { running, node } = step
-  const compact = node.context?.compact ?? null
-  // Most steps have no files and no tools: a promise for each of them would cost more than all the rest.
-  const files = node.files.length === 0 ? [] : await renderFiles(node.files, scopeAt(step, "file"), step.effects)
+/** A promise only where something has to be waited for: most steps have an instruction and nothing else. */
+export function renderStep(step: StepContext): Rendered | Promise<Rendered> {
+  const { running, node, effects } = step
   const calls = running.prepared.calls.get(node) ?? []
+  const scope = scopeAt(step, "instruction")
+  const instruction = renderInstruction(node.instruction, scope, effects, (kind) => refusedAsset(step, kind))
+  const isPlain =
+    node.files.length + node.requires.length === 0 &&
+    (node.context?.compact ?? null) === null &&
+    !hasTools(node) &&
+    !hasSystem(node, calls)
+  if (!isPlain) return renderMore(step, calls, instruction)
+  return instruction instanceof Promise
+    ? instruction.then((late) => plain(step, calls, late))
+    : plain(step, calls, instruction)
+}
+
+function plain(step: StepContext, calls: readonly CallSettings[], instruction: Instruction): Rendered {
   return {
-    models: hasSystem(node, calls) ? await withSystems(step, calls) : calls.map((call) => rendered(step, call, null)),
-    instruction: await renderInstruction(node.instruction, scopeAt(step, "instruction"), step.effects, (kind) =>
-      refusedAsset(step, kind),
-    ),
-    files,
-    tools: !hasTools(node)
-      ? AgentTools.none(running, node, step.caller)
-      : await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
-    compact: compact === null ? null : await compactFacts(running, compact, scopeAt(step, "context"), step.effects),
-    requirements: requirementsOf(step, node.requires.length === 0 ? noCaptures : await captured(step)),
+    models: calls.map((call) => rendered(step, call, null)),
+    instruction,
+    files: [],
+    tools: AgentTools.none(step.running, step.node, step.caller),
+    compact: null,
+    requirements: requirementsOf(step, noCaptures),
+  }
+}
+
+async function renderMore(
+  step: StepContext,
+  calls: readonly CallSettings[],
+  instruction: Instruction | Promise<Instruction>,
+): Promise<Rendered> {
+  const { running, node, caller, effects } = step
+  const compact = node.context?.compact ?? null
+  return {
+    ...plain(step, calls, await instruction),
+    ...(node.files.length > 0 && { files: await renderFiles(node.files, scopeAt(step, "file"), effects) }),
+    ...(hasSystem(node, calls) && { models: await withSystems(step, calls) }),
+    ...(hasTools(node) && { tools: await AgentTools.offered(running, node, caller, scopeAt(step, "uses"), effects) }),
+    ...(compact !== null && { compact: await compactFacts(running, compact, scopeAt(step, "context"), effects) }),
+    ...(node.requires.length > 0 && { requirements: requirementsOf(step, await captured(step)) }),
   }
 }
 
