@@ -71,12 +71,12 @@ function limitsAtEnd(
 }
 
 /** The end of a run once it is stored; null when another process has taken the run over. */
-export async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
-  try {
-    await log.stored()
-    return end
-  } catch (error) {
-    if (error instanceof LeaseLost) return null
-    throw error
-  }
+export function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
+  return log.stored().then(
+    () => end,
+    (error: unknown) => {
+      if (error instanceof LeaseLost) return null
+      throw error
+    },
+  )
 }

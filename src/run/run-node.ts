@@ -49,23 +49,35 @@ export async function runAskNode(running: RunContext, node: AskNode): Promise<vo
   running.answers.set(node.name, await askPeople(running, node, items))
 }
 
-/** Puts the fields of the run's output into `result`. */
-export async function makeOutput(running: RunContext, node: OutputNode, result: JsonObject): Promise<void> {
-  const { limits } = running
+/** Puts the fields of the run's output into `result`. A promise only where one of them has to be waited for. */
+export function makeOutput(running: RunContext, node: OutputNode, result: JsonObject): Promise<void> | null {
   const scope = outerScope(running, "output")
   const effects = workflowEffects(running, "output", { dynamic: "output" })
   let bytes = 1
-  for (const { key, value } of node.fields) {
-    const here = { ...scope, path: `output.${key}` }
-    const evaluated = evaluateEffects(value, here, effects)
-    // To await a value that is here already makes promises: test/run-cost counts them.
-    const made = evaluated instanceof Promise ? await evaluated : evaluated
-    bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, limits.output_bytes - bytes, here.path).bytes
-    if (bytes > limits.output_bytes) {
-      const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`
+  const put = (key: string, made: JsonValue, path: string): void => {
+    const { output_bytes: most } = running.limits
+    bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, most - bytes, path).bytes
+    if (bytes > most) {
+      const message = `The output is larger than the ${most} bytes of JSON that are allowed`
       throw failure("payload_too_large", "output", message)
     }
     setOwn(result, key, made)
-    running.work.written(made, 0, here.path)
+    running.work.written(made, 0, path)
   }
+  const putFrom = (first: number): Promise<void> | null => {
+    for (let at = first; at < node.fields.length; at++) {
+      const { key, value } = node.fields[at] as OutputNode["fields"][number]
+      const path = `output.${key}`
+      const made = evaluateEffects(value, { ...scope, path }, effects)
+      if (made instanceof Promise) {
+        return made.then((late) => {
+          put(key, late, path)
+          return putFrom(at + 1) ?? undefined
+        })
+      }
+      put(key, made, path)
+    }
+    return null
+  }
+  return putFrom(0)
 }

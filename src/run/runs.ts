@@ -251,29 +251,37 @@ export class Runs {
    * deletes the run before that.
    * Rejects with a `StoreFailure` when the store fails.
    */
-  async ending(run_id: string, gone: LightSignal): Promise<LogEvent | null> {
+  ending(run_id: string, gone: LightSignal): Promise<LogEvent | null> {
     const job = this.#jobs.get(run_id)
-    if (job !== undefined) {
-      const end = await endOf(job, gone)
-      // Nobody knows when the store works again: to wait for it may be to wait for ever.
-      if (end instanceof StoreFailure) throw end
-      if (end !== null || gone.isGiven || this.#draining) return end
-      // The lease ran out because the store could not be written to: no process has the run.
-      const trouble = this.#ports.trouble?.() ?? null
-      if (trouble !== null) throw new StoreFailure(trouble)
-      // Another process has it, or will have it.
-    }
+    return job === undefined
+      ? this.#endingElsewhere(run_id, gone)
+      : endOf(job, gone, (end) => this.#unended(run_id, gone, end))
+  }
+
+  /** The end of a run that did not come here, for whatever reason. */
+  async #unended(run_id: string, gone: LightSignal, failed: StoreFailure | null): Promise<LogEvent | null> {
+    // Nobody knows when the store works again: to wait for it may be to wait for ever.
+    if (failed !== null) throw failed
+    if (gone.isGiven || this.#draining) return null
+    // The lease ran out because the store could not be written to: no process has the run.
+    const trouble = this.#ports.trouble?.() ?? null
+    if (trouble !== null) throw new StoreFailure(trouble)
+    // Another process has it, or will have it.
+    return this.#endingElsewhere(run_id, gone)
+  }
+
+  async #endingElsewhere(run_id: string, gone: LightSignal): Promise<LogEvent | null> {
     const stop = new AbortController()
     const stopListening = gone.listen(() => stop.abort())
     if (gone.isGiven) stop.abort()
     try {
-      return await this.#endingElsewhere(run_id, stop.signal)
+      return await this.#followToEnd(run_id, stop.signal)
     } finally {
       stopListening()
     }
   }
 
-  async #endingElsewhere(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
+  async #followToEnd(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
     const found = await this.#ports.store.lookup(run_id)
     if (found.found !== "run") return null
     const { last_event_id, finished_at } = found.run
@@ -443,14 +451,18 @@ function requestBytes(request: RunRequest): number {
   return memoryOf(request.input) + sourceLength(request)
 }
 
-/** The end of a job, or what keeps it from ending; null when nobody waits for it any more. */
-function endOf({ waiters }: Job, gone: LightSignal): Promise<JobEnd> {
+/** The event that a job ends with. `unended` says what comes of it where there is none: nobody waits for it any more, the store fails, the run goes on elsewhere. */
+function endOf(
+  { waiters }: Job,
+  gone: LightSignal,
+  unended: (failed: StoreFailure | null) => Promise<LogEvent | null>,
+): Promise<LogEvent | null> {
   if (gone.isGiven) return Promise.resolve(null)
   return new Promise((resolve) => {
     const settle = (end: JobEnd): void => {
       waiters.delete(settle)
       stopListening()
-      resolve(end)
+      resolve(end === null || end instanceof StoreFailure ? unended(end) : end)
     }
     const stopListening = gone.listen(() => settle(null))
     waiters.add(settle)
