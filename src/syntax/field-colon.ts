@@ -69,17 +69,12 @@ function valueFollows(reader: TokenReader): boolean {
  */
 export function valueIsAbsent(reader: TokenReader, what: string, mayEndWithBlock = false): boolean {
   const { token } = reader
-  if (!token.afterBreak && startsValue(token) && !startsBody(reader)) return false
-  const ends = token.kind === "," || reader.endsBlock(token) || startsBody(reader)
+  if (!token.afterBreak && startsValue(token) && !reader.startsBody) return false
+  const ends = token.kind === "," || reader.endsBlock(token) || reader.startsBody
   if (!ends && !(token.afterBreak && isNextField(reader, mayEndWithBlock))) return false
   if (token.unclosed) reader.expected(what)
   else reader.report(reader.previous, `Expected ${what} after \`${reader.textOf(reader.previous)}\``)
   return true
-}
-
-/** Whether the block of a step begins here, and not an operand of the condition in its head. */
-function startsBody(reader: TokenReader): boolean {
-  return reader.isCareful && reader.inHead && reader.is("{") && reader.peek().afterBreak
 }
 
 /** Words that may stand before the brace of a type. */
@@ -88,8 +83,7 @@ const beforeType = ["enum", "maybe", "untrusted", "private"]
 /** `_ value`: the last branch of a match. */
 function startsRest(reader: TokenReader): boolean {
   const next = reader.peek()
-  if (!reader.isWord("_") || next.afterBreak) return false
-  return reader.isCareful ? next.kind !== "." : startsValue(next) && next.kind !== "-" && reader.peek(2).kind !== ":"
+  return reader.isWord("_") && !next.afterBreak && next.kind !== "." && !reader.isVariable("_")
 }
 
 function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {

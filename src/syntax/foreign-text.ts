@@ -58,7 +58,7 @@ function isProse(reader: TokenReader): boolean {
   const third = reader.peek(2)
   if (second.start === reader.token.end) return reader.text[second.start] === "-" && /[A-Za-z]/.test(dashed(reader))
   if (second.afterBreak) return false
-  if (third.afterBreak) return reader.isCareful && second.kind === "name" && !connecting.has(reader.textOf(second))
+  if (third.afterBreak) return second.kind === "name" && !connecting.has(reader.textOf(second))
   if (second.kind === "{") return third.kind === "{" && third.start === second.end
   if (second.kind !== "name" || connecting.has(reader.textOf(second))) return false
   const fourth = reader.peek(3)

@@ -26,7 +26,7 @@ export function withForeignSuffix(reader: TokenReader, type: TypeNode): TypeNode
 
 /** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
 export function refuseGeneric(reader: TokenReader, name: Name): boolean {
-  if (reader.isCareful && reader.isWord("of") && !reader.token.afterBreak && reader.peek().kind !== ":") {
+  if (reader.isWord("of") && !reader.token.afterBreak && reader.peek().kind !== ":") {
     // `list of string`
     reader.report(name, `Types have no parameters: \`${reader.show(name)}\``, genericHint(name.text))
     reader.skipToNextItem()

@@ -94,7 +94,7 @@ export function joinedName(reader: TokenReader, first: Token, joins: (token: Tok
 export function parseSegment(reader: TokenReader, what: string, hint?: string, isOperand = false): Name | undefined {
   const { token } = reader
   // `a: input.` and on the next line `b: 1`: the `b` is not a segment.
-  const isNextField = token.afterBreak && ((reader.isCareful && reader.inShortBranch) || isFieldOrDeclaration(reader))
+  const isNextField = token.afterBreak && isFieldOrDeclaration(reader)
   if (!isNextField && token.kind === "name") {
     const parse = isOperand ? parseOperandName : parseWordKey
     return parse(reader, "Write it with `_`, or in quotes.")
@@ -106,5 +106,6 @@ export function parseSegment(reader: TokenReader, what: string, hint?: string, i
 
 function isFieldOrDeclaration(reader: TokenReader): boolean {
   const next = reader.peek().kind
-  return next === ":" || (reader.isCareful && next === "{") || (startsDeclaration(reader) && reader.lacksBrace)
+  if (next === ":" || !reader.isCareful) return next === ":"
+  return next === "{" || reader.inShortBranch || (startsDeclaration(reader) && reader.lacksBrace)
 }

@@ -33,7 +33,7 @@ import type {
   ValueField,
 } from "./tree.ts"
 import { parseType, parseTypeFields } from "./type-parser.ts"
-import { refuseYaml, startsYamlList } from "./yaml-text.ts"
+import { refuseYaml } from "./yaml-text.ts"
 
 // Blocks of properties and of values. Expressions contain them and are contained in them: `parse` is `parseExpression` of
 // value-parser.ts, which needs this file.
@@ -89,7 +89,7 @@ function parsePropertyValue(
 ): PropertyValue {
   const mayEndWithBlock = form === "model" || form === "context" || form === "verify"
   if (colon !== undefined && valueIsAbsent(reader, "a value", mayEndWithBlock)) return missingValue
-  if (reader.isCareful && lacksList(reader, "[")) return missingValue
+  if (lacksList(reader, "[")) return missingValue
   if (reader.is("{") || (colon === undefined ? lacksBlock(reader, form, name) : lacksObject(reader, name))) {
     const block = parseBlockValue(reader, form, colon, parse)
     if (block !== undefined) return block
@@ -353,7 +353,6 @@ function parseSendField(reader: TokenReader): SendField | undefined {
 
 /** A list, function or object without its opening bracket, which is reported; undefined for everything else. */
 function parseHeadless(reader: TokenReader, name: Name, parse: ParseExpression): Expression | undefined {
-  if (!reader.isCareful && !startsYamlList(reader)) return undefined
   if (lacksList(reader, "[") || lacksList(reader, "(") || refuseYaml(reader)) return missing(reader)
   if (!lacksObject(reader, name)) return undefined
   const body = parseValueFields(reader, parse)

@@ -24,7 +24,7 @@ export class TokenReader extends MistakeReporter {
   readonly nameless = new Set<string>()
   /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
   observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null = null
-  /** In the condition of a step: a brace at the end of the line begins the step's block. */
+  /** In the condition of a step. */
   inHead = false
   /** In an element of an array or an argument of a function, where a comma may have been forgotten: `[a -b]`. */
   inElements = false
@@ -55,6 +55,11 @@ export class TokenReader extends MistakeReporter {
   /** Whether the file has more closing than opening braces: only then may a block be thought to begin without its own. */
   get lacksOpenBrace(): boolean {
     return this.excess("{") < 0
+  }
+
+  /** Whether the block of a step begins here, and not an operand of the condition in its head. */
+  get startsBody(): boolean {
+    return this.isCareful && this.inHead && this.is("{") && this.peek().afterBreak
   }
 
   /** How many more brackets of a kind open than close; 0 on the first reading. */

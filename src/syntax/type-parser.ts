@@ -23,7 +23,7 @@ export function parseSchemaBody(reader: TokenReader): Block<TypeField | VariantT
 
 function parseSchemaItem(reader: TokenReader): TypeField | VariantType | undefined {
   const isVariant = startsVariant(reader) || (reader.isWord("variant") && lacksTagOrBrace(reader))
-  if (reader.isCareful && !isVariant && holdsCases(reader)) return parseWordlessVariant(reader)
+  if (!isVariant && holdsCases(reader)) return parseWordlessVariant(reader)
   const isSlip = looksLikeVariant(reader) && isMisspelt(reader, "variant")
   return isVariant || isSlip ? parseVariant(reader) : parseTypeField(reader)
 }
@@ -60,8 +60,7 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
   if (isOptional) reader.report(reader.take(), "A field has no `?`", `Write \`${reader.show(name)}: maybe type\`.`)
   const colon = parseColon(reader, name)
   const absent = colon === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a type"))
-  const headless = reader.isCareful && !absent ? parseHeadless(reader, name) : undefined
-  const written: TypeNode = absent ? missingType(reader) : (headless ?? parseType(reader))
+  const written: TypeNode = absent ? missingType(reader) : (parseHeadless(reader, name) ?? parseType(reader))
   const type: TypeNode = isOptional ? { kind: "maybe", type: written, start: written.start, end: written.end } : written
   if (reader.is("bad") && reader.textOf(reader.token) === "=") {
     reader.report(reader.token, "A field has no default value", "Give it where the field is read: `… ?? value`.")
@@ -99,6 +98,8 @@ const isBuiltIn = /^(?:string|number|integer|boolean|object|any)$/
 
 /** A type without its opening bracket, which is reported; undefined for everything else. */
 function parseHeadless(reader: TokenReader, name: Name): TypeNode | undefined {
+  // A union may begin with `|` at the end of its line.
+  if (!reader.isCareful) return undefined
   if (lacksList(reader, "[") || lacksList(reader, "(") || refuseYaml(reader, "[string]")) return missingType(reader)
   if (!lacksObject(reader, name)) return undefined
   const body = parseTypeFields(reader)

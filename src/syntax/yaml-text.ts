@@ -2,7 +2,7 @@ import { textOverLines } from "./bad-token.ts"
 import type { TokenReader } from "./token-reader.ts"
 
 /** Whether a line begins with `-` and something in the same line that is not a negative number. */
-export function startsYamlList(reader: TokenReader): boolean {
+function startsYamlList(reader: TokenReader): boolean {
   const { token } = reader
   if (token.kind !== "-" || !token.afterBreak) return false
   const next = reader.peek()
