@@ -1,6 +1,6 @@
 // What people from elsewhere write where something else is expected. A row has the beginning of the message; a pattern of what stands
-// around the place, which is marked `\u2038`; and what to write instead.
-const mistakes: readonly (readonly [string, RegExp, string])[] = [
+// around the place, which is marked `\u2038`; and what to write instead. Each has its case in test/cases/mistakes.
+export const knownMistakes: readonly (readonly [string, RegExp, string])[] = [
   ["Expected a field name", /^([\w.]+)\u2038-> ?(\w+)/, "Write `$1.$2`."],
   ["Expected", /^(\d)\u2038%/, "Write `0.0$1`."],
   ["Expected", /^(\d\d)\u2038%/, "Write `0.$1`."],
@@ -33,7 +33,7 @@ const general = /^(?:A declaration begins|Fields are written|A name cannot)/
 export function betterHint(message: string, hint: string | undefined, text: string, at: number): string | undefined {
   if (hint !== undefined && !general.test(hint)) return hint
   const around = `${wordBefore(text, at)}\u2038${lineAfter(text, at)}`
-  for (const [start, pattern, better] of mistakes) {
+  for (const [start, pattern, better] of knownMistakes) {
     const found = message.startsWith(start) ? pattern.exec(around) : null
     if (found !== null) return better.replaceAll(/\$(\d)/g, (_, group) => (found[Number(group)] ?? "").trim())
   }
