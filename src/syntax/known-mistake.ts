@@ -16,6 +16,27 @@ export const knownMistakes: readonly (readonly [string, RegExp, string])[] = [
   ["Expected `{` after `output`", /^output:?\u2038([^{}]+)/, "Write `output { result: $1 }`."],
   ["Expected `{` after", /^\w+\u2038else\b/, "Give it the opposite condition: `when !(…)`."],
   ["Expected `{` after", /^\w+\u2038:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
+  ["Expected a declaration", /\u2038#/, "A comment begins with `//`."],
+  [
+    "Expected a declaration",
+    /\u2038(?:class|interface|type|struct|enum)\b/,
+    "A named type is written `schema name { field: type }`.",
+  ],
+  [
+    "Expected a declaration",
+    /\u2038(?:function|def|fn|task|step|node)\b/,
+    "A step of a model is written `agent name { … }`.",
+  ],
+  [
+    "Expected a declaration",
+    /\u2038(?:const|let|var|variable|locals)\b/,
+    "Values are computed in `dynamic { name: … }`; what the request brings is in `input { … }`.",
+  ],
+  [
+    "Expected a declaration",
+    /\u2038(?:pipeline|export)\b/,
+    "A file is one workflow: its declarations stand side by side.",
+  ],
   ["Expected a declaration", /^\u2038secret (?!\w+ ?\{)([^{}]+)/, "Write `secrets { $1 }`."],
   ["Expected a declaration", /^\u2038secret /, "Write `secrets { name: string }`."],
   ["Expected a declaration", /^\u2038[\w-]+:/, "Blocks have braces, `agent name { … }`: this is not YAML."],

@@ -119,22 +119,10 @@ function notADeclaration(reader: TokenReader, isBroken: boolean): void {
 }
 
 function declarationHint(reader: TokenReader): string {
-  if (reader.is("#")) return "A comment begins with `//`."
   if (reader.is("name") && reader.peek().kind === ":" && reader.previous.kind === "}") {
     return "Fields and properties stand inside a declaration: is the `}` before this one too many?"
   }
-  const known = Object.entries(foreignWords).find(([words]) => words.split(" ").some((word) => reader.isWord(word)))
-  if (known !== undefined) return known[1]
   return `A declaration begins with ${declarationWords.map((word) => `\`${word}\``).join(", ")}.`
-}
-
-/** What declarations of other languages are written as here. */
-const foreignWords: Readonly<Record<string, string>> = {
-  "class interface type struct enum": "A named type is written `schema name { field: type }`.",
-  "function def fn task step node": "A step of a model is written `agent name { … }`.",
-  "const let var variable locals":
-    "Values are computed in `dynamic { name: … }`; what the request brings is in `input { … }`.",
-  "pipeline export": "A file is one workflow: its declarations stand side by side.",
 }
 
 /** Skips what follows a broken head: the rest of its line and any block, up to the next declaration. */
