@@ -55,6 +55,13 @@ describe("starting on PostgreSQL", () => {
     )
   })
 
+  test("a process that is busy for seconds while it starts takes the answers that have come meanwhile", async () => {
+    const opening = postgresStores(url("app:pw@wire"), new ManualClock())()
+    // As long as reading the program may take on a slow machine.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000)
+    await (await opening).close()
+  })
+
   test("a server older than 14 is refused by its version", async (t) => {
     const [found] = await server.query("SHOW server_version_num")
     const number = String(found?.["server_version_num"])

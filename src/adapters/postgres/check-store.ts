@@ -1,7 +1,7 @@
 import type { MasterKey } from "../../ports/vault.ts"
 import { checkTables, type StoreReport } from "../../store/check-tables.ts"
 import { runStepsLater } from "../../store/sql.ts"
-import { Connection, type ServerTarget } from "./connection.ts"
+import { Connection, startMs, type ServerTarget } from "./connection.ts"
 import { countProcesses } from "./lease-rules.ts"
 import { addressOf, processLocks } from "./names.ts"
 import { failureOf } from "./postgres-error.ts"
@@ -15,7 +15,7 @@ export async function checkPostgresStore(target: ServerTarget, masterKey: Master
   const where = addressOf(target)
   let connection: Connection | null = null
   try {
-    const opened = (connection = await Connection.open(target, "check", patienceMs))
+    const opened = (connection = await Connection.open(target, "check", { patienceMs, withinMs: startMs }))
     const warnings = await inspectServer(where, opened)
     const format = await formatOf(opened, target.schema)
     refuseOtherFormats(where, target.schema, format)

@@ -13,7 +13,10 @@ export interface ServerTarget {
 
 /** How long one answer may take, before the connection counts as lost. */
 const answerMs = 15_000
+/** How long one may take to be made: after a failover the next attempt should come soon. */
 const connectMs = 5_000
+/** The same while a process starts: it reads its own code meanwhile, and on a slow machine answers wait for that. */
+export const startMs = 15_000
 /** How long a server that may be gone is waited for at the end. */
 const goodbyeMs = 2_000
 /** A process that stands still in a transaction keeps the others waiting no longer than this. */
@@ -50,7 +53,11 @@ export class Connection {
     this.#client = client
   }
 
-  static async open(target: ServerTarget, purpose: string, patienceMs = answerMs): Promise<Connection> {
+  static async open(
+    target: ServerTarget,
+    purpose: string,
+    { patienceMs = answerMs, withinMs = connectMs }: { readonly patienceMs?: number; readonly withinMs?: number } = {},
+  ): Promise<Connection> {
     const { address, proofs, schema } = target
     const options = {
       host: address.host,
@@ -60,7 +67,7 @@ export class Connection {
       database: address.database,
       ssl: tlsOptions(address, proofs),
       application_name: `wireworks ${purpose}`,
-      connectionTimeoutMillis: connectMs,
+      connectionTimeoutMillis: withinMs,
       query_timeout: patienceMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,

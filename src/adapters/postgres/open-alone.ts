@@ -1,6 +1,6 @@
 import { StoreFailure } from "../../ports/store.ts"
 import { runStepsLater } from "../../store/sql.ts"
-import { Connection, type ServerTarget } from "./connection.ts"
+import { Connection, startMs, type ServerTarget } from "./connection.ts"
 import { countProcesses } from "./lease-rules.ts"
 import { addressOf, processLocks, writeLock } from "./names.ts"
 import { failureOf } from "./postgres-error.ts"
@@ -21,7 +21,7 @@ export async function openAlone<T>(
   const where = addressOf(target)
   let connection: Connection | null = null
   try {
-    const opened = (connection = await Connection.open(target, purpose, patienceMs))
+    const opened = (connection = await Connection.open(target, purpose, { patienceMs, withinMs: startMs }))
     await inspectServer(where, opened)
     const [first, second] = writeLock(target.schema)
     const locked = await opened.query<{ readonly got: number }>("SELECT pg_try_advisory_lock($1, $2) AS got", [

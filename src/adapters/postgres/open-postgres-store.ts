@@ -9,7 +9,7 @@ import type { News } from "../../store/sql-medium.ts"
 import { SqlStore } from "../../store/sql-store.ts"
 import type { PostgresAddress, PostgresProofs } from "./address.ts"
 import { TransactionWriter } from "./transaction-writer.ts"
-import { Connection, type ServerTarget } from "./connection.ts"
+import { Connection, startMs, type ServerTarget } from "./connection.ts"
 import { PostgresLeaseRules } from "./lease-rules.ts"
 import { Listener } from "./listener.ts"
 import { PostgresMedium } from "./postgres-medium.ts"
@@ -35,7 +35,6 @@ export interface PostgresStoreOptions {
 
 /** Rows of processes that have written nothing for so long are deleted. */
 const forgottenWriters = "7 days"
-const heardMs = 5_000
 
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<RunStore> {
@@ -44,7 +43,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const where = addressOf(target)
   let setup: Connection | null = null
   try {
-    setup = await Connection.open(target, "setup")
+    setup = await Connection.open(target, "setup", { withinMs: startMs })
     return await open(options, target, where, setup)
   } catch (error) {
     throw failureOf(where, error)
@@ -85,12 +84,12 @@ async function open(
 
 /** Announcements, prepared statements and settings belong to a session of the server. */
 async function checkSessions(where: string, target: ServerTarget, setup: Connection, channel: string): Promise<void> {
-  const other = await Connection.open(target, "setup")
+  const other = await Connection.open(target, "setup", { withinMs: startMs })
   try {
     const heard = new Promise<true>((resolve) => other.onNotification(() => resolve(true)))
     await other.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
     await setup.query("SELECT pg_notify($1, $2)", [channel, "0 e"])
-    if (await Promise.race([heard, sleep(heardMs, false, { ref: false })])) return
+    if (await Promise.race([heard, sleep(startMs, false, { ref: false })])) return
     throw new StoreFailure(
       `PostgreSQL at ${where} delivers no notifications, as behind PgBouncer in transaction or statement mode: connect to the server itself, ` +
         "or set pool_mode = session",
