@@ -57,7 +57,8 @@ function isProse(reader: TokenReader): boolean {
   const second = reader.peek()
   const third = reader.peek(2)
   if (second.start === reader.token.end) return reader.text[second.start] === "-" && /[A-Za-z]/.test(dashed(reader))
-  if (second.afterBreak) return false
+  // Only a text with mistakes is prose: one without has two fields in a line, however they are laid out.
+  if (second.afterBreak || !reader.isCareful) return false
   if (third.afterBreak) return second.kind === "name" && !connecting.has(reader.textOf(second))
   if (second.kind === "{") return third.kind === "{" && third.start === second.end
   if (second.kind !== "name" || connecting.has(reader.textOf(second))) return false
