@@ -145,7 +145,7 @@ async function runRound(files, seed, total) {
   console.log(
     `\n${files.length} ${files.length === 1 ? "file" : "files"}, seed ${seed}, about ${minutes(progress.expected_s)} on two free cores.`,
   )
-  /** What each file has printed. @type {Map<string, string>} */
+  /** What each file has printed; it comes with the results, in the order of the files. @type {Map<string, string>} */
   const printed = new Map()
   /** @type {Set<string>} */
   const failed = new Set()
@@ -158,19 +158,19 @@ async function runRound(files, seed, total) {
     } else if (type === "test:pass" && isTest(data)) {
       if (data.skip === undefined) total.passed++
       else total.skipped++
-    } else if (type === "test:fail" && hasFailed(data)) {
-      const isOwn = data.details.error.failureType !== "subtestsFailed"
-      if (!isOwn) continue
-      failed.add(file)
-      total.failures.push({ file, test: data.name, seed })
-      const { cause } = data.details.error
-      console.log(`\nFAILED ${file}: ${data.name}\n${typeof cause === "string" ? cause : inspect(cause)}`)
-    } else if (type === "test:complete" && data.name === file) {
-      if (failed.has(file) && printed.has(file)) console.log(`\nWhat ${file} printed:\n${printed.get(file)}`)
-      printed.delete(file)
-      console.log(progress.ended(file, !failed.has(file)))
+    } else if (type === "test:complete") {
+      // As soon as it ends.
+      const { passed, error } = data.details
+      if (!passed && hasFailed(data) && error?.failureType !== "subtestsFailed") {
+        failed.add(file)
+        total.failures.push({ file, test: data.name, seed })
+        const cause = error?.cause
+        console.log(`\nFAILED ${file}: ${data.name}\n${typeof cause === "string" ? cause : inspect(cause)}`)
+      }
+      if (data.name === file) console.log(progress.ended(file, !failed.has(file)))
     }
   }
+  for (const [file, text] of printed) if (failed.has(file)) console.log(`\nWhat ${file} printed:\n${text}`)
 }
 
 /** @param {number} seconds */

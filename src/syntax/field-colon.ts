@@ -83,7 +83,7 @@ const beforeType = ["enum", "maybe", "untrusted", "private"]
 /** `_ value`: the last branch of a match. */
 function startsRest(reader: TokenReader): boolean {
   const next = reader.peek()
-  return reader.isWord("_") && !next.afterBreak && next.kind !== "." && !reader.isVariable("_")
+  return reader.isCareful && reader.isWord("_") && !next.afterBreak && next.kind !== "." && !reader.isVariable("_")
 }
 
 function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {

@@ -113,12 +113,13 @@ function isNameHere(reader: TokenReader): boolean {
 /** Whether the reader's line is that of the next property, import or declaration instead of the rest of this one. */
 function isNextItem(reader: TokenReader): boolean {
   const next = reader.peek()
-  if (!reader.token.afterBreak || reader.isWord("as", next)) return false
+  if (!reader.isCareful || !reader.token.afterBreak || reader.isWord("as", next)) return false
   return next.kind === ":" || startsNamed(reader)
 }
 
 /** `tool` in a batch and, on the next line, `tool find`: the first one lacks its name. */
 function isNextBatchItem(reader: TokenReader): boolean {
+  if (!reader.isCareful) return false
   const [next, third] = [reader.peek(), reader.peek(2)]
   const isNamed = next.kind === "name" || next.kind === "string"
   const isImport = importKinds.some((kind) => reader.isWord(kind)) && isNamed && !next.afterBreak
@@ -132,7 +133,7 @@ function parseRemoteName(reader: TokenReader): Name | undefined {
   // `tool as name`: the name before `as` is missing.
   const next = reader.peek()
   const isAs = reader.isWord("as") && next.kind === "name" && !next.afterBreak && !reader.isWord("as", next)
-  const isNext = isAs || isNextItem(reader)
+  const isNext = (isAs && reader.isCareful) || isNextItem(reader)
   if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
   if (isNext || (token.kind !== "name" && token.kind !== "number")) {
     reader.expected(

@@ -133,7 +133,7 @@ function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
 
 /** Whether a word of another language is followed by its operand on the same line: then it can be nothing else. */
 export function isForeignWord(reader: TokenReader, word: string): boolean {
-  if (!reader.isWord(word)) return false
+  if (!reader.isCareful || !reader.isWord(word)) return false
   const next = reader.peek()
   if (next.afterBreak || !operandFollows(reader, 1)) return false
   // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …` and in `by if descending`.

@@ -290,12 +290,6 @@ describe("mistakes", () => {
   })
 })
 
-/** `as`, and `tool find from …` in the next line: an import that lacks its name, whatever else it could be. */
-const unfinishedImport = /\bas\s+(?:tool|resource|prompt)\s+[a-z_]/
-
-/** `_` at the beginning of a line is the last branch of a match, also where a value was expected; `_ [3]` is one with a list. */
-const lastBranch = /[-!]\s*_(?!\w)|(?<!\w)_\s*\[/
-
 describe("layout", () => {
   test("blanks and line breaks between tokens mean nothing", () => {
     const layouts = fc.infiniteStream(fc.constantFrom(" ", "\n", "\n    ", "\t", "\r\n", " \n\n  "))
@@ -303,7 +297,7 @@ describe("layout", () => {
     fc.assert(
       fc.property(wireSource("breaks"), layouts, (source, blanks) => {
         const { tree, diagnostics } = parseWithTests(source)
-        if (diagnostics.length > 0 || unfinishedImport.test(source) || lastBranch.test(source)) return
+        if (diagnostics.length > 0) return
         checked++
         const other = parseWithTests(laidOut(tree, blanks))
         assert.deepEqual(other.diagnostics, [], other.tree.text)
