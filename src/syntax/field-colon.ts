@@ -83,7 +83,8 @@ const beforeType = ["enum", "maybe", "untrusted", "private"]
 /** `_ value`: the last branch of a match. */
 function startsRest(reader: TokenReader): boolean {
   const next = reader.peek()
-  return reader.isCareful && reader.isWord("_") && !next.afterBreak && next.kind !== "." && !reader.isVariable("_")
+  if (!reader.isWord("_") || next.afterBreak || reader.isVariable("_")) return false
+  return reader.isCareful ? next.kind !== "." : startsValue(next) && next.kind !== "-" && reader.peek(2).kind !== ":"
 }
 
 function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {
