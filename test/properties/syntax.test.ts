@@ -295,7 +295,7 @@ describe("mistakes", () => {
  * of a branch before the next one.
  */
 const looksWrong =
-  /\b(?:not|if|else|and|or)\s+(?!(?:for|in|when|by|descending|_)\b)["\w(!]|[-!]\s*_(?!\w)|(?<!\w)_\s*\[/
+  /\b(?:not|if|else|and|or)\s+(?!(?:for|in|when|by|descending|_)\b)["\w(!]|[-!&|?=<>+*/%:]\s*_(?!\w)|(?<!\w)_\s*\[/
 
 describe("layout", () => {
   test("blanks and line breaks between tokens mean nothing", () => {
