@@ -4,7 +4,8 @@ import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
 import { loadWorkflow, readWorkflow, type LoadedWorkflow, type LoadOutcome } from "./load-workflow.ts"
 import { currentStamp, scanFolder, type FolderScan, type FoundFile } from "./scan-folder.ts"
-import { isHiddenName, mcpName } from "./workflow-name.ts"
+import { nameClashes } from "./name-clashes.ts"
+import { isHiddenName } from "./workflow-name.ts"
 
 type AnyIssue = ValidateIssue | WorkflowIssue
 
@@ -143,7 +144,12 @@ export class WorkflowFolder {
   #all(): ReadonlyMap<string, NamedWorkflow> {
     if (this.#shown === null) {
       const sorted = [...this.#workflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-      this.#shown = new Map(withClashes(sorted).map((workflow) => [workflow.name, workflow]))
+      const clashes = nameClashes(sorted.flatMap(({ name, refused }) => (refused ? [] : [name])))
+      const withClashes = (workflow: NamedWorkflow): NamedWorkflow => {
+        const more = workflow.refused ? [] : clashes(workflow.name)
+        return more.length === 0 ? workflow : { ...workflow, issues: [...workflow.issues, ...more] }
+      }
+      this.#shown = new Map(sorted.map((workflow) => [workflow.name, withClashes(workflow)]))
     }
     return this.#shown
   }
@@ -444,48 +450,4 @@ function triggerIssue(message: string): WorkflowIssue {
 
 function looksHalfWritten(bytes: Uint8Array): boolean {
   return bytes.at(-1) !== 0x0a
-}
-
-/** Adds what is wrong with names that are too much like others. */
-function withClashes(workflows: readonly NamedWorkflow[]): readonly NamedWorkflow[] {
-  const served = workflows.filter(({ refused }) => !refused)
-  const byCase = groupedBy(served, ({ name }) => name.toLowerCase())
-  const byTool = groupedBy(served, ({ name }) => mcpName(name))
-  return workflows.map((workflow) => {
-    if (workflow.refused) return workflow
-    const { name } = workflow
-    const issues: WorkflowIssue[] = []
-    const alike = othersOf(byCase.get(name.toLowerCase()), name)
-    if (alike.length > 0) {
-      issues.push({
-        code: "workflow-name-case",
-        severity: "warning",
-        path: "",
-        message: `The names ${[name, ...alike].sort().join(" and ")} differ in case only: not every file system can hold both`,
-        hint: "Rename one of them.",
-      })
-    }
-    const clashing = othersOf(byTool.get(mcpName(name)), name)
-    if (clashing.length > 0) {
-      issues.push({
-        code: "workflow-tool-name",
-        severity: "warning",
-        path: "",
-        message: `${[name, ...clashing].sort().join(" and ")} would both be the tool ${mcpName(name)}: /mcp offers neither`,
-        hint: "Rename one of them.",
-      })
-    }
-    return issues.length === 0 ? workflow : { ...workflow, issues: [...workflow.issues, ...issues] }
-  })
-}
-
-function groupedBy(
-  workflows: readonly NamedWorkflow[],
-  key: (workflow: NamedWorkflow) => string,
-): ReadonlyMap<string, readonly NamedWorkflow[]> {
-  return Map.groupBy(workflows, key)
-}
-
-function othersOf(group: readonly NamedWorkflow[] | undefined, name: string): string[] {
-  return (group ?? []).map((other) => other.name).filter((other) => other !== name)
 }
