@@ -14,7 +14,7 @@ export function* claim(rules: LeaseRules, operation: ClaimOperation): Steps<Omit
   const { owner, limit, lease_until } = operation
   if (limit <= 0) return []
   const woken = yield* all(
-    "SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL ORDER BY woken_at LIMIT ?",
+    "SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL ORDER BY woken_at, num LIMIT ?",
     limit,
   )
   const lapsed = yield* rules.lapsed(operation, limit - woken.length)

@@ -56,7 +56,11 @@ function isProse(reader: TokenReader): boolean {
   if (settings.has(reader.textOf(reader.token))) return false
   const second = reader.peek()
   const third = reader.peek(2)
-  if (second.start === reader.token.end) return reader.text[second.start] === "-" && /[A-Za-z]/.test(dashed(reader))
+  if (second.start === reader.token.end) {
+    const isJoined = second.kind === "-" && /[A-Za-z]/.test(dashed(reader))
+    // `row-1` and `a-b` are computed where a loop has such a variable.
+    return isJoined && !reader.isVariable(reader.textOf(reader.token))
+  }
   // Only a text with mistakes is prose: one without has two fields in a line, however they are laid out.
   if (second.afterBreak || !reader.isCareful) return false
   if (third.afterBreak) return second.kind === "name" && !connecting.has(reader.textOf(second))

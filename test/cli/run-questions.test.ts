@@ -30,10 +30,19 @@ ask a {
 output { n: ask.a.n }
 `
 
+const asks = `ask review { question: "Go?" output { go: boolean } }
+output { went: ask.review.go }
+`
+const calls = `workflow triage from "./asks.wire"
+output { went: call workflow.triage { approval: required } }
+`
+
 const folder = (): string =>
   folderWith({
     "required.wire": required,
     "pages.wire": pages,
+    "asks.wire": asks,
+    "calls.wire": calls,
     "expiring.wire": expiring,
     "answers.json": '{ "review": { "send": true, "title": "A Pattern Language" }, "reserve": { "approve": false } }',
     "pages.json": '{ "page": [{ "right": true }, { "right": false, "why": "old" }] }',
@@ -105,6 +114,22 @@ describe("wire run without a terminal", () => {
     ])
     assert.equal(some.code, 4)
     assert.match(some.err, /Missing: a call of tool\.reserve needs an approval\. Give it with --approve reserve\./)
+  })
+
+  test("a missing answer in a called file, or to its call, is named as the command line takes it", async () => {
+    const cwd = folder()
+    const asked = await runWire(["run", "calls.wire", "--approve", "triage"], { cwd })
+    assert.equal(asked.code, 4)
+    assert.match(asked.err, /Missing: ask\.triage\.review needs an answer\. Give it with --answer triage\.review\.go=…,/)
+    const called = await runWire(["run", "calls.wire"], { cwd })
+    assert.equal(called.code, 4)
+    assert.match(called.err, /\? workflow\.triage wants to be called\n[^]*│ workflow {3}"triage"\n[^]*│ file {7}"asks\.wire"/)
+    assert.doesNotMatch(called.err, /server|endpoint/)
+    assert.match(called.err, /Missing: a call of workflow\.triage needs an approval\. Give it with --approve triage\./)
+    const given = ["--approve", "triage", "--answer", "triage.review.go=true"]
+    const { code, out, err } = await runWire(["run", "calls.wire", ...given], { cwd })
+    assert.equal(code, 0, err)
+    assert.deepEqual(JSON.parse(out), { went: { went: true } })
   })
 
   soakTest("flags that do not fit the workflow are refused before it runs", async () => {

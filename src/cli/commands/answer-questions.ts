@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AskedQuestion, LogEvent } from "../../log/events.ts"
 import type { GivenAnswers } from "./given-answers.ts"
-import { promptForAnswer, questionLines } from "../terminal/question-prompt.ts"
+import { promptForAnswer, questionLines, questionPath, questionSubject } from "../terminal/question-prompt.ts"
 import type { Palette } from "../terminal/terminal.ts"
 import { InputEnded, type TerminalLines } from "../terminal/terminal-lines.ts"
 import { visibleText } from "../../base/visible-text.ts"
@@ -61,15 +61,14 @@ export class Answering {
     if (refused.length === 0) return
     this.#refuse(question, refused)
     if (this.#ports.lines !== null) return this.#ask(question, { known: {}, missing: [] })
-    const { name, iteration } = question
-    const index = iteration === undefined ? "" : `[${iteration}]`
-    this.#missing.push(`The answer to ask.${name}${index} is refused: give another with --answer or --answers FILE.`)
+    const subject = questionSubject(question)
+    this.#missing.push(`The answer to ${subject} is refused: give another with --answer or --answers FILE.`)
     this.#ports.giveUp()
   }
 
-  #refuse({ name }: AskedQuestion, refused: readonly string[]): void {
+  #refuse(question: AskedQuestion, refused: readonly string[]): void {
     const { write, palette } = this.#ports
-    for (const sentence of refused) write(`${palette.error(`ask.${name}:`)} ${visibleText(sentence)}`)
+    for (const sentence of refused) write(`${palette.error(`ask.${questionPath(question)}:`)} ${visibleText(sentence)}`)
   }
 
   #ask(question: AskedQuestion, given: { readonly known: JsonObject; readonly missing: readonly string[] }): void {
@@ -115,16 +114,15 @@ export class Answering {
   }
 
   #lacks(question: AskedQuestion, missing: readonly string[]): void {
-    const { kind, name, iteration } = question
-    const index = iteration === undefined ? "" : `[${iteration}]`
-    const fields = missing.map((field) => `--answer ${name}${index}.${field}=…`).join(" ")
-    const how = { ask: `${fields}, or --answers FILE`, approval: `--approve ${name}`, elicitation: "--answers FILE" }[
-      kind
-    ]
-    const what = {
-      ask: `ask.${name}${index} needs an answer`,
-      approval: `a call of tool.${name} needs an approval`,
-      elicitation: `the server of tool.${name} needs an answer`,
+    const { kind, iteration } = question
+    const subject = questionSubject(question)
+    const path = questionPath(question)
+    const place = iteration === undefined ? path : `${path}[${iteration}]`
+    const fields = missing.map((field) => `--answer ${place}.${field}=…`).join(" ")
+    const [what, how] = {
+      ask: [`${subject} needs an answer`, `${fields}, or --answers FILE`],
+      approval: [`a call of ${subject} needs an approval`, `--approve ${path}`],
+      elicitation: [`the server of ${subject} needs an answer`, "--answers FILE"],
     }[kind]
     if (this.#ports.lines === null)
       for (const line of questionLines(question, this.#ports.palette)) this.#ports.write(line)

@@ -9,6 +9,7 @@ import type { AskedQuestion } from "../../log/events.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import { withNulls } from "../../types/with-nulls.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
+import { questionPath } from "../terminal/question-prompt.ts"
 import { parseObject, put, readAssignment, readText, readValue, typeAt } from "./given-values.ts"
 
 export interface AnswerFlags {
@@ -45,7 +46,7 @@ export class GivenAnswers {
   /** The given answer to a question. */
   to(question: Pick<AskedQuestion, "kind" | "name" | "iteration" | "scope">): Given {
     const { kind, iteration } = question
-    const name = pathOf(question)
+    const name = questionPath(question)
     if (kind === "approval") {
       const approval = this.#approvals.get(name)
       return approval === undefined ? { missing: ["approve"], known: {} } : { answer: approval }
@@ -173,12 +174,6 @@ interface PlannedAsk {
   readonly path: string
   readonly node: AskNode
   readonly types: Plan["types"]
-}
-
-/** The name of a question with the path of calls that leads to it. */
-function pathOf({ name, scope }: Pick<AskedQuestion, "name" | "scope">): string {
-  const levels = scope === undefined ? [] : scope.split("/").map((level) => level.slice(0, level.indexOf("@")))
-  return [...levels, name].join(".")
 }
 
 /** Looks in the plan and, with the path of calls before the names, in those of the workflows that it calls. */

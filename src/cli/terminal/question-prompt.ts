@@ -25,12 +25,11 @@ export interface Person {
  * long line goes on: nothing in it can be taken for a line of ours.
  */
 export function questionLines(question: AskedQuestion, palette: Palette, columns = Infinity): string[] {
-  const { kind, name, iteration, to, show } = question
-  const index = iteration === undefined ? "" : `[${iteration}]`
+  const { kind, to, show } = question
   const head = {
-    ask: `ask.${name}${index}`,
-    approval: `tool.${name}${index} wants to be called`,
-    elicitation: `the server ${question.server ?? ""} asks, in a call of tool.${name}${index}`,
+    ask: questionSubject(question),
+    approval: `${questionSubject(question)} wants to be called`,
+    elicitation: `the server ${question.server ?? ""} asks, in a call of ${questionSubject(question)}`,
   }[kind]
   const lines = [
     `${palette.warning("?")} ${palette.bold(visibleText(head))}${to === null ? "" : visibleText(`, for ${to}`)}`,
@@ -42,9 +41,26 @@ export function questionLines(question: AskedQuestion, palette: Palette, columns
   return lines
 }
 
+/** The name of a question with the path of calls that leads to it, as the command line takes it: `triage.review`. */
+export function questionPath({ name, scope }: Pick<AskedQuestion, "name" | "scope">): string {
+  const levels = scope === undefined ? [] : scope.split("/").map((level) => level.slice(0, level.indexOf("@")))
+  return [...levels, name].join(".")
+}
+
+/** The step, tool or workflow that a question is about. */
+export function questionSubject(question: AskedQuestion): string {
+  const { kind, iteration, workflow } = question
+  const word = kind === "ask" ? "ask" : workflow === undefined ? "tool" : "workflow"
+  return `${word}.${questionPath(question)}${iteration === undefined ? "" : `[${iteration}]`}`
+}
+
 /** The call to approve, character by character. */
-function callText({ tool, name, server, endpoint, digest, arguments: sent }: AskedQuestion): string {
-  const facts = { tool: tool ?? name, server: server ?? "", endpoint: endpoint ?? "", digest: digest ?? "" }
+function callText({ tool, name, server, endpoint, workflow, file, digest, arguments: sent }: AskedQuestion): string {
+  const called =
+    workflow === undefined
+      ? { tool: tool ?? name, server: server ?? "", endpoint: endpoint ?? "" }
+      : { workflow, file: file ?? "" }
+  const facts = { ...called, digest: digest ?? "" }
   const rows = Object.entries(facts).map(([key, value]) => `${key.padEnd(11)}${exactJson(value)}`)
   return [...rows, `arguments  ${exactJson(sent ?? {}, 2)}`].join("\n")
 }
