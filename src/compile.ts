@@ -159,13 +159,14 @@ export class Files {
       .trim()
       .replaceAll(/[\\/]+/g, "/")
       .replaceAll(/^\/|\/$/g, "")
-    const whole = plain.endsWith(".wire") ? plain : `${plain}.wire`
+    const whole = plain.endsWith(".wire") ? plain : `${plain.replace(/(?:\.[a-z]{1,5})?(?:[?#].*)?$/, "")}.wire`
     const fromRoot = whole.replace(/^(?:\.\.?\/)+/, "")
     const wanted = resolveModule(from, /^\.\.?\//.test(whole) ? whole : `./${whole}`) ?? fromRoot
-    const near = [...new Set([...this.#texts.near(wanted), ...this.#texts.near(fromRoot)])].filter(
-      (one) => one !== from,
-    )
     const exact = [wanted, fromRoot].find((path) => path !== from && this.#texts.read(path) !== undefined)
+    // What is there and cannot be read is a link that leaves the root.
+    const near = [...new Set([...this.#texts.near(wanted), ...this.#texts.near(fromRoot)])].filter(
+      (one) => one !== from && one !== wanted && one !== fromRoot,
+    )
     const meant = exact ?? didYouMean(wanted, near) ?? near.find((path) => baseName(path) === baseName(wanted))
     return meant === undefined ? undefined : writtenPath(from, meant)
   }

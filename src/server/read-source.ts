@@ -1,3 +1,4 @@
+import { cutText } from "../base/cut-text.ts"
 import type { SourceBody } from "../api/execute.ts"
 import { refuse, refuseAt, type HttpError } from "./http-error.ts"
 import { decode } from "./read-body.ts"
@@ -19,7 +20,7 @@ export function readSource(body: SourceBody | string): string {
 export function readModules(body: Pick<SourceBody, "file" | "modules">): SourceFiles {
   const file = body.file ?? undefined
   const modules = body.modules ?? undefined
-  if (file !== undefined && !isModulePath(file)) throw refuseModule("file", `\`${file}\` is ${notAPath}`)
+  if (file !== undefined && !isModulePath(file)) throw refuseModule("file", notAPath(file))
   const paths = Object.keys(modules ?? {})
   const texts: Record<string, string> = {}
   if (paths.length > sourceModules) {
@@ -32,7 +33,7 @@ export function readModules(body: Pick<SourceBody, "file" | "modules">): SourceF
   for (const path of paths) {
     const text: unknown = modules?.[path]
     const at = `modules[${JSON.stringify(path)}]`
-    if (!isModulePath(path)) throw refuseModule(at, `\`${path}\` is ${notAPath}`)
+    if (!isModulePath(path)) throw refuseModule(at, notAPath(path))
     if (path === (file ?? "main.wire"))
       throw refuseModule(at, `\`${path}\` is the main source: it is not among the others`)
     if (typeof text !== "string") throw refuseModule(at, `The text of \`${path}\` must be a string`)
@@ -47,7 +48,10 @@ export function readModules(body: Pick<SourceBody, "file" | "modules">): SourceF
   return filesOf({ file, modules: paths.length === 0 ? undefined : texts })
 }
 
-const notAPath = "not the path of a file from the root: it ends in `.wire` and has no `.`, `..`, `\\` or leading `/`"
+function notAPath(path: string): string {
+  const rule = "it ends in `.wire`, has no `.`, `..`, `\\` or leading `/`, and at most 1000 characters"
+  return `\`${cutText(path, 200)}\` is not the path of a file from the root: ${rule}`
+}
 
 function refuseModule(path: string, message: string): HttpError {
   return refuseAt("invalid_request", path, message)

@@ -9,12 +9,21 @@ export function importsFirst(tree: Tree): string | undefined {
   if (others < 0 || !declarations.slice(others).some(isImport)) return undefined
   const starts = startsOf(tree)
   const [head = 0] = starts
+  const foot = footOf(tree)
   const piece = (declaration: Declaration): string => {
     const index = declarations.indexOf(declaration)
-    return `${text.slice(starts[index], starts[index + 1] ?? text.length).replace(/,\s*$/, "")}\n`
+    return `${text.slice(starts[index], starts[index + 1] ?? foot).replace(/,\s*$/, "")}\n`
   }
   const rest = declarations.filter((one) => !isImport(one))
-  return [text.slice(0, head), "\n", ...declarations.filter(isImport).map(piece), "\n", ...rest.map(piece)].join("")
+  const pieces = [text.slice(0, head), "\n", ...declarations.filter(isImport).map(piece), "\n", ...rest.map(piece)]
+  return [...pieces, text.slice(foot)].join("")
+}
+
+/** Where the comments after the last declaration begin that stand on lines of their own. */
+function footOf({ declarations, tokens, text }: Tree): number {
+  const end = declarations.at(-1)?.end ?? 0
+  const own = tokens.at(-1)?.comments.find((comment) => text.slice(end, comment.start).includes("\n"))
+  return own?.start ?? text.length
 }
 
 /** Where each declaration begins, with the comments before it; the comment at the top of the file belongs to none. */
