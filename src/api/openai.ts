@@ -16,7 +16,6 @@ import { startsRun } from "./execute.ts"
 
 // Workflows with a `chat` block, as the models of OpenAI's APIs. Fields that are not described are taken as well.
 
-const errorsLike = "chat"
 const model = string({ description: "The name of a workflow with a `chat` block." })
 const metadata = maybe(
   anyObject({ description: "Texts. They also fill the input fields that are not part of the chat." }),
@@ -50,7 +49,6 @@ export const listModels = route({
   description: "For clients of OpenAI's APIs.",
   query: null,
   answers: { 200: json("All of them.", models) },
-  errorsLike,
 })
 
 export const getModel = route({
@@ -64,7 +62,6 @@ export const getModel = route({
   query: null,
   answers: { 200: json("The model.", listedModel) },
   errors: ["not_found"],
-  errorsLike,
 })
 
 export const createChatCompletion = route({
@@ -81,7 +78,6 @@ export const createChatCompletion = route({
   example: { model: "support", messages: [{ role: "user", content: "Where is my order?" }] },
   answers: answerIn("A chat completion.", "Chunks, then `[DONE]`."),
   errors: [...errors],
-  errorsLike,
 })
 
 export const inputRefusal = "`input` must be a string, or a list of messages"
@@ -112,7 +108,6 @@ export const createResponse = route({
   example: { model: "support", input: "Where is my order?" },
   answers: answerIn("The response.", "Events from `response.created` to `response.completed`, then `[DONE]`."),
   errors: [...errors],
-  errorsLike,
 })
 
 const parameters = { id: "`resp_{run_id}_{n}`" }
@@ -128,7 +123,6 @@ export const getResponse = route({
   query: null,
   answers: { 200: json("The response.", response) },
   errors: ["not_found"],
-  errorsLike,
 })
 
 export const deleteResponse = route({
@@ -144,7 +138,6 @@ export const deleteResponse = route({
     200: json("It is gone.", object({ id: string(), object: exactly("response"), deleted: exactly(true) })),
   },
   errors: ["not_found"],
-  errorsLike,
 })
 
 export const cancelResponse = route({
@@ -160,7 +153,6 @@ export const cancelResponse = route({
   body: {},
   answers: { 200: json("The response.", response) },
   errors: ["not_found"],
-  errorsLike,
 })
 
 export const chatRoutes = [

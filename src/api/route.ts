@@ -49,8 +49,6 @@ export interface Route<Path extends string = string, Query = unknown, Body = unk
   readonly errors?: readonly ApiErrorKind[]
   /** Who needs no key: `anyone` is not counted by the rate limit either. */
   readonly open?: "pages" | "anyone"
-  /** Errors have the fields of OpenAI's APIs beside ours, and say whether to ask again. */
-  readonly errorsLike?: "chat"
   /** Operators may use it: it starts and answers nothing. */
   readonly operators?: true
 }

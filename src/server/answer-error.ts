@@ -42,15 +42,23 @@ export function sendError(
   const isBusy = error.kind === "overloaded" || error.kind === "rate_limited"
   const waits = isBusy ? { "retry-after": "1" } : {}
   if (isBusy || error.kind === "payload_too_large") lingerAfter(reply)
-  const { errors } = reply.request.routeOptions.config
   // The route says otherwise once there is a run. What was refused before can be asked for again, but not with a key that is taken.
-  const isChat = errors === "chat" && !reply.hasHeader("x-should-retry")
-  const retry = isChat && (isBusy || error.kind === "conflict") ? { "x-should-retry": String(isBusy) } : {}
+  const isChat = isOfChat(reply)
+  const retry = isChat && !reply.hasHeader("x-should-retry") && (isBusy || error.kind === "conflict") ? { "x-should-retry": String(isBusy) } : {}
   return reply
     .code(errorStatus[error.kind])
     .headers({ ...waits, ...retry, ...headers })
     .type("application/json; charset=utf-8")
-    .send(JSON.stringify({ error: errors === undefined ? error : likeOpenAi(error) }))
+    .send(JSON.stringify({ error: isChat || isDemo(reply) ? likeOpenAi(error) : error }))
+}
+
+/** Also where there is no such route. */
+function isOfChat({ request }: FastifyReply): boolean {
+  return request.url.startsWith("/v1/")
+}
+
+function isDemo({ request }: FastifyReply): boolean {
+  return request.routeOptions.config.errors === "openai"
 }
 
 /** Where routes speak OpenAI's APIs, errors have the fields of those beside ours. */

@@ -19,7 +19,8 @@ export function idempotencyKey(request: FastifyRequest): string | undefined {
 
 /**
  * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
- * workflow of the server's folder counts by its name: its file may have changed since.
+ * workflow of the server's folder counts by its name: its file may have changed since. A turn of a chat counts with all that its
+ * answer repeats.
  */
 export async function fingerprint({
   source,
@@ -29,10 +30,12 @@ export async function fingerprint({
   options,
   workflow,
   rerun,
+  chat,
 }: RunRequest): Promise<string> {
   // Nothing is added for a source that stands alone: the fingerprints of such requests stay what they were.
   const files = file === undefined && modules === undefined ? [] : [{ file: file ?? null, modules: { ...modules } }]
-  const own = workflow === undefined ? [source, input, options, ...files] : { workflow: workflow.name, input, options }
+  const named = { workflow: workflow?.name ?? "", input, options, ...(chat !== undefined && { chat: { ...chat } }) }
+  const own = workflow === undefined ? [source, input, options, ...files] : named
   const hash = createHash("sha256")
   await stepsInTurns(canonicalPieces(rerun === undefined ? own : { rerun, own }), (piece) => hash.update(piece))
   return hash.digest("base64url")

@@ -12,7 +12,7 @@ declare module "fastify" {
     /** `source`: plain text will do; `none`: there need not be one. */
     body?: "source" | "none"
     /** Errors of this route have the fields of this API besides ours. */
-    errors?: "openai" | "chat"
+    errors?: "openai"
   }
 }
 

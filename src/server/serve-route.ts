@@ -32,7 +32,7 @@ export function serve<Path extends string, Query, Body>(
   route: Route<Path, Query, Body>,
   handler: Handler<Path, Query, Body>,
 ): void {
-  const { method, path, body, bodyIs, operators, errorsLike } = route
+  const { method, path, body, bodyIs, operators } = route
   const query = queryOf(route)
   const ofSource = { content: { "application/json": { schema: body }, ...bySourceType } }
   app.route({
@@ -43,7 +43,6 @@ export function serve<Path extends string, Query, Body>(
       ...(body !== undefined && { body: bodyIs === "source" ? ofSource : body }),
     },
     config: {
-      ...(errorsLike !== undefined && { errors: errorsLike }),
       ...(bodyIs !== undefined && { body: bodyIs }),
       ...(operators !== undefined && { operators }),
     },

@@ -238,10 +238,14 @@ function steps(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {
       case "pluck": {
         const element = at.element()
         const part = joined(element.field(step.name.text), element.own)
+        // The rest of the chain is read in each element.
+        const further = rest.slice(rest.indexOf(step) + 1)
+        const read = steps(part, further)
         const gathered = at.together ?? none
-        // Which elements are null decides how many are left.
-        const own = step.stars === 2 ? join(at.own, part.own, gathered) : at.own
-        at = list(own, part, gathered)
+        // Which elements are null decides how many are left: those of this pluck, and those that a later one finds nothing in.
+        const dropped = further.some((later) => later.kind === "pluck" && later.stars === 2) ? read.own : none
+        const own = step.stars === 2 ? join(at.own, part.own, gathered, dropped) : join(at.own, dropped)
+        return list(own, read, gathered)
       }
     }
   }

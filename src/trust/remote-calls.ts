@@ -110,7 +110,7 @@ export class RemoteCalls {
 
   /** Nobody but the author and the caller says where calls go, and nothing private stands in an address. */
   #address(id: string, body: Syntax.Block<Syntax.Property>): void {
-    for (const name of ["endpoint", "id"]) {
+    for (const name of ["endpoint", "id", "api_key"]) {
       const value = expressionIn(body, name)
       if (value !== undefined) this.plain(`${id}.${name}`, value, `the \`${name}\` of ${id}`)
     }

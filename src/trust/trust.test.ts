@@ -212,10 +212,11 @@ const rows: Record<string, { source: string; found?: string[] }> = {
     found: ["untrusted-action ask.one.to: input.mail → ask.one.to"],
   },
   "where calls go": {
-    source: `provider odd from openai { endpoint: "https://{{ input.mail }}/v1"  headers { X: input.customer.name } } model odd from odd { id: input.mail }`,
+    source: `provider odd from openai { endpoint: "https://{{ input.mail }}/v1"  headers { X: input.customer.name }  api_key: input.mail } model odd from odd { id: input.mail }`,
     found: [
       "untrusted-action provider.odd.endpoint: input.mail → provider.odd.endpoint",
       "private-leak provider.odd.headers.X: input.customer → provider.odd.headers.X",
+      "untrusted-action provider.odd.api_key: input.mail → provider.odd.api_key",
       "untrusted-action model.odd.id: input.mail → model.odd.id",
     ],
   },

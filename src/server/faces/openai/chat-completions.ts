@@ -57,11 +57,13 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
     const asked = { deltas: source !== null, chat: { api: "chat", store: false, background: false } } as const
     const run = await chatRun(parts, request, workflow, input, asked)
     const { run_id, key, replayed } = await admitRun(parts, request, plan, run, (given) => given !== undefined)
+    const before = replayed ? await parts.store.lookup(run_id) : null
+    const created_at = before?.found === "run" ? before.run.created_at : Date.now()
     const headers: Record<string, string> = { "x-service-run-id": run_id }
     if (replayed) headers["idempotency-replayed"] = "true"
     if (ignored.length > 0) headers["x-ignored"] = ignored.join(",")
     const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: key !== undefined }
-    const base = { id: `chatcmpl-${run_id}`, created: seconds(Date.now()), model: name }
+    const base = { id: `chatcmpl-${run_id}`, created: seconds(created_at), model: name }
     const waiting = (ids: readonly string[]): Promise<WaitingFacts> => waitingFacts(parts, request, run_id, ids)
     if (isStream) {
       const frames = (signal: AbortSignal): AsyncIterable<string> =>

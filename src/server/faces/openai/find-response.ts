@@ -66,11 +66,20 @@ export async function turnEnds({ store }: RouteDependencies, row: RunRow, plan: 
   const { run_id, last_event_id, finished_at } = row
   if (!mayWait(plan)) return finished_at === null ? [] : store.read(run_id, last_event_id - 1, 1)
   const ends: LogEvent[] = []
+  let waits = false
   for (let after = 0; after < last_event_id;) {
     const page = await store.read(run_id, after, 500)
     const last = page.at(-1)
     if (last === undefined) break
-    ends.push(...page.filter(({ type }) => type === "run_waiting" || isTerminal(type)))
+    for (const event of page) {
+      const { type } = event
+      if (type === "question_answered" || type === "question_expired") waits = false
+      if (type !== "run_waiting" && !isTerminal(type)) continue
+      // Cancelled before anyone answered: that is how this turn ended.
+      if (type === "workflow_cancelled" && waits) ends.pop()
+      ends.push(event)
+      waits = type === "run_waiting"
+    }
     after = last.id
   }
   return ends

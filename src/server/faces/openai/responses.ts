@@ -111,11 +111,13 @@ async function create(
   const previous = textIn(body, "previous_response_id") ?? null
   const metadata = metadataIn(body)
   refuseForms(body)
-  refuseFormat(objectIn(objectIn(body, "text") ?? {}, "format", "text.format"), "text.format")
+  const text = objectIn(body, "text") ?? {}
+  refuseFormat(objectIn(text, "format", "text.format"), "text.format")
   const workflow = await modelOf(parts, request, modelIn(body))
   const { plan, chat, name } = workflow
   const { turn, ignores } = readMessages(itemsOf(given(body, "input")), "input", chat, instructions)
   const ignored = [...(ignores ? ["input"] : []), ...ignoredFields(body)]
+  if (Object.keys(text).some((name) => name !== "format" && given(text, name) !== undefined)) ignored.push("text")
   if (instructions !== null && chat.system === undefined) ignored.push("instructions")
   const earlier = previous === null ? null : await earlierResponse(parts, request, workflow, previous)
   const isRepeated = earlier !== null && hasKey(request) && (await isAnswer(parts, earlier, turn.message))
@@ -151,15 +153,16 @@ async function create(
   }
   const history = earlier === null ? [] : await historyOf(earlier)
   if (earlier !== null && chat.history === undefined) ignored.push("previous_response_id")
-  const whole: ChatTurn = { ...turn, history: [...history, ...turn.history].slice(-2 * mostPairs) }
+  const whole: ChatTurn =
+    earlier === null ? turn : { ...turn, history: [...history, ...turn.history].slice(-2 * mostPairs) }
   const input = inputOf(chat, whole, othersFromTexts(plan, chat, metadata))
   const run = await chatRun(parts, request, workflow, input, { deltas: source !== null, chat: asked })
   const keeps = (key: string | undefined): boolean => background || key !== undefined
   const { run_id, key, replayed } = await admitRun(parts, request, plan, run, keeps)
   if (replayed) headers["idempotency-replayed"] = "true"
-  const ended = replayed ? await firstEnd(parts, run_id, plan) : undefined
-  const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: keeps(key), ended }
-  const facts: ResponseFacts = { run_id, turn: 1, created_at: Date.now(), model: name, asked }
+  const before = replayed ? await firstTurn(parts, run_id, plan) : null
+  const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: keeps(key), ended: before?.end }
+  const facts: ResponseFacts = { run_id, turn: 1, created_at: before?.created_at ?? Date.now(), model: name, asked }
   return answer(parts, request, reply, open, facts, isStream, sendHeaders(run_id))
 }
 
@@ -211,10 +214,15 @@ async function isAnswer(
   return textual !== null && value !== undefined && jsonEqual(question.answer ?? null, { [textual.field]: value })
 }
 
-/** How the first turn of a run ended: the run may have gone on since. */
-async function firstEnd(parts: RouteDependencies, run_id: string, plan: Plan): Promise<LogEvent | undefined> {
+/** When a run was made, and how its first turn ended: the run may have gone on since. */
+async function firstTurn(
+  parts: RouteDependencies,
+  run_id: string,
+  plan: Plan,
+): Promise<{ readonly created_at: number; readonly end: LogEvent | undefined } | null> {
   const found = await parts.store.lookup(run_id)
-  return found.found === "run" ? (await turnEnds(parts, found.run, plan))[0] : undefined
+  if (found.found !== "run") return null
+  return { created_at: found.run.created_at, end: (await turnEnds(parts, found.run, plan))[0] }
 }
 
 function notFound(message: string): HttpError {
@@ -245,7 +253,7 @@ async function answerWith(
   const found = await Promise.all(ids.slice(0, 2).map((id) => parts.store.questions.one(run_id, id)))
   const open = found.filter((question) => question?.status === "open")
   const [question] = open
-  const address = `POST /execute/${run_id}/questions/{id}`
+  const address = `POST /execute/${run_id}/questions/${ids.length === 1 ? ids[0] : "{id}"}`
   const textual = question === undefined || question === null ? null : textAnswerOf(question)
   if (
     question === undefined ||
@@ -258,7 +266,7 @@ async function answerWith(
   }
   const value = readAnswer(textual, message)
   if (value === undefined)
-    throw wrongField("input", `Answer with yes or no, or at ${address.replace("{id}", question.id)}`)
+    throw wrongField("input", `Answer with yes or no, or at ${address}`)
   await answerAs(parts, request, question, { answer: { [textual.field]: value }, digest: null, by: null })
 }
 
