@@ -163,7 +163,7 @@ export class Files {
     const fromRoot = whole.replace(/^(?:\.\.?\/)+/, "")
     const wanted = resolveModule(from, /^\.\.?\//.test(whole) ? whole : `./${whole}`) ?? fromRoot
     const exact = [wanted, fromRoot].find((path) => path !== from && this.#texts.read(path) !== undefined)
-    // What is there and cannot be read is a link that leaves the root.
+    // A file that is there and cannot be read is a link that leaves the root.
     const near = [...new Set([...this.#texts.near(wanted), ...this.#texts.near(fromRoot)])].filter(
       (one) => one !== from && one !== wanted && one !== fromRoot,
     )

@@ -124,7 +124,9 @@ function checkSend(
         if (credentials.includes(lower)) {
           const message = `An argument may not set the header \`${header.text}\``
           const isKey = lower === "idempotency-key"
-          const hint = isKey ? "Write `idempotent: true`: each call gets a key." : "Set it in the `headers { }` of the api."
+          const hint = isKey
+            ? "Write `idempotent: true`: each call gets a key."
+            : "Set it in the `headers { }` of the api."
           checking.report("invalid-header", own, header, message, hint)
         } else if (lower === "accept-encoding") {
           const message = `The header \`${header.text}\` is set by the service alone`

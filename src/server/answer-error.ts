@@ -44,7 +44,10 @@ export function sendError(
   if (isBusy || error.kind === "payload_too_large") lingerAfter(reply)
   // The route says otherwise once there is a run. What was refused before can be asked for again, but not with a key that is taken.
   const isChat = isOfChat(reply)
-  const retry = isChat && !reply.hasHeader("x-should-retry") && (isBusy || error.kind === "conflict") ? { "x-should-retry": String(isBusy) } : {}
+  const retry =
+    isChat && !reply.hasHeader("x-should-retry") && (isBusy || error.kind === "conflict")
+      ? { "x-should-retry": String(isBusy) }
+      : {}
   return reply
     .code(errorStatus[error.kind])
     .headers({ ...waits, ...retry, ...headers })

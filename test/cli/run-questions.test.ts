@@ -120,10 +120,16 @@ describe("wire run without a terminal", () => {
     const cwd = folder()
     const asked = await runWire(["run", "calls.wire", "--approve", "triage"], { cwd })
     assert.equal(asked.code, 4)
-    assert.match(asked.err, /Missing: ask\.triage\.review needs an answer\. Give it with --answer triage\.review\.go=…,/)
+    assert.match(
+      asked.err,
+      /Missing: ask\.triage\.review needs an answer\. Give it with --answer triage\.review\.go=…,/,
+    )
     const called = await runWire(["run", "calls.wire"], { cwd })
     assert.equal(called.code, 4)
-    assert.match(called.err, /\? workflow\.triage wants to be called\n[^]*│ workflow {3}"triage"\n[^]*│ file {7}"asks\.wire"/)
+    assert.match(
+      called.err,
+      /\? workflow\.triage wants to be called\n[^]*│ workflow {3}"triage"\n[^]*│ file {7}"asks\.wire"/,
+    )
     assert.doesNotMatch(called.err, /server|endpoint/)
     assert.match(called.err, /Missing: a call of workflow\.triage needs an approval\. Give it with --approve triage\./)
     const given = ["--approve", "triage", "--answer", "triage.review.go=true"]

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { after, describe, it } from "node:test"
 import type { ServerResponse } from "node:http"
+import { setTimeout } from "node:timers/promises"
 import OpenAI from "openai"
 import type { ResponseStreamEvent } from "openai/resources/responses/responses"
 import type { JsonObject } from "../../../src/base/json-value.ts"
@@ -204,6 +205,27 @@ describe("workflows as models of OpenAI's APIs", async () => {
       new OpenAI({ baseURL: `${service.url}/v1`, apiKey: "x", maxRetries: 0 }).models.list(),
       OpenAI.AuthenticationError,
     )
+  })
+
+  it("have errors of that API's shape, also where there is no such route", async () => {
+    for (const [method, path, status] of [
+      ["GET", "/v1/responses", 405],
+      ["GET", "/v1/chat/completions", 405],
+      ["PUT", "/v1/responses/resp_x_1", 405],
+      ["GET", `/v1/responses/resp_${"x".repeat(3000)}_1`, 404],
+      ["GET", "/v1/models/%zz", 400],
+      ["GET", "/v1/zzz", 404],
+      ["GET", "/v1/responses/resp_x_1/input_items", 404],
+    ] as const) {
+      const response = await fetch(`${service.url}${path}`, { method, headers: { authorization: "Bearer ann-key" } })
+      const { error } = (await response.json()) as { error: JsonObject }
+      assert.equal(response.status, status, path)
+      assert.deepEqual(
+        [error["type"], error["param"], error["code"]],
+        ["invalid_request_error", null, error["kind"]],
+        path,
+      )
+    }
   })
 
   describe("chat completions", () => {
@@ -565,12 +587,20 @@ describe("workflows as models of OpenAI's APIs", async () => {
       const query = await service.get("/v1/responses/resp_x_1?stream=true", { authorization: "Bearer ann-key" })
       assert.equal(query.status, 400)
       const { response } = await client.responses
-        .create({ model: "plain", input: "hi", instructions: "x", temperature: 1, reasoning: { effort: "low" } })
+        .create({
+          model: "plain",
+          input: "hi",
+          instructions: "x",
+          temperature: 1,
+          reasoning: { effort: "low" },
+          text: { verbosity: "low" },
+        })
         .withResponse()
       assert.deepEqual(response.headers.get("x-ignored")?.split(",").toSorted(), [
         "instructions",
         "reasoning",
         "temperature",
+        "text",
       ])
     })
 
@@ -663,7 +693,8 @@ describe("workflows as models of OpenAI's APIs", async () => {
     it("give the address of a question that a message cannot answer", async () => {
       const first = await client.responses.create({ model: "asks-much", input: "go" })
       const next = client.responses.create({ model: "asks-much", input: "yes", previous_response_id: first.id })
-      await assert.rejects(next, /POST \/execute\/.+\/questions/)
+      const id = first.metadata?.["question_id"] ?? ""
+      await assert.rejects(next, (error: Error) => error.message.endsWith(`/questions/${id}`))
     })
 
     it("end with response.failed where the text that was shown is rejected", async () => {
@@ -679,6 +710,66 @@ describe("workflows as models of OpenAI's APIs", async () => {
       assert.equal((await twice()).id, (await twice()).id)
       const other = client.responses.create({ model: "plain", input: "y" }, { headers: { "Idempotency-Key": "r1" } })
       await assert.rejects(other, refusedWith(409, null, "conflict"))
+    })
+
+    it("with the same Idempotency-Key and another body are refused, and repeated they are what they were", async () => {
+      const body = { model: "plain", input: "x" }
+      const create = (more: object, key: string) =>
+        client.responses.create({ ...body, ...more } as OpenAI.Responses.ResponseCreateParamsNonStreaming, {
+          headers: { "Idempotency-Key": key },
+        })
+      for (const [at, more] of [{ store: false }, { background: true }, { metadata: { a: "2" } }].entries()) {
+        const first = await create({ metadata: { a: "1" } }, `other-${at}`)
+        await assert.rejects(
+          create({ metadata: { a: "1" }, ...more }, `other-${at}`),
+          refusedWith(409, null, "conflict"),
+        )
+        assert.deepEqual(await client.responses.retrieve(first.id), {
+          ...first,
+          output_text: "You said x",
+        })
+      }
+      const chat = client.chat.completions.create(
+        { model: "plain", messages: [say("x")] },
+        { headers: { "Idempotency-Key": "other-0" } },
+      )
+      await assert.rejects(chat, refusedWith(409, null, "conflict"))
+      const { id } = await create({ background: true }, "later")
+      await statusOf(/^resp_(.+)_1$/.exec(id)?.[1] ?? "")
+      // Times are those of the run, in seconds.
+      await setTimeout(1_100)
+      const { output_text: _, ...again } = await create({ background: true }, "later")
+      assert.deepEqual(
+        { ...(await client.responses.retrieve(id)), output_text: undefined },
+        { ...again, output_text: undefined },
+      )
+    })
+
+    it("that wait and are cancelled say so", async () => {
+      const started = await client.responses.create({ model: "asks", input: "go", background: true })
+      const run_id = /^resp_(.+)_1$/.exec(started.id)?.[1] ?? ""
+      await statusOf(run_id)
+      const asked = await client.responses.retrieve(started.id)
+      assert.match(asked.output_text, /Really go/)
+      assert.equal((await client.responses.cancel(started.id)).status, "cancelled")
+      const found = await client.responses.retrieve(started.id)
+      assert.deepEqual([found.status, found.output], ["cancelled", []])
+      assert.equal(await statusOf(run_id), "cancelled")
+      await assert.rejects(
+        client.responses.create({ model: "asks", input: "yes", previous_response_id: started.id }),
+        refusedWith(400, "previous_response_id", "previous_response_not_found"),
+      )
+      await assert.rejects(client.responses.retrieve(`resp_${run_id}_2`), refusedWith(404, null, "not_found"))
+    })
+
+    it("have all messages that were sent", async () => {
+      const pairs = Array.from({ length: 150 }, (_, at) => [
+        say(`q${at}`),
+        { role: "assistant", content: `a${at}` } as const,
+      ])
+      const input = [...pairs.flat(), say("now")]
+      const { output_text } = await client.responses.create({ model: "tickets/echo", input, metadata: { level: "1" } })
+      assert.equal((JSON.parse(output_text) as { history: unknown[] }).history.length, 300)
     })
   })
 })

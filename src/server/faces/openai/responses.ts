@@ -265,8 +265,7 @@ async function answerWith(
     throw wrongField("input", `The run waits for an answer that a message cannot give: use ${address}`)
   }
   const value = readAnswer(textual, message)
-  if (value === undefined)
-    throw wrongField("input", `Answer with yes or no, or at ${address}`)
+  if (value === undefined) throw wrongField("input", `Answer with yes or no, or at ${address}`)
   await answerAs(parts, request, question, { answer: { [textual.field]: value }, digest: null, by: null })
 }
 
