@@ -35,7 +35,7 @@ async function parse(text: string): Promise<JsonValue | undefined> {
   try {
     const yaml = await import("yaml")
     // Aliases can make a gigabyte of a kilobyte: few are followed. Nesting beyond the stack throws.
-    const value: unknown = yaml.parse(text, { maxAliasCount: 100, logLevel: "silent" })
+    const value: unknown = yaml.parse(text, { maxAliasCount: 100, logLevel: "error" })
     return value as JsonValue
   } catch {
     return undefined

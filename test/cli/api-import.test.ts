@@ -390,6 +390,7 @@ describe("documents of strangers", () => {
       return "problem" in outcome ? outcome.problem : "none"
     }
     assert.match(await problemOf("{"), /neither JSON nor YAML/)
+    assert.match(await problemOf("a: ["), /neither JSON nor YAML/)
     assert.match(await problemOf('{"swagger":"2.0"}'), /Swagger 2\.0: convert it/)
     assert.match(await problemOf('{"openapi":"2.9"}'), /not OpenAPI 3\.0 or 3\.1/)
     assert.match(await problemOf(documentOf({})), /no operations/)

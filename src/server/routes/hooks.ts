@@ -50,6 +50,9 @@ export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit
 
 /** Before the body is read: which webhook it is for, and whether the signature can be one. */
 async function claimOf(request: FastifyRequest, triggers: Triggers, failures: RefusedDeliveries): Promise<void> {
+  // Fastify refuses a body whose type it cannot read, before the signature is looked at.
+  const { headers } = request.raw
+  if (!/^[^\s/;]+\/[^\s/;]+/.test(headers["content-type"] ?? "a/a")) headers["content-type"] = "application/octet-stream"
   await triggers.ready
   const path = (request.params as { readonly "*": string })["*"]
   const end = path.lastIndexOf("/")

@@ -97,6 +97,10 @@ describe("webhooks", async () => {
     assert.equal(answers[0]?.status, 401)
     const wrong = await errorOf(await service.post(hook, "not json", signed("something else")))
     assert.equal(wrong.status, 401)
+    for (const type of ["garbage", "", "text/plain"]) {
+      const odd = { ...signed("something else"), "content-type": type }
+      assert.equal((await service.post(hook, "not json", odd)).status, 401, type)
+    }
     const malformed = await service.post(hook, "{}", { "x-hub-signature-256": "sha256=zz" })
     assert.equal(malformed.status, 401)
     const valid = await service.post(hook, "not json", signed("not json"))
@@ -117,6 +121,9 @@ describe("webhooks", async () => {
     assert.equal((await service.post(hook, other, signed(other))).status, 204)
     const text = await service.post(hook, other, { ...signed(other), "content-type": "text/plain" })
     assert.equal(text.status, 415)
+    const odd = await errorOf(await service.post(hook, other, { ...signed(other), "content-type": "garbage" }))
+    assert.deepEqual([odd.status, odd.kind], [415, "unsupported_media_type"])
+    assert.match(odd.message, /application\/x-www-form-urlencoded/)
     const misfit = push("refs/heads/main", 3)
     const error = await errorOf(await service.post(hook, misfit, signed(misfit)))
     assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "input.commits[0]"])
