@@ -52,7 +52,8 @@ export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit
 async function claimOf(request: FastifyRequest, triggers: Triggers, failures: RefusedDeliveries): Promise<void> {
   // Fastify refuses a body whose type it cannot read, before the signature is looked at.
   const { headers } = request.raw
-  if (!/^[^\s/;]+\/[^\s/;]+/.test(headers["content-type"] ?? "a/a")) headers["content-type"] = "application/octet-stream"
+  if (!/^[^\s/;]+\/[^\s/;]+/.test(headers["content-type"] ?? "a/a"))
+    headers["content-type"] = "application/octet-stream"
   await triggers.ready
   const path = (request.params as { readonly "*": string })["*"]
   const end = path.lastIndexOf("/")

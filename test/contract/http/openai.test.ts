@@ -143,6 +143,9 @@ describe("workflows as models of OpenAI's APIs", async () => {
     "held.wire": chatOf(`${backend.origin}/v1`),
     "rejected.wire": chatOf(`${rejecting.origin}/v1`),
     "halves.wire": chatOf(`${halving.origin}/v1`),
+    "asks-halves.wire": chatOf(`${halving.origin}/v1`)
+      .replace("agent answer", 'ask go { question: "Go on?" output { on: boolean } }\nagent answer')
+      .replace("Echo {{ input.question }}", "Echo {{ input.question }} {{ ask.go.on }}"),
     "no-chat.wire": noChat,
     "broken.wire": "agent {",
   })
@@ -188,6 +191,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
     const ids = (await collect(client.models.list())).map(({ id }) => id)
     assert.deepEqual(ids, [
       "asks",
+      "asks-halves",
       "asks-maybe",
       "asks-much",
       "asks-twice",
@@ -625,6 +629,27 @@ describe("workflows as models of OpenAI's APIs", async () => {
       const streamed = await client.responses.create({ model: "asks", input: "on" })
       const stream = client.responses.stream({ model: "asks", input: "no", previous_response_id: streamed.id })
       assert.equal((await stream.finalResponse()).output_text, "Answered: false")
+    })
+
+    it("stream what comes after an answer as it is written", async () => {
+      for (const isStream of [false, true]) {
+        const first = isStream
+          ? await client.responses.stream({ model: "asks-halves", input: "x" }).finalResponse()
+          : await client.responses.create({ model: "asks-halves", input: "x" })
+        assert.match(first.output_text, /^Go on\?/)
+        const body = { model: "asks-halves", input: "yes", previous_response_id: first.id, stream: true } as const
+        const texts: string[] = []
+        // The second half comes when the first has arrived.
+        const late = globalThis.setTimeout(() => finish(), 20_000)
+        for await (const event of await client.responses.create(body)) {
+          if (event.type !== "response.output_text.delta") continue
+          texts.push(event.delta)
+          finish()
+        }
+        clearTimeout(late)
+        assert.equal(texts.join(""), "Hello, world")
+        assert.ok(texts.length > 1, JSON.stringify(texts))
+      }
     })
 
     it("answer a question once, however often the message with its Idempotency-Key is repeated", async () => {

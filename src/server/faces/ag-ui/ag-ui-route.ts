@@ -30,7 +30,7 @@ export async function answerAgUi(
   const { run_id, after, source, key } =
     resumes.length === 0
       ? await begin(parts, request, workflow, body)
-      : { ...(await resume(parts, request, name, resumes)), source: null, key: undefined }
+      : { ...(await resume(parts, request, workflow, resumes)), key: undefined }
   const events = new AgentEvents(body.threadId, body.runId, `${run_id}-reply-${after}`)
   const before = await stepEnds(parts, run_id, after)
   const frames = (signal: AbortSignal): AsyncIterable<string> => {
@@ -69,9 +69,9 @@ async function begin(
 async function resume(
   parts: RouteDependencies,
   request: FastifyRequest,
-  name: string,
+  { name, plan, serving }: ChatWorkflow,
   resumes: readonly Resume[],
-): Promise<{ readonly run_id: string; readonly after: number }> {
+): Promise<Omit<Begun, "key">> {
   const [{ run_id } = { run_id: "" }] = resumes
   if (resumes.some((one) => one.run_id !== run_id)) {
     throw refuseAt("invalid_request", "resume", "All interrupts of a request must be of one run")
@@ -79,8 +79,10 @@ async function resume(
   const row = await ownRun(parts, request, run_id)
   if (row.workflow?.name !== name) throw refuse("not_found", "There is no such run of this workflow")
   for (const one of resumes) await answerOne(parts, request, one)
+  // The run has the version that it began with: another one may reply with another agent's words.
+  const source = row.workflow.version === serving.version ? replySource(plan) : null
   // A run that has ended says how once more.
-  return { run_id, after: row.finished_at === null ? row.last_event_id : row.last_event_id - 1 }
+  return { run_id, after: row.finished_at === null ? row.last_event_id : row.last_event_id - 1, source }
 }
 
 /** The events up to one of them that say what steps gave. */

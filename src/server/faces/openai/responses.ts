@@ -3,6 +3,7 @@ import * as api from "../../../api/openai.ts"
 import { jsonEqual } from "../../../base/json-equal.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../../log/events.ts"
+import { mayWait } from "../../../plan/may-wait.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest } from "../../../ports/store.ts"
 import { answerAs } from "../../answer-as.ts"
@@ -123,7 +124,7 @@ async function create(
   const isRepeated = earlier !== null && hasKey(request) && (await isAnswer(parts, earlier, turn.message))
   if (earlier !== null && !isRepeated) refuseUnfit(earlier)
   const asked: ChatRequest = { api: "responses", store, background, metadata, instructions, previous }
-  const source = isStream ? replySource(plan) : null
+  const source = replySource(plan)
   const headers: Record<string, string> = {}
   const sendHeaders = (run_id: string): Record<string, string> => ({
     ...headers,
@@ -144,7 +145,7 @@ async function create(
     const open: OpenTurn = {
       run_id,
       chat: earlier.chat,
-      source: null,
+      source: earlier.run.options.deltas ? replySource(earlier.plan) : null,
       after: ends[facts.turn - 1]?.id ?? row.last_event_id,
       goesOn: background || keyed,
       ended: ends[facts.turn],
@@ -156,7 +157,9 @@ async function create(
   const whole: ChatTurn =
     earlier === null ? turn : { ...turn, history: [...history, ...turn.history].slice(-2 * mostPairs) }
   const input = inputOf(chat, whole, othersFromTexts(plan, chat, metadata))
-  const run = await chatRun(parts, request, workflow, input, { deltas: source !== null, chat: asked })
+  // A run that waits may be asked for a stream with its next message.
+  const deltas = source !== null && (isStream || (store && mayWait(plan)))
+  const run = await chatRun(parts, request, workflow, input, { deltas, chat: asked })
   const keeps = (key: string | undefined): boolean => background || key !== undefined
   const { run_id, key, replayed } = await admitRun(parts, request, plan, run, keeps)
   if (replayed) headers["idempotency-replayed"] = "true"
