@@ -159,7 +159,7 @@ export class Files {
       .trim()
       .replaceAll(/[\\/]+/g, "/")
       .replaceAll(/^\/|\/$/g, "")
-    const whole = plain.endsWith(".wire") ? plain : `${plain.replace(/(?:\.[a-z]{1,5})?(?:[?#].*)?$/, "")}.wire`
+    const whole = `${plain.replace(/\.[a-z]{1,5}$/, "")}.wire`
     const fromRoot = whole.replace(/^(?:\.\.?\/)+/, "")
     const wanted = resolveModule(from, /^\.\.?\//.test(whole) ? whole : `./${whole}`) ?? fromRoot
     const exact = [wanted, fromRoot].find((path) => path !== from && this.#texts.read(path) !== undefined)

@@ -74,7 +74,13 @@ function checkPathNames(
 }
 
 /** Never in a header that an argument may set. */
-const credentials = ["authorization", "cookie", "idempotency-key"]
+const inApi = "Set it in the `headers { }` of the api."
+const notForArguments: ReadonlyMap<string, string> = new Map([
+  ["authorization", inApi],
+  ["cookie", inApi],
+  ["idempotency-key", "Write `idempotent: true`."],
+  ["accept-encoding", "Remove it."],
+])
 
 /** `send { fields: query, trace: header "X-Trace", text: body }` */
 function checkSend(
@@ -121,16 +127,10 @@ function checkSend(
       case "header": {
         if (header === undefined) break
         const lower = header.text.toLowerCase()
-        if (credentials.includes(lower)) {
+        const hint = notForArguments.get(lower)
+        if (hint !== undefined) {
           const message = `An argument may not set the header \`${header.text}\``
-          const isKey = lower === "idempotency-key"
-          const hint = isKey
-            ? "Write `idempotent: true`: each call gets a key."
-            : "Set it in the `headers { }` of the api."
           checking.report("invalid-header", own, header, message, hint)
-        } else if (lower === "accept-encoding") {
-          const message = `The header \`${header.text}\` is set by the service alone`
-          checking.report("invalid-header", own, header, message, "Remove it.")
         } else if (checkHeaderName(checking, header, own) && headers.has(lower)) {
           const message = `The header \`${header.text}\` is here already`
           checking.report("duplicate-field", own, header, message, "Remove one of the two.")

@@ -107,7 +107,7 @@ function readItem(item: string, field: string, rule: FieldRule, values: Set<numb
     problem: `${problem} in the ${what} \`${field}\``,
     hint,
   })
-  const range = `${what === "hour" ? "An" : "A"} ${what} is a number from ${least} to ${most}${rule.names.length > 0 ? ", or a name" : ""}.`
+  const range = `The ${what} is a number from ${least} to ${most}${rule.names.length > 0 ? ", or a name" : ""}.`
   const [, from = "", to, step] = /^(\*|[A-Za-z]+|\d+)(?:-([A-Za-z]+|\d+))?(?:\/(\d+))?$/.exec(item) ?? []
   if (from === "") {
     if (/[LW#?]/i.test(item) && !/^[A-Za-z]{3}/.test(item)) {

@@ -41,12 +41,6 @@ export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   return missing(reader)
 }
 
-/** What follows the first `-` of words that are joined by dashes. */
-function dashed(reader: TokenReader): string {
-  const from = reader.peek().start
-  return /^[\w.-]*/.exec(reader.text.slice(from, from + 100))?.[0] ?? ""
-}
-
 function opensTwice(reader: TokenReader): boolean {
   return reader.peek().kind === "{" && reader.peek().start === reader.token.end
 }
@@ -57,7 +51,8 @@ function isProse(reader: TokenReader): boolean {
   const second = reader.peek()
   const third = reader.peek(2)
   if (second.start === reader.token.end) {
-    const isJoined = second.kind === "-" && /[A-Za-z]/.test(dashed(reader))
+    const isJoined =
+      second.kind === "-" && /^[\d_.-]*[A-Za-z]/.test(reader.text.slice(second.start, second.start + 100))
     // `row-1` and `a-b` are computed where a loop has such a variable.
     return isJoined && !reader.isVariable(reader.textOf(reader.token))
   }

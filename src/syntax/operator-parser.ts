@@ -131,17 +131,15 @@ function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
   return isForeignWord(reader, "and") ? "&&" : isForeignWord(reader, "or") ? "||" : undefined
 }
 
-/** Words that follow a value in a list, and `_`, which begins the last branch of a match. */
-const afterValue = new Set(["for", "in", "when", "by", "descending", "_"])
+/** What follows a value: `if[0]` and the `if` in `for x in if when …` are a variable of that name. `_` begins the last branch of a match. */
+const afterValue = new Set(["[", "-", "for", "in", "when", "by", "descending", "_"])
 
 /** Whether a word of another language is followed by its operand on the same line: then it can be nothing else. */
 export function isForeignWord(reader: TokenReader, word: string): boolean {
   if (!reader.isWord(word)) return false
   const next = reader.peek()
   if (next.afterBreak || !operandFollows(reader, 1)) return false
-  // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …`.
-  if (next.kind === "[" || next.kind === "-") return false
-  return next.kind !== "name" || !afterValue.has(reader.textOf(next))
+  return !afterValue.has(reader.textOf(next))
 }
 
 /** Whether the token `ahead` begins a value, and is not the name of the next field. */

@@ -370,15 +370,21 @@ function parseException(reader: TokenReader): Expression {
   const value = reader.is("(") ? parseBase(reader, reader.token) : parseReference(reader, true)
   let reason: StringNode | undefined
   if (reader.acceptWord("because") === undefined || !(reader.is("string") || reader.is("head"))) {
-    // `trust upper(x) because …` goes on where a path ends.
-    const goesOn = !reader.token.afterBreak && !reader.endsBlock(reader.token) && !reader.is(",")
-    const [open, close] = goesOn && !reader.isWord("because", reader.previous) ? ["(", ")"] : ["", ""]
-    reader.expected("`because` and a reason", `Write \`${word} ${open}…${close} because "why this is right"\`.`)
+    // Only a path needs no parentheses.
+    reader.expected("`because` and a reason", `Write \`${word} (…) because "why this is right"\`.`)
   } else {
     const written = parseString(reader, parseExpression)
     if (written.kind === "string") reason = written
   }
-  return { kind: "exception", keyword, word, value, reason, start: keyword.start, end: reader.endFrom(keyword) }
+  return {
+    kind: "exception",
+    keyword,
+    word,
+    value,
+    reason,
+    start: keyword.start,
+    end: reader.endFrom(keyword),
+  }
 }
 
 // ---------------------------------------------------------------------------------------------- blocks with expressions

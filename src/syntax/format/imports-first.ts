@@ -9,34 +9,26 @@ export function importsFirst(tree: Tree): string | undefined {
   if (others < 0 || !declarations.slice(others).some(isImport)) return undefined
   const starts = startsOf(tree)
   const [head = 0] = starts
-  const foot = footOf(tree)
   const piece = (declaration: Declaration): string => {
     const index = declarations.indexOf(declaration)
-    return `${text.slice(starts[index], starts[index + 1] ?? foot).replace(/,\s*$/, "")}\n`
+    return `${text.slice(starts[index], starts[index + 1]).replace(/,\s*$/, "")}\n`
   }
   const rest = declarations.filter((one) => !isImport(one))
   const pieces = [text.slice(0, head), "\n", ...declarations.filter(isImport).map(piece), "\n", ...rest.map(piece)]
-  return [...pieces, text.slice(foot)].join("")
+  return [...pieces, text.slice(starts.at(-1))].join("")
 }
 
-/** Where the comments after the last declaration begin that stand on lines of their own. */
-function footOf({ declarations, tokens, text }: Tree): number {
-  const end = declarations.at(-1)?.end ?? 0
-  const own = tokens.at(-1)?.comments.find((comment) => text.slice(end, comment.start).includes("\n"))
-  return own?.start ?? text.length
-}
-
-/** Where each declaration begins, with the comments before it; the comment at the top of the file belongs to none. */
+/** Where each declaration begins and the file ends, with the comments before it; the one at the top of the file belongs to none. */
 function startsOf({ declarations, tokens, text }: Tree): number[] {
   const byStart = new Map<number, Token>(tokens.map((token) => [token.start, token]))
-  return declarations.map((declaration, index) => {
-    const comments = byStart.get(declaration.start)?.comments ?? []
+  return [...declarations, ...tokens.slice(-1)].map(({ start }, index) => {
+    const comments = byStart.get(start)?.comments ?? []
     const end = declarations[index - 1]?.end ?? 0
     const own = comments.filter((comment, at) => {
       if (index === 0) return !isAtTop(text, comments.slice(0, at + 1))
       return text.slice(end, comment.start).includes("\n")
     })
-    return own[0]?.start ?? declaration.start
+    return own[0]?.start ?? start
   })
 }
 
