@@ -82,5 +82,5 @@ output { r: call tool.refund { input { words: json(input.x${steps}) } } }`
     assert.deepEqual([...new Set(wrong.map(({ code }) => code))], marked ? ["untrusted-action"] : [], source)
     if (plucks > 1 && marked) nested++
   }
-  assertOften(nested, 100, "marks were found through two plucks")
+  assertOften(nested, 10, "marks were found through two plucks")
 })
