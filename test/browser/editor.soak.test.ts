@@ -38,6 +38,27 @@ describe("the editor", { concurrency: 2 }, () => {
     await close()
   })
 
+  test("is as wide as its column, however long the sentence of a problem is", async () => {
+    const { page, close } = await playground.visit()
+    const width = async (): Promise<number> => (await editor(page).boundingBox())?.width ?? assert.fail()
+    await write(page, greeter)
+    await understood(page)
+    const before = await width()
+    const acts = `input { words: untrusted string, rows: [{ o: { t: untrusted string }, kids: [{ p: private string }] }] }
+api shop { endpoint: "https://shop.example" }
+tool refund from api.shop."POST /refund" { requires: trusted  input { words: string } }
+output { r: call tool.refund { input { words: input.words } }
+         s: call tool.refund { input { words: json(input.rows.*.o.t) } } }
+`
+    await write(page, acts)
+    await page
+      .getByRole("region", { name: "Problems" })
+      .getByRole("button", { name: /^tool\.refund acts on trusted words only/ })
+      .waitFor()
+    assert.equal(await width(), before)
+    await close()
+  })
+
   test("fixes what it can: from the tooltip, from the list, and by keyboard; each code leads to its entry in the docs", async () => {
     const { page, context, close } = await playground.visit()
     const broken = greeter.replace("agent.greeter.greeting", "agent.greter.greeting")
