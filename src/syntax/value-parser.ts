@@ -376,15 +376,7 @@ function parseException(reader: TokenReader): Expression {
     const written = parseString(reader, parseExpression)
     if (written.kind === "string") reason = written
   }
-  return {
-    kind: "exception",
-    keyword,
-    word,
-    value,
-    reason,
-    start: keyword.start,
-    end: reader.endFrom(keyword),
-  }
+  return { kind: "exception", keyword, word, value, reason, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 // ---------------------------------------------------------------------------------------------- blocks with expressions
