@@ -86,7 +86,7 @@ export function isOfSoak(file) {
   return isSoakOnly(file) || /support\/(strength|fast-check)\.ts"/.test(readFileSync(join(root, file), "utf8"))
 }
 
-/** Those that use `soakSeed` do something else with each seed. @param {string} file */
+/** Files whose tests do something else with each seed. @param {string} file */
 export function takesSeed(file) {
   return /\bsoakSeed\b|support\/fast-check\.ts"/.test(readFileSync(join(root, file), "utf8"))
 }

@@ -63,6 +63,10 @@ test("the soak says how far it is, what it found, and which seed it had", () => 
   assert.match(out, /^Nothing failed\.\n\n\d+ passed, 0 failed, 0 skipped$/m)
 })
 
+test("every soak has the same seed", () => {
+  assert.match(soak("--only", "src/base/edit-distance.test.ts").out, /^1 file, seed 20, /m)
+})
+
 test("a test of the soak alone that fails is said to be in its own file", () => {
   const folder = mkdtempSync(join(tmpdir(), "wireworks-suite-"))
   const file = join(folder, "fails.test.mjs")
@@ -85,7 +89,8 @@ test("a test of the soak alone that fails is said to be in its own file", () => 
 test("what the soak cannot do, it says in one line", () => {
   for (const [args, sentence] of [
     [["--only", "nothing"], /^No part and no test file is called nothing\. The parts: trust, simulation, .*\.\n$/],
-    [["--hours", "soon"], /^--hours takes a number, not soon\.\n$/],
+    [["--seed", "soon"], /^--seed takes a whole number from 0 to 2147483647, not soon\.\n$/],
+    [["--only", "src/base/edit-distance", "--test", "nothing"], /^No test of these files is called nothing\.\n$/],
     [["--fast"], /^Unknown option '--fast'/],
   ] as const) {
     const { code, err } = soak(...args)

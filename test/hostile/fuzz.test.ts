@@ -7,7 +7,7 @@ import type { Target } from "./fuzz/target.ts"
 import { atStrength, soakSeed } from "../support/strength.ts"
 
 // No input of 10 KB that a stranger can write takes more than 100 ms of CPU, or throws. A few inputs for each reader here,
-// always the same ones; the soak tries others too, and `npm run fuzz` as many others as there is time for.
+// always the same ones; the soak tries more, and `npm run fuzz` as many others as there is time for.
 
 const count = atStrength(50, 500)
 const seeds = atStrength([1], [1, soakSeed])

@@ -22,7 +22,7 @@ for (const [on, count] of Object.entries(counts)) {
   })
 
   if (!isSoak) continue
-  test(`histories that nobody has tried before keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
+  test(`histories of the seed keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
     const first = soakSeed * 1000
     t.diagnostic(`seeds from ${first}`)
     const output = await runHistories(2 * count, first, on, [])

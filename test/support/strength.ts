@@ -11,7 +11,7 @@ export function atStrength<T>(few: T, full: T): T {
   return isSoak ? full : few
 }
 
-/** Every soak has its own, prints it, and takes it from `SOAK_SEED` to repeat what went wrong. */
+/** The same in `npm test` and in every soak, so that a failure is the fault of a change; `npm run explore` sets others. */
 export const soakSeed = Number(process.env["SOAK_SEED"] ?? 20)
 
 /** How many random cases to try: a twentieth of them in `npm test`. */
