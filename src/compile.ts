@@ -2,7 +2,7 @@
 import { parse, type Parsed } from "./syntax/parser.ts"
 import { didYouMean } from "./base/did-you-mean.ts"
 import { remembered } from "./base/remembered.ts"
-import { resolveModule, writtenPath } from "./base/module-path.ts"
+import { leavesRoot, resolveModule, writtenPath } from "./base/module-path.ts"
 import { check, inSourceOrder } from "./check/check.ts"
 import { FileSpace, isForeign } from "./check/file-space.ts"
 import type { FileLookup, FoundFile, Program } from "./check/program.ts"
@@ -36,6 +36,10 @@ export interface FileTexts {
   read(path: string): string | undefined
   /** Paths that may have been meant by one that is not there. */
   near(path: string): Iterable<string>
+  /** Whether a link leads from the path out of the root. */
+  leaves?(path: string): boolean
+  /** Says what the root is, to an author whose path leaves it. */
+  readonly rootRule?: string
 }
 
 class ModuleTexts implements FileTexts {
@@ -145,7 +149,12 @@ export class Files {
   #find(from: string, written: string): FoundFile {
     const file = resolveModule(from, written)
     const parsed = file === null ? undefined : this.#parse(file)
-    if (file === null || parsed === undefined) return { kind: "unknown", near: this.#near(from, written) }
+    if (file === null || parsed === undefined) {
+      const leaves = file === null ? leavesRoot(from, written) : this.#texts.leaves?.(file) === true
+      const { rootRule = "Imports stay within the root: the folder of `modules`, or the one that is served." } =
+        this.#texts
+      return { kind: "unknown", near: this.#near(from, written), ...(leaves && { rootRule }) }
+    }
     if (file === from || this.#reach(file).has(from)) return { kind: "cycle", way: this.#wayBack(from, file) }
     const { program, diagnostics } = this.#check(file)
     const errors = diagnostics.filter(isError)

@@ -1,14 +1,25 @@
 /** The path from the root that a path as it is written leads to; null where it is not one, or leaves the root. */
 export function resolveModule(from: string, written: string): string | null {
+  const path = follow(from, written)
+  return path === "outside" ? null : (path?.join("/") ?? null)
+}
+
+/** Whether a path is well written, and leads out of the root. */
+export function leavesRoot(from: string, written: string): boolean {
+  return follow(from, written) === "outside"
+}
+
+function follow(from: string, written: string): string[] | "outside" | null {
   if (!/^\.\.?\//.test(written) || !isSpelledWell(written)) return null
+  const names = written.split("/")
+  if (names.includes("")) return null
   const parts = from.split("/").slice(0, -1)
-  for (const part of written.split("/")) {
-    if (part === "") return null
+  for (const part of names) {
     if (part === "..") {
-      if (parts.pop() === undefined) return null
+      if (parts.pop() === undefined) return "outside"
     } else if (part !== ".") parts.push(part)
   }
-  return parts.join("/")
+  return parts
 }
 
 /** Whether a text is the path of a file from the root: no `.`, `..`, backslash or leading `/`. */

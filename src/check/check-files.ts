@@ -88,8 +88,11 @@ export function findFile(checking: CheckContext, declaration: FileUse): UsableFi
       const rule = /^\.\.?\/.*\.wire$/.test(written)
         ? "A path begins at the folder of the file that imports."
         : "Paths begin with `./` or `../` and end in `.wire`."
-      const hint = found.near === undefined ? rule : `Did you mean \`${found.near}\`?`
-      checking.report("unknown-file", path, file, `There is no file ${checking.quote(file)}`, hint)
+      const hint = found.near === undefined ? (found.rootRule ?? rule) : `Did you mean \`${found.near}\`?`
+      const quoted = checking.quote(file)
+      const message =
+        found.rootRule === undefined ? `There is no file ${quoted}` : `The path ${quoted} leaves the root folder`
+      checking.report("unknown-file", path, file, message, hint)
       return undefined
     }
     case "cycle": {

@@ -67,7 +67,8 @@ export interface Program {
 export type FoundFile =
   | { readonly kind: "found"; readonly file: string; readonly program: Program; readonly base: number }
   /** There is no such file, or it is not one that may be read. `near`: the existing path that is most like it. */
-  | { readonly kind: "unknown"; readonly near: string | undefined }
+  /** `rootRule`: the path leaves the root, and this says what that is. */
+  | { readonly kind: "unknown"; readonly near: string | undefined; readonly rootRule?: string }
   /** It leads back to the file that names it: the paths on the way, that file at both ends. */
   | { readonly kind: "cycle"; readonly way: readonly string[] }
   | { readonly kind: "invalid"; readonly file: string; readonly errors: number; readonly first: string }

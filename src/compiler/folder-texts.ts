@@ -23,14 +23,24 @@ export class FolderTexts implements FileTexts {
     if (open !== undefined) return open
     try {
       if (!this.#isThere(path)) return undefined
-      const real = realpathSync(join(this.#root, path))
-      // A link may lead out of the folder.
-      if (!isInside(realpathSync(this.#root), real)) return undefined
-      const bytes = readRegularFile(real, sourceBytes)
+      if (this.leaves(path)) return undefined
+      const bytes = readRegularFile(realpathSync(join(this.#root, path)), sourceBytes)
       return bytes === null ? undefined : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
     } catch {
       return undefined
     }
+  }
+
+  leaves(path: string): boolean {
+    try {
+      return !isInside(realpathSync(this.#root), realpathSync(join(this.#root, path)))
+    } catch {
+      return false
+    }
+  }
+
+  get rootRule(): string {
+    return `Imports stay within ${this.#root}: give the command a folder above it, or mark one with \`wireworks.json\`.`
   }
 
   *near(path: string): Iterable<string> {
@@ -65,10 +75,14 @@ function isInside(root: string, path: string): boolean {
   return path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
-/** The folder that a file's imports stay in: the nearest above it with `.git` or `wireworks.json`, else its own. */
-export function rootOf(file: string): string {
+/**
+ * The folder that a file's imports stay in: the nearest above it with `.git` or `wireworks.json`, or that the editor has open; else its
+ * own.
+ */
+export function rootOf(file: string, open: readonly string[] = []): string {
   const own = dirname(resolve(file))
   for (let folder = own; ; folder = dirname(folder)) {
+    if (open.includes(folder)) return folder
     if (existsSync(join(folder, ".git")) || existsSync(join(folder, "wireworks.json"))) return folder
     if (dirname(folder) === folder) return own
   }
@@ -81,8 +95,9 @@ export interface CompiledFile extends Compiled {
   readonly paths: readonly string[]
 }
 
-/** Compiles the text of a file with the files around it. */
-export function compileFile(file: string, source: string, root = rootOf(file)): CompiledFile {
+/** Compiles the text of a file with the files around it. `given`: the folder that a command was given, which is the root of its files. */
+export function compileFile(file: string, source: string, given?: string): CompiledFile {
+  const root = given !== undefined && isInside(resolve(given), resolve(file)) ? resolve(given) : rootOf(file)
   const path = relative(root, resolve(file)).split(sep).join("/") || basename(file)
   const files = new Files(new FolderTexts(root), versionOf)
   const compiled = files.compile(source, path)

@@ -47,8 +47,15 @@ export interface ServerOptions {
   readonly readFile?: (uri: string) => string | null
   /** The test files in a folder; with `below`, also in the folders below it. */
   readonly testFiles?: (folder: string, below: boolean) => readonly string[]
-  /** The files that a file may use; null for one that stands alone. `open` gives the text of a document that is open. */
-  readonly folderOf?: (uri: string, open: (uri: string) => string | undefined) => SourceFolder | null
+  /**
+   * The files that a file may use; null for one that stands alone. `open` gives the text of a document that is open; `workspace` has
+   * the folders that the editor has open.
+   */
+  readonly folderOf?: (
+    uri: string,
+    open: (uri: string) => string | undefined,
+    workspace: readonly string[],
+  ) => SourceFolder | null
 }
 
 /** A folder whose files use each other. */
@@ -194,7 +201,7 @@ export class LanguageServer implements Handler {
   }
 
   #folderOf(uri: string): SourceFolder | null {
-    return this.#options.folderOf?.(uri, (open) => this.#openAt(open)?.text) ?? null
+    return this.#options.folderOf?.(uri, (open) => this.#openAt(open)?.text, this.#client?.folders ?? []) ?? null
   }
 
   /** For questions that reach other files; undefined for a document that stands alone, and for a test. */

@@ -53,6 +53,76 @@ describe("wire check", () => {
     ])
   })
 
+  const library = `schema finding {
+    title: string
+}
+`
+  const importing = (path: string): string => `import { schema.finding } from "${path}"
+
+input {
+    finding: schema.finding
+}
+
+output {
+    title: input.finding.title
+}
+`
+
+  test("the root is the folder that was given, and a path that leaves it is said to", async () => {
+    const cwd = folderWith({ "lib/common.wire": library, "flows/a.wire": importing("../lib/common.wire") })
+    for (const folder of [".", cwd, "./flows/.."]) {
+      const { code, out } = await runWire(["check", folder], { cwd })
+      assert.equal(out, "Checked 2 files: no problems.\n")
+      assert.equal(code, 0)
+    }
+    for (const given of ["flows", "flows/a.wire", "flows/*.wire"]) {
+      const { code, out } = await runWire(["check", given], { cwd })
+      assert.equal(code, 1)
+      assert.match(out, /error: The path "\.\.\/lib\/common\.wire" leaves the root folder \[unknown-file\]/)
+      assert.ok(out.includes(`Imports stay within ${join(cwd, "flows")}:`), out)
+    }
+    // The folder that was given counts before the nearest one with a mark, which counts for a file.
+    mkdirSync(join(cwd, ".git"))
+    assert.equal((await runWire(["check", "flows"], { cwd })).code, 1)
+    assert.equal((await runWire(["check", "flows/a.wire"], { cwd })).code, 0)
+  })
+
+  test("a link that leaves the root is said to", async () => {
+    const outside = folderWith({ "common.wire": library })
+    const cwd = folderWith({ "a.wire": importing("./common.wire") })
+    symlinkSync(join(outside, "common.wire"), join(cwd, "common.wire"))
+    const { code, out } = await runWire(["check", "a.wire"], { cwd })
+    assert.equal(code, 1)
+    assert.match(out, /error: The path "\.\/common\.wire" leaves the root folder/)
+  })
+
+  test("the tests of a folder, and those of a workflow outside of it", async () => {
+    const tested = (path: string): string => `tests ${path}
+
+test "one" {
+    input {
+        finding: { title: "T" }
+    }
+
+    expect output.title == "T"
+}
+`
+    const cwd = folderWith({
+      "lib/common.wire": library,
+      "flows/a.wire": importing("../lib/common.wire"),
+      "flows/a.test.wire": tested('"./a.wire"'),
+      "checks/a.test.wire": tested('"../flows/b.wire"'),
+      "flows/b.wire": importing("./common.wire"),
+      "flows/common.wire": library,
+    })
+    for (const args of [["check"], ["test"]]) {
+      const { code, out, err } = await runWire([...args, "."], { cwd })
+      assert.equal(code, 0, out + err)
+    }
+    const { code, out } = await runWire(["test", "checks"], { cwd })
+    assert.equal(code, 0, out)
+  })
+
   test("places in a called file that belong to a finding", async () => {
     const refunds = `input { note: string }
 mcp shop { endpoint: "https://shop.example.com" }

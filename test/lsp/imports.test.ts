@@ -22,8 +22,8 @@ agent a { model: model.fast instruction: "{{ input.task.name }}" output { x: str
 output { x: agent.a.x }
 `
 
-function start(root: string) {
-  writeFileSync(join(root, "wireworks.json"), "{}")
+function start(root: string, isMarked = true) {
+  if (isMarked) writeFileSync(join(root, "wireworks.json"), "{}")
   const said: Said[] = []
   const server = new LanguageServer({
     version: "0",
@@ -170,5 +170,29 @@ output { v: call workflow.refunds { input { note: input.mail } } }
     ["input.mail", flow, 1],
     ["dynamic.loud", called, 4],
     ["output.v", called, 5],
+  ])
+})
+
+test("the folder that the editor has open is a root", async () => {
+  const root = mkdtempSync(join(tmpdir(), "wireworks-lsp-workspace-"))
+  after(() => rmSync(root, { recursive: true, force: true }))
+  mkdirSync(join(root, "lib"))
+  mkdirSync(join(root, "flows"))
+  writeFileSync(join(root, "lib", "common.wire"), library)
+  const uri = pathToFileURL(join(root, "flows", "main.wire")).href
+  const text = main.replace("./lib", "../lib")
+  const problemsIn = async (workspace: object): Promise<readonly string[]> => {
+    const { send, ask } = start(root, false)
+    await ask("initialize", { capabilities: { textDocument: { diagnostic: {} } }, ...workspace })
+    send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
+    const { items } = await ask<{ items: Diagnostic[] }>("textDocument/diagnostic", { textDocument: { uri } })
+    return items.map(({ message }) => String(message).split("\n")[0] ?? "")
+  }
+  const outside = 'The path "../lib/common.wire" leaves the root folder'
+  assert.deepEqual(await problemsIn({}), [outside])
+  assert.deepEqual(await problemsIn({ rootUri: pathToFileURL(root).href }), [])
+  assert.deepEqual(await problemsIn({ workspaceFolders: [{ uri: `${pathToFileURL(root).href}/` }] }), [])
+  assert.deepEqual(await problemsIn({ workspaceFolders: [{ uri: pathToFileURL(join(root, "flows")).href }] }), [
+    outside,
   ])
 })

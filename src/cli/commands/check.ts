@@ -44,8 +44,8 @@ async function checkForPeople(sources: Sources, output: Output): Promise<number>
 
   await sources({
     done: "Checked",
-    source({ file, text }) {
-      const { lines, issues, errors, warnings } = diagnose(file, text)
+    source({ file, root, text }) {
+      const { lines, issues, errors, warnings } = diagnose(file, text, root)
       total.files++
       total.errors += errors
       total.warnings += warnings
@@ -89,8 +89,8 @@ async function checkForMachines(sources: Sources, output: Output): Promise<numbe
   const total = { errors: 0, warnings: 0 }
   await sources({
     done: "Checked",
-    source({ file, text }) {
-      const { issues, errors, warnings } = diagnose(file, text)
+    source({ file, root, text }) {
+      const { issues, errors, warnings } = diagnose(file, text, root)
       total.errors += errors
       total.warnings += warnings
       files.push({ file, valid: errors === 0, issues })

@@ -14,17 +14,15 @@ export interface Diagnosis {
 }
 
 /** A test file is also checked against the workflow that it tests. */
-export function diagnose(file: string, text: string): Diagnosis {
-  return diagnosisOf(
-    text,
-    isTestFile(file) ? compileTestFile(file, text).diagnostics : compileFile(file, text).diagnostics,
-  )
+export function diagnose(file: string, text: string, root?: string): Diagnosis {
+  const compiled = isTestFile(file) ? compileTestFile(file, text, root) : compileFile(file, text, root)
+  return diagnosisOf(text, compiled.diagnostics)
 }
 
-export function compileTestFile(file: string, text: string): CompiledTests {
+export function compileTestFile(file: string, text: string, root?: string): CompiledTests {
   return compileTests(text, basename(file), (path) => {
     const workflow = readFoundSource(join(dirname(file), path))
-    return workflow.text === null ? undefined : compileFile(join(dirname(file), path), workflow.text).program
+    return workflow.text === null ? undefined : compileFile(join(dirname(file), path), workflow.text, root).program
   })
 }
 

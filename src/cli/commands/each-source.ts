@@ -6,6 +6,8 @@ import type { Output } from "../terminal/terminal.ts"
 
 export interface SourceFile {
   readonly file: string
+  /** The folder that was given and holds the file. */
+  readonly root?: string | undefined
   readonly text: string
   /** Missing for standard input. */
   readonly version?: FileVersion
@@ -43,10 +45,10 @@ function eachFile(paths: readonly string[], output: Output, visitor: SourceVisit
   const { files, misses, unreadable } = findSources(paths)
   for (const sentence of misses) visitor.miss(sentence)
   for (const { folder, problem } of unreadable) visitor.unreadable(folder, problem)
-  for (const [index, file] of files.entries()) {
+  for (const [index, { file, root }] of files.entries()) {
     const read = readSource(file)
     if (read.text === null) visitor.unreadable(file, read.problem)
-    else visitor.source({ file, text: read.text, version: read.version })
+    else visitor.source({ file, root, text: read.text, version: read.version })
     output.progress(visitor.done, index + 1, files.length)
   }
   output.clearProgress()

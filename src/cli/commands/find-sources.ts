@@ -2,9 +2,15 @@ import { globSync, readdirSync, statSync, type Dirent } from "node:fs"
 import { join, normalize, resolve } from "node:path"
 import { errorCode, whyUnreadable } from "./file-errors.ts"
 
+export interface FoundSource {
+  readonly file: string
+  /** The folder that was given and holds the file; undefined for a file that was named itself. */
+  readonly root: string | undefined
+}
+
 export interface FoundSources {
   /** In the order of the arguments, each file once. */
-  readonly files: readonly string[]
+  readonly files: readonly FoundSource[]
   /** Arguments that led to nothing: a sentence each. */
   readonly misses: readonly string[]
   /** Folders that could not be read, and why: a clause. */
@@ -17,15 +23,15 @@ export interface FoundSources {
  * they are named, links to folders are not followed.
  */
 export function findSources(paths: readonly string[]): FoundSources {
-  const files = new Map<string, string>()
+  const files = new Map<string, FoundSource>()
   const misses: string[] = []
   const unreadable: { folder: string; problem: string }[] = []
 
-  const add = (path: string): void => {
-    const key = resolve(path)
-    if (!files.has(key)) files.set(key, path)
+  const add = (file: string, root?: string): void => {
+    const key = resolve(file)
+    if (!files.has(key)) files.set(key, { file, root })
   }
-  const walk = (folder: string): void => {
+  const walk = (folder: string, root = folder): void => {
     let entries: Dirent[]
     try {
       entries = readdirSync(folder, { withFileTypes: true })
@@ -37,9 +43,9 @@ export function findSources(paths: readonly string[]): FoundSources {
     for (const entry of entries) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) {
-        if (!entry.name.startsWith(".") && entry.name !== "node_modules") walk(path)
+        if (!entry.name.startsWith(".") && entry.name !== "node_modules") walk(path, root)
       } else if (entry.name.endsWith(".wire") && isFile(entry, path)) {
-        add(path)
+        add(path, root)
       }
     }
   }

@@ -9,6 +9,7 @@ import { placeholderSecrets } from "../../testing/placeholder-secrets.ts"
 import type { Suite } from "../../testing/run-suites.ts"
 import type { Row } from "../../testing/run-test.ts"
 import { compileTestFile, diagnosisOf } from "./diagnose.ts"
+import type { FoundSource } from "./find-sources.ts"
 import { readFoundFile } from "./read-file.ts"
 import { readFoundSource, readSource } from "./read-source.ts"
 import { showIssue, showProblem } from "../terminal/show-issue.ts"
@@ -24,15 +25,19 @@ export interface LoadedTests {
 }
 
 /** A test file with its workflow and its data. Throws `CannotTest`. */
-export function loadTests(file: string, secretsOf: (plan: Plan) => JsonObject, palette: Palette): LoadedTests {
+export function loadTests(
+  { file, root }: FoundSource,
+  secretsOf: (plan: Plan) => JsonObject,
+  palette: Palette,
+): LoadedTests {
   const source = readSource(file)
   if (source.text === null) throw new CannotTest(showProblem(file, source.problem, palette))
-  const compiled = compileTestFile(file, source.text)
+  const compiled = compileTestFile(file, source.text, root)
   refuseErrors(file, source.text, compiled.diagnostics, palette)
   const workflow = join(dirname(file), testedFile(compiled.program.tree, basename(file)))
   const tested = readFoundSource(workflow)
   if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
-  const { plan, diagnostics, text, paths } = compileFile(workflow, tested.text)
+  const { plan, diagnostics, text, paths } = compileFile(workflow, tested.text, root)
   refuseErrors(workflow, tested.text, diagnostics, palette)
   const { tests, judges } = compiled
   if (plan === undefined || tests === undefined || judges === undefined) {

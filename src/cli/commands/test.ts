@@ -13,7 +13,7 @@ import type { Suite, TestResult } from "../../testing/run-suites.ts"
 import { casesOf, runCases } from "../../testing/run-suites.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
 import type { RecordedTestEngines, Recording, RecordingMode } from "../compose/compose-runs.ts"
-import { findSources } from "./find-sources.ts"
+import { findSources, type FoundSource } from "./find-sources.ts"
 import type { LoadedTests } from "./load-tests.ts"
 import { CannotTest, loadTests } from "./load-tests.ts"
 import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } from "./recording-file.ts"
@@ -124,16 +124,16 @@ async function testOnce(asked: Asked): Promise<Outcome> {
   const broken: BrokenFile[] = misses.map((problem) => ({ file: "", problem: visibleText(problem) }))
   const loaded: LoadedTests[] = []
   const secrets = new SecretValues(asked.secrets, asked.secretsFile)
-  for (const file of files) {
+  for (const found of files) {
     try {
-      loaded.push(loadTests(file, (plan) => secrets.of(plan), palette))
+      loaded.push(loadTests(found, (plan) => secrets.of(plan), palette))
     } catch (error) {
       if (!(error instanceof CannotTest)) throw error
-      broken.push({ file, problem: error.message })
+      broken.push({ file: found.file, problem: error.message })
     }
   }
   secrets.refuseUnknown(loaded.length > 0)
-  const watched = [...files, ...loaded.flatMap((one) => one.files)]
+  const watched = [...files.map(({ file }) => file), ...loaded.flatMap((one) => one.files)]
   const variants = variantsOf(loaded, asked)
   const matches = (title: string): boolean => asked.title === null || title.includes(asked.title)
   const [first] = variants
@@ -153,16 +153,17 @@ async function testOnce(asked: Asked): Promise<Outcome> {
 }
 
 /** The test files that paths mean; a workflow means its tests. */
-function testFiles(paths: readonly string[]): { readonly files: string[]; readonly misses: string[] } {
+function testFiles(paths: readonly string[]): { readonly files: FoundSource[]; readonly misses: string[] } {
   const found = findSources(paths)
   const misses = [...found.misses, ...found.unreadable.map(({ folder, problem }) => `${folder} ${problem}.`)]
   const named = new Set(paths.map((path) => resolve(path)))
-  const files = new Map<string, string>()
-  for (const file of found.files) {
-    if (isTestFile(file)) files.set(resolve(file), file)
+  const files = new Map<string, FoundSource>()
+  for (const one of found.files) {
+    const { file, root } = one
+    if (isTestFile(file)) files.set(resolve(file), one)
     else if (named.has(resolve(file))) {
       const beside = file.replace(/(?:\.wire)?$/, ".test.wire")
-      if (existsSync(beside)) files.set(resolve(beside), beside)
+      if (existsSync(beside)) files.set(resolve(beside), { file: beside, root })
       else misses.push(`${file} has no tests: there is no ${beside}.`)
     }
   }
