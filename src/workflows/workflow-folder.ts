@@ -298,8 +298,14 @@ export class WorkflowFolder {
 
   #settleOutcome(file: FoundFile, outcome: LoadOutcome, holds: boolean): void {
     if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
-    else if (outcome.loaded.described.empty || isHiddenName(file.name)) this.#takeAway(file.name, file.stamp)
-    else this.#settleLoaded(file, outcome.loaded, holds)
+    else if (isHiddenName(file.name) || this.#isLibrary(file.name, outcome.loaded)) {
+      this.#takeAway(file.name, file.stamp)
+    } else this.#settleLoaded(file, outcome.loaded, holds)
+  }
+
+  /** A workflow may have lost its output to a mistake: it is a library only once its file has no errors. */
+  #isLibrary(name: string, { described }: LoadedWorkflow): boolean {
+    return described.empty && (described.valid || !this.#workflows.has(name))
   }
 
   #settleLoaded({ name, stamp }: FoundFile, loaded: LoadedWorkflow, holds: boolean): void {

@@ -185,8 +185,8 @@ test("the folder that the editor has open is a root", async () => {
     const { send, ask } = start(root, false)
     await ask("initialize", { capabilities: { textDocument: { diagnostic: {} } }, ...workspace })
     send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
-    const { items } = await ask<{ items: Diagnostic[] }>("textDocument/diagnostic", { textDocument: { uri } })
-    return items.map(({ message }) => String(message).split("\n")[0] ?? "")
+    const { items } = await ask<{ items: { message: string }[] }>("textDocument/diagnostic", { textDocument: { uri } })
+    return items.map(({ message }) => message.split("\n")[0] ?? "")
   }
   const outside = 'The path "../lib/common.wire" leaves the root folder'
   assert.deepEqual(await problemsIn({}), [outside])

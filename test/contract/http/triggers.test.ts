@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, it } from "node:test"
 import type { TriggersAnswer } from "../../../src/api/triggers.ts"
 import type { RunsAnswer } from "../../../src/api/runs.ts"
@@ -7,6 +9,7 @@ import type { WorkflowsAnswer } from "../../../src/api/workflows.ts"
 import { fc } from "../../support/fast-check.ts"
 import { folderOf } from "../../support/workflow-folder.ts"
 import { sendRaw } from "../../support/raw-http.ts"
+import { within } from "../../support/within.ts"
 import { errorOf, startService } from "./start-service.ts"
 import { atStrength } from "../../support/strength.ts"
 
@@ -266,5 +269,29 @@ output { found: call tool.t }
     assert.ok(hints.includes("Change WIRE_SECRET_HOOK_SECRET, or its value in WIRE_SECRETS_FILE."))
     assert.ok(hints.includes("Set WIRE_SECRET_OLD_SECRET, or put it into WIRE_SECRETS_FILE."))
     assert.equal(workflows[0]?.valid, true)
+  })
+})
+
+describe("triggers of a file that breaks", () => {
+  it("those of its last good version go on, also where the broken file has lost its output", async () => {
+    const folder = folderOf({ "push.wire": pushes })
+    const service = await startService({ WORKFLOWS: folder, SECRET_HOOK_SECRET: secret, SECRET_OLD_SECRET: secret })
+    let late = false
+    const until = async (expected: boolean): Promise<void> => {
+      for (let valid: boolean | undefined; valid !== expected && !late;) {
+        valid = ((await (await service.get("/workflows")).json()) as WorkflowsAnswer).workflows[0]?.valid
+      }
+    }
+    await within(30_000, "the good file", until(true))
+    writeFileSync(join(folder, "push.wire"), "schema task { due: nothing }\n")
+    await within(30_000, "the broken file", until(false)).finally(() => (late = true))
+    const body = push("refs/heads/main", "after")
+    const answer = await service.post("/hooks/push/pushed", body, signed(body))
+    assert.equal(answer.status, 202)
+    const { run_id } = (await answer.json()) as { run_id: string }
+    const record = (await (await service.get(`/execute/${run_id}?wait=30`)).json()) as Record<string, unknown>
+    assert.equal(record["status"], "completed")
+    const { triggers } = (await (await service.get("/triggers")).json()) as TriggersAnswer
+    assert.deepEqual(triggers.map(({ name }) => name).toSorted(), ["chat", "nightly", "pushed"])
   })
 })

@@ -6,7 +6,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
 import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import { compile } from "../../../src/compile.ts"
 import { Compiler } from "../../../src/compiler/compiler.ts"
+import { isError } from "../../../src/source/diagnostic.ts"
 import { WorkflowFolder } from "../../../src/workflows/workflow-folder.ts"
 import { within } from "../../support/within.ts"
 import { ada, hello, startService } from "./start-service.ts"
@@ -77,6 +79,31 @@ describe("a folder that changes", async () => {
     write("flow.wire", answering("four"))
     await until("flow", "the good file", (found) => found?.valid === true && found.issues.length === 0)
     assert.equal(await answer("flow"), "four")
+  })
+
+  it("keeps the last good version of a file that has errors and has lost its output, until it is a library without errors", async () => {
+    const good = await named("flow")
+    const broken = ["schema task { due: nothing }\n", "model m from nowhere { id: 1 }\n"]
+    for (const text of broken) {
+      write("flow.wire", text)
+      const { code } = compile(text).diagnostics.find(isError) ?? assert.fail()
+      await until("flow", code, (found) => found?.issues.some((issue) => issue.code === code) === true)
+      const { version, valid } = (await named("flow")) as WorkflowAnswer
+      assert.deepEqual([version, valid, await answer("flow")], [good?.version, false, "four"])
+    }
+    // A file that has never served is shown as it was: with its errors, or not at all.
+    write("never.wire", "agent {\n")
+    await until("never", "the syntax error", (found) => found?.valid === false)
+    write("never.wire", broken[0] ?? "")
+    await until("never", "the other error", (found) => found?.issues[0]?.code === "unknown-type")
+    assert.equal(await answer("never"), 422)
+    for (const name of ["never", "flow"]) {
+      write(`${name}.wire`, "schema task { due: string }\n")
+      await until(name, "its end", (found) => found === undefined)
+    }
+    write("flow.wire", answering("four"))
+    await until("flow", "the good file", (found) => found?.valid === true)
+    unlinkSync(join(folder, "never.wire"))
   })
 
   it("takes up a file without a line break at its end when nothing more comes", async () => {
