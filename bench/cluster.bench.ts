@@ -31,7 +31,7 @@ async function newRun(store: RunStore): Promise<Lease> {
   const options = { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false }
   const request = { source: "", input: {}, secrets: {}, options }
   const run_id = randomBytes(16).toString("hex")
-  const run = { run_id, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true }
+  const run = { run_id, caller: "", request, created_at: Date.now(), idempotency: null }
   const outcome = await store.create(run, "bench", 60_000)
   if (outcome.outcome !== "created") throw new Error(outcome.outcome)
   return outcome.lease

@@ -55,7 +55,6 @@ function* factsOf(n: number): Generator<Operation> {
     run_id,
     caller: `caller ${n % 10}`,
     created_at,
-    resumable: true,
     workflow: n % 4 < 2 ? "summarise" : null,
     version: n % 4 < 2 ? "sha256:0123456789abcdef" : null,
     started_by: null,

@@ -102,7 +102,7 @@ function newRun(input: JsonObject): NewRun {
     secrets: { key: "sk-bench-0123456789abcdef" },
     options: { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false },
   }
-  return { run_id: `run-${++count}`, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true }
+  return { run_id: `run-${++count}`, caller: "", request, created_at: Date.now(), idempotency: null }
 }
 
 async function create(store: RunStore, input: JsonObject): Promise<{ lease: Lease; made: NewRun }> {

@@ -90,7 +90,7 @@ async function measure(events: number, appends: number, work: () => Promise<void
 async function create(store: RunStore): Promise<Lease> {
   const request = { source: "", input: { topic: "owls" }, secrets: { key: "sk-0123456789" }, options: noOptions }
   const run_id = randomBytes(16).toString("hex")
-  const run = { run_id, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true }
+  const run = { run_id, caller: "", request, created_at: Date.now(), idempotency: null }
   const outcome = await store.create(run, "bench", 60_000)
   if (outcome.outcome !== "created") throw new Error("not created")
   return outcome.lease

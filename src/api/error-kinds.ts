@@ -17,6 +17,8 @@ export type ApiError = WireError<ApiErrorKind>
 /** The body of every answer that is an error. */
 export interface ErrorAnswer {
   readonly error: ApiError
+  /** Of a run that goes on without the client, which can ask for it later. */
+  readonly run_id?: string
 }
 
 /** The name of the frame that ends a stream which can not go on to the run's end; its data is an `ErrorAnswer`. */

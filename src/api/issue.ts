@@ -40,5 +40,8 @@ export const errorAnswer: Schema<ErrorAnswer> = named(
       message: string({ description: "The message of the first issue, with a count when there are more." }),
       issues: array(issue),
     }),
+    run_id: optional(
+      string({ description: "Of a run that goes on without the client: `Location` says where to ask for it later." }),
+    ),
   }),
 )

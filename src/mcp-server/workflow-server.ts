@@ -13,11 +13,8 @@ import { createdTask, declaresTasks, serveTasks, taskAfterMs, tasksExtension } f
 export interface WorkflowOffer {
   /** A page of them: the first without a cursor. Null for a cursor that no page has given. */
   list(cursor: string | undefined): Promise<ToolPage | null>
-  /**
-   * Starts the one with this name; an error when the input does not fit or there is no room for it, null for an unknown name. `asTask`: its
-   * caller may leave, and ask for it later.
-   */
-  start(name: string, input: JsonObject, asTask: boolean): Promise<StartedRun | WireError | null>
+  /** Starts the one with this name; an error when the input does not fit or there is no room for it, null for an unknown name. */
+  start(name: string, input: JsonObject): Promise<StartedRun | WireError | null>
   /** Absent where runs end with the process. */
   readonly tasks?: TaskOffer
 }
@@ -26,6 +23,7 @@ export interface StartedRun {
   readonly run_id: string
   /** Every event, to the last, or until `signal` aborts. */
   events(signal: AbortSignal): AsyncIterable<LogEvent>
+  /** Its caller has left, or does not want it any more. */
   cancel(): Promise<void>
 }
 
@@ -44,7 +42,7 @@ export function workflowServer(offer: WorkflowOffer, version: string): McpServer
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       const given = params.arguments ?? {}
       const asTask = tasks !== undefined && declaresTasks(context)
-      const started = await offer.start(params.name, isJsonObject(given) ? given : {}, asTask)
+      const started = await offer.start(params.name, isJsonObject(given) ? given : {})
       if (started === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
       if ("kind" in started) return failed(started)
       return asTask ? taskOrResult(started, tasks, context) : endOf(started, context)
@@ -71,7 +69,11 @@ async function taskOrResult(started: StartedRun, tasks: TaskOffer, context: Serv
 
 async function endOf(started: StartedRun, context: ServerContext): Promise<CallToolResult> {
   const result = await resultOf(started, context, null)
-  return result ?? cancelledResult
+  return result ?? failed({ kind: "overloaded", message: goesOn(started.run_id), issues: [] })
+}
+
+function goesOn(run_id: string): string {
+  return `The service is shutting down, and the run goes on when it is back. Ask for it later: GET /execute/${run_id}`
 }
 
 const cancelledResult: CallToolResult = {
@@ -90,7 +92,7 @@ export function endedResult(
   return status === "failed" && error !== null ? failed(error) : null
 }
 
-/** Follows the run to its end. `soon`: or until this aborts, or the run waits for people; null then. */
+/** Follows the run to its end. `soon`: or until this aborts, or the run waits for people; null then, and where the service stops before. */
 async function resultOf(
   started: StartedRun,
   context: ServerContext,

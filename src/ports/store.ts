@@ -74,8 +74,6 @@ export interface NewRun {
   readonly created_at: number
   /** Unique with `caller`; `fingerprint` is that of the request without its secrets. */
   readonly idempotency: Idempotency | null
-  /** False for a JSON-mode run without a key: a restart cancels it instead of resuming it. */
-  readonly resumable: boolean
 }
 
 /** No request can name it again: it is always new. */
@@ -110,8 +108,6 @@ export interface RunRow {
   readonly finished_at: number | null
   readonly last_event_id: number
   readonly cancel_requested: boolean
-  /** As it was created; true from the first time that it waits. */
-  readonly resumable: boolean
   readonly workflow: WorkflowVersion | null
   readonly trigger: RunTrigger | null
   /** Parked: it waits for people, and no outcome has been stored since. */

@@ -27,7 +27,6 @@ const request = (more: Partial<NewRequest> = {}): NewRequest => ({
   caller: "ann",
   request: { source: "one", input: {}, secrets: {}, options: usualOptions },
   idempotency: null,
-  resumable: true,
   ...more,
 })
 
@@ -260,18 +259,19 @@ test("draining: no new runs, the running ones get their grace, then they are lef
   const first = setUp(model, { max_runs: 1 })
   const running = await created(first.runs)
   const waiting = await created(first.runs)
-  const gone = await created(first.runs, { resumable: false })
   await within(30_000, "the drain", first.runs.drain(20))
   assert.equal(model.open, 0)
   assert.equal((await first.runs.admit(one, request())).outcome, "refused")
-  for (const id of [running, waiting, gone]) assert.equal(await first.runs.ending(id, given), null)
+  for (const id of [running, waiting]) {
+    assert.equal(await first.runs.ending(id, given), null)
+    // The service closed the connection: the client did not leave.
+    assert.equal(await first.runs.clientLeft(id), false)
+  }
 
   const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, first.store)
   await second.runs.recover()
   assert.equal((await second.runs.ending(running, never))?.type, "workflow_completed")
   assert.equal((await second.runs.ending(waiting, never))?.type, "workflow_completed")
-  // Its client is gone with the process.
-  assert.equal((await second.runs.ending(gone, never))?.type, "workflow_cancelled")
   // A process that stops still answers for what has ended.
   assert.equal((await first.runs.ending(running, never))?.type, "workflow_completed")
   const log = await first.store.read(running, 0, 100)

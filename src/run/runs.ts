@@ -89,8 +89,7 @@ export class Runs {
   readonly #active = new Map<Job, Promise<void>>()
   readonly #stop = new AbortController()
   #draining = false
-  /** The grace time is over: no run begins here any more. */
-  #left = false
+  readonly #left = new AbortController()
 
   constructor(ports: RunPorts, planOf: PlanOf, settings: RunsSettings) {
     this.#ports = ports
@@ -133,6 +132,11 @@ export class Runs {
     return this.#draining
   }
 
+  /** Aborts when the grace time is over: no run begins here any more, and the service closes its connections. */
+  get left(): AbortSignal {
+    return this.#left.signal
+  }
+
   get queued(): number {
     return this.#waiting.size
   }
@@ -165,7 +169,7 @@ export class Runs {
       const created_at = clock.now()
       const created = await store.create({ ...request, run_id, created_at }, owner, leaseMs)
       if (created.outcome !== "created") return created
-      if (this.#left) {
+      if (this.left.aborted) {
         // The store took its time, and meanwhile all runs were left: this one is another process's, too.
         await store.release(created.lease).catch(() => undefined)
         return { outcome: "created", run_id }
@@ -237,6 +241,11 @@ export class Runs {
     const requested = await this.#ports.store.requestCancel(run_id)
     if (requested) this.#cancelWaiting(run_id)
     return requested
+  }
+
+  /** The client that waited for a run has closed its connection, which cancels the run. False where the service may have closed it. */
+  async clientLeft(run_id: string): Promise<boolean> {
+    return !this.left.aborted && (await this.cancel(run_id))
   }
 
   #cancelWaiting(run_id: string): void {
@@ -320,7 +329,7 @@ export class Runs {
       Promise.all(this.#active.values()).then(() => done.abort(new Error("All runs have ended"))),
       clock.sleep(graceMs, done.signal).catch(() => undefined),
     ])
-    this.#left = true
+    this.#left.abort(new Error("The service has left its runs"))
     this.#keeper.leaveAll()
     await Promise.all(this.#active.values())
     this.#deadlines.close()

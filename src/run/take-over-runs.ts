@@ -196,15 +196,15 @@ export class RunTakeover {
     const { run_id } = held.lease
     const found = await store.lookup(run_id)
     if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
-    const { caller, created_at, resumable, cancel_requested } = found.run
+    const { caller, created_at, cancel_requested } = found.run
     const request = await store.request(run_id)
     announceTaken(this.#ports, run_id, caller, request, true)
     const compiled = await this.#planOf(request, caller)
-    if ("plan" in compiled && resumable && !cancel_requested) {
+    if ("plan" in compiled && !cancel_requested) {
       this.#process.take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
       return
     }
-    // No caller waits for the answer of a run that is not resumable; a source that this release refuses cannot run.
+    // A source that this release refuses cannot run.
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
     const plan = "plan" in compiled ? compiled.plan : null
     await endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)

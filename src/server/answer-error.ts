@@ -13,7 +13,7 @@ export function answerError(error: unknown, reply: FastifyReply, log: (error: un
   const known = isTooLarge(error) ? tooLarge(reply) : asHttpError(error)
   if (known === undefined) log(error)
   const answer = known ?? internalError()
-  return sendError(reply, answer.error, answer.headers)
+  return sendError(reply, answer.error, answer.headers, answer.run_id)
 }
 
 function isTooLarge(error: unknown): boolean {
@@ -38,6 +38,7 @@ export function sendError(
   reply: FastifyReply,
   error: ApiError,
   headers: Readonly<Record<string, string>> = {},
+  run_id?: string,
 ): FastifyReply {
   const isBusy = error.kind === "overloaded" || error.kind === "rate_limited"
   const waits = isBusy ? { "retry-after": "1" } : {}
@@ -52,7 +53,7 @@ export function sendError(
     .code(errorStatus[error.kind])
     .headers({ ...waits, ...retry, ...headers })
     .type("application/json; charset=utf-8")
-    .send(JSON.stringify({ error: isChat || isDemo(reply) ? likeOpenAi(error) : error }))
+    .send(JSON.stringify({ error: isChat || isDemo(reply) ? likeOpenAi(error) : error, run_id }))
 }
 
 /** Also where there is no such route. */

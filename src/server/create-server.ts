@@ -1,3 +1,6 @@
+import type { Server as HttpServer } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { fastify } from "fastify"
 import * as api from "../api/operations.ts"
@@ -120,6 +123,8 @@ export interface Server {
   readonly streams: EventStreams
   /** Readiness goes off; requests are still answered. */
   readonly drain: () => void
+  /** Once all runs have been left: ends the streams, and closes every connection when its answer is out. */
+  readonly close: () => Promise<void>
 }
 
 /** The HTTP service, not yet listening. */
@@ -201,6 +206,26 @@ export function createServer(options: ServerOptions): Server {
     drain() {
       draining = true
     },
+    async close() {
+      streams.close()
+      await answersSent(app.server)
+      await app.close()
+    },
+  }
+}
+
+/** How long clients may take to read the last answers of a service that stops. */
+const lastAnswersMs = 1_000
+
+async function answersSent(server: HttpServer): Promise<void> {
+  const open = promisify(server.getConnections.bind(server))
+  const deadline = performance.now() + lastAnswersMs
+  for (
+    server.closeIdleConnections();
+    (await open()) > 0 && performance.now() < deadline;
+    server.closeIdleConnections()
+  ) {
+    await sleep(10)
   }
 }
 

@@ -121,7 +121,8 @@ export class EventStreams {
       response.writeHead(200, { ...streamHeaders, ...headers })
       response.socket?.setNoDelay(true)
       for await (const text of texts(signal)) {
-        if (signal.aborted) break
+        if (signal.reason === clientGone) break
+        // The last text of a service that stops says so.
         await write(stream, text)
       }
       response.end()
@@ -156,12 +157,12 @@ export class EventStreams {
     for (const { end } of this.#ofRuns) end.abort(failure)
   }
 
-  /** Cuts every stream: their clients come back, to this service or to the one that follows it. */
+  /** Ends every stream. Clients of runs' events come back, to this service or to the one that follows it; the others are told. */
   close(): void {
     clearInterval(this.#timer)
-    for (const { response, end } of this.#open) {
-      end.abort(new Error("The service is shutting down"))
-      response.end()
+    for (const stream of this.#open) {
+      stream.end.abort(new Error("The service is shutting down"))
+      if (this.#ofRuns.has(stream)) stream.response.end()
     }
   }
 

@@ -6,13 +6,16 @@ export class HttpError extends Error {
   readonly error: ApiError
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** The run that goes on without the client. */
+  readonly run_id: string | undefined
 
-  constructor(error: ApiError, headers: Readonly<Record<string, string>> = {}) {
+  constructor(error: ApiError, headers: Readonly<Record<string, string>> = {}, run_id?: string) {
     super(error.message)
     this.name = "HttpError"
     this.error = error
     this.status = errorStatus[error.kind]
     this.headers = headers
+    this.run_id = run_id
   }
 }
 

@@ -9,7 +9,7 @@ import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
 import { fingerprint, idempotencyKey, keyTaken } from "./idempotency-key.ts"
-import { HttpError, refuse, runExpired } from "./http-error.ts"
+import { HttpError, runExpired } from "./http-error.ts"
 import { jsonType } from "./list-page.ts"
 import { writeQuestions } from "./question-page.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
@@ -32,8 +32,7 @@ export async function startRun(
   run: RunRequest,
 ): Promise<FastifyReply> {
   const mode = modeOf(request)
-  const isResumable = (key: string | undefined): boolean => mode !== "json" || key !== undefined
-  const { run_id, key, replayed } = await admitRun(parts, request, plan, run, isResumable)
+  const { run_id, key, replayed } = await admitRun(parts, request, plan, run)
   const headers: Record<string, string> = { "x-service-run-id": run_id }
   if (replayed) headers["idempotency-replayed"] = "true"
   // The end of a run has a line, too, and for a plain request it comes with the answer.
@@ -65,7 +64,6 @@ export async function admitRun(
   request: FastifyRequest,
   plan: Plan,
   run: RunRequest,
-  isResumable: (key: string | undefined) => boolean,
 ): Promise<AdmittedRun> {
   const key = idempotencyKey(request)
   checkNotify(run.options.notify, parts.notify)
@@ -80,7 +78,6 @@ export async function admitRun(
       caller: callerOf(request),
       request: { ...run, ...traceOf(request), ...(parts.readsBaggage && baggageOf(request)) },
       idempotency,
-      resumable: isResumable(key),
     },
     shareOf(request),
   )
@@ -138,21 +135,40 @@ async function answerEnding(
   }
   stop()
   if (gone.isGiven) {
-    if (cancelWhenGone && (await parts.runs.cancel(run_id))) {
-      parts.audit({ act: "cancelled", run_id, caller: callerOf(reply.request) })
-    }
+    if (cancelWhenGone) await clientLeft(parts, reply.request, run_id)
     reply.hijack()
     return reply
   }
   if (end?.type === "run_waiting") return answerWaiting(parts, reply, run_id, end.data.questions)
   if (end !== null) return answerEnd(reply, end)
-  if (parts.runs.isDraining) throw refuse("overloaded", "The service is shutting down")
-  throw runExpired()
+  throw unended(parts, run_id)
+}
+
+/** The client that waited for a run has left, which cancels the run. */
+export async function clientLeft(
+  { runs, audit }: RouteDependencies,
+  request: FastifyRequest,
+  run_id: string,
+): Promise<void> {
+  if (await runs.clientLeft(run_id)) audit({ act: "cancelled", run_id, caller: callerOf(request) })
+}
+
+/** The service stops before the run has ended, or the run was deleted. */
+export function unended({ runs }: RouteDependencies, run_id: string): HttpError {
+  return runs.isDraining
+    ? goesOn(run_id, "The service is shutting down, and the run goes on when it is back.")
+    : runExpired()
 }
 
 function storeFailed(run_id: string): HttpError {
-  const sentence = `The store failed while the run was under way, so that its end is not known. Ask for it later: GET /execute/${run_id}`
-  return refuse("overloaded", sentence, [], { "retry-after": "5" })
+  return goesOn(run_id, "The store failed while the run was under way, so that its end is not known.")
+}
+
+/** The run has not ended for this client, who can ask for it later. */
+function goesOn(run_id: string, why: string): HttpError {
+  const location = `/execute/${run_id}`
+  const error = { kind: "overloaded", message: `${why} Ask for it later: GET ${location}`, issues: [] } as const
+  return new HttpError(error, { location, "retry-after": "5" }, run_id)
 }
 
 /** Questions of a run that has waited before are not all open. */

@@ -103,7 +103,7 @@ export class LogReader {
 
   *lookup(run_id: string): Steps<RunLookup> {
     const row = yield* get(
-      `SELECT caller, created_at, finished_at, cancel_requested, resumable, workflow, version, started_by, waiting,
+      `SELECT caller, created_at, finished_at, cancel_requested, workflow, version, started_by, waiting,
          coalesce((SELECT max(last) FROM events WHERE run = num), 0)
            + CASE WHEN condemned IS NULL THEN 0 ELSE 1 END AS last_event_id
        FROM runs WHERE run_id = ?`,
@@ -124,7 +124,6 @@ export class LogReader {
         finished_at: row["finished_at"] as number | null,
         last_event_id: row["last_event_id"] as number,
         cancel_requested: row["cancel_requested"] === 1,
-        resumable: row["resumable"] === 1,
         workflow:
           row["workflow"] === null ? null : { name: row["workflow"] as string, version: row["version"] as string },
         trigger: triggerIn(row),

@@ -79,7 +79,6 @@ export function creationOf(
     run_id,
     caller,
     created_at: run.created_at,
-    resumable: run.resumable,
     workflow: run.request.workflow?.name ?? null,
     version: run.request.workflow?.version ?? null,
     started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),

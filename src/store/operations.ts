@@ -33,7 +33,6 @@ export interface CreateOperation extends Blobs<
   readonly run_id: string
   readonly caller: string
   readonly created_at: number
-  readonly resumable: boolean
   readonly workflow: string | null
   readonly version: string | null
   /** JSON of what started it; null where a caller did. */

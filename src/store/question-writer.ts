@@ -83,8 +83,7 @@ export function* wake(num: number, now: number): Steps<boolean> {
 
 function* park(num: number, now: number): Steps<void> {
   yield* run(
-    `UPDATE runs SET fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0, resumable = 1, waiting = 1
-     WHERE num = ?`,
+    `UPDATE runs SET fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0, waiting = 1 WHERE num = ?`,
     num,
   )
   const news = yield* get(

@@ -132,14 +132,14 @@ export class Writes {
       }
     }
     const fence = firstFence
+    // `resumable` is always 1: earlier releases, which may share the tables, cancel a run with 0 instead of resuming it.
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
          idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
-      operation.resumable ? 1 : 0,
       operation.workflow,
       operation.version,
       fence,

@@ -92,7 +92,7 @@ export async function runOnce(
   const answered: GivenAnswer[] = []
   const created_at = clock.now()
   const request = { source, input, secrets, options: testOptions }
-  const newRun = { run_id: chance.id(), caller: "", request, created_at, idempotency: null, resumable: false }
+  const newRun = { run_id: chance.id(), caller: "", request, created_at, idempotency: null }
   const created = await store.create(newRun, "test", 3_600_000)
   if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)
   /** Of a file, by the path of calls that leads to it: `workflow.triage.` */

@@ -157,5 +157,5 @@ export function requestFor(workflow: WorkflowName, origin: string): NewRequest {
           secrets: { key: "sk-crash-0123456789" },
           options: { ...usualOptions, cache_key: "crash", max_concurrency: 2 },
         }
-  return { caller: "", request: { source: sources[workflow], ...more }, idempotency: null, resumable: true }
+  return { caller: "", request: { source: sources[workflow], ...more }, idempotency: null }
 }

@@ -72,7 +72,7 @@ async function leave(store: MemoryStore, run_id: string, past: readonly LogEvent
   const options = { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false }
   const request = { source, input, secrets: {}, options }
   const created = await store.create(
-    { run_id, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+    { run_id, caller: "", request, created_at: Date.now(), idempotency: null },
     "dead",
     60_000,
   )

@@ -258,7 +258,7 @@ test("no limit is exceeded, wherever the process dies, and every run comes to an
         const again = new MemoryStore(systemClock)
         const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
         const created = await again.create(
-          { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+          { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null },
           "dead",
           60_000,
         )

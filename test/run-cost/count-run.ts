@@ -89,7 +89,6 @@ async function oneRun(): Promise<void> {
       options: { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false },
     },
     idempotency: null,
-    resumable: false,
   })
   if (admitted.outcome !== "created") throw new Error(admitted.outcome)
   const end = await runs.ending(admitted.run_id, never)

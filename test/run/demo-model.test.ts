@@ -86,7 +86,7 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
     tools,
     async run(source, input = {}, options = {}) {
       const request = { source, input, secrets: {}, options: { ...usualOptions, ...options } }
-      const admission = await runs.admit(planOf(source), { caller: "", request, idempotency: null, resumable: true })
+      const admission = await runs.admit(planOf(source), { caller: "", request, idempotency: null })
       assert.equal(admission.outcome, "created")
       const run_id = admission.outcome === "created" ? admission.run_id : ""
       const events: LogEvent[] = []
@@ -214,7 +214,7 @@ for (const [name, open] of Object.entries(stores)) {
       secrets: {},
       options: { ...usualOptions, max_concurrency: 2 },
     }
-    const admission = await runs.admit(planOf(source), { caller: "", request, idempotency: null, resumable: true })
+    const admission = await runs.admit(planOf(source), { caller: "", request, idempotency: null })
     const run_id = admission.outcome === "created" ? admission.run_id : ""
     for await (const event of store.follow(run_id, 0, new AbortController().signal)) {
       if (event.type === "agent_started") await runs.cancel(run_id)

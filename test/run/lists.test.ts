@@ -155,7 +155,7 @@ async function crashedAfter(appends: readonly (readonly LogEvent[])[], input: Js
   const store = new MemoryStore(systemClock)
   const request = { source: "", input, secrets: {}, options: usualOptions }
   const created = await store.create(
-    { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+    { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null },
     "dead",
     60_000,
   )

@@ -45,7 +45,7 @@ function eventsOf<T extends LogEvent["type"]>(events: readonly LogEvent[], type:
 test("a run asks, waits without a lease, and goes on with the answer without repeating anything", async () => {
   const model = new ScriptedModel((request) => answers({ message: "said" }, request))
   const here = await desk(review, { model })
-  const run_id = await here.start({ resumable: false })
+  const run_id = await here.start()
   const [question] = await here.waiting(run_id)
   assert.ok(question !== undefined)
   const { id, asked_at, expires_at, ...rest } = question

@@ -39,7 +39,7 @@ export class BareStores {
 
 export async function createRun(store: NatsStore, options: Partial<RunOptions> = {}, run_id = "run1"): Promise<Lease> {
   const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
-  const run = { run_id, caller: "", request, created_at: 0, idempotency: null, resumable: true }
+  const run = { run_id, caller: "", request, created_at: 0, idempotency: null }
   const created = await store.create(run, "first", 10_000)
   if (created.outcome !== "created") throw new Error(created.outcome)
   return created.lease

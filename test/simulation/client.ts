@@ -28,8 +28,8 @@ export interface Job {
   readonly rerun: RerunOf | null
   /** A re-run whose last agent is asked something else than in the run before. */
   readonly edited: boolean
-  /** False: its caller waits for the answer, and a run whose process dies is of no use to anybody. */
-  readonly resumable: boolean
+  /** Its client waits for JSON, without a key: when it leaves, the run is cancelled. */
+  readonly isJson: boolean
   /** Where a workflow with secrets gets them from: the request, or the server, for a workflow of its folder. */
   readonly named: boolean
   readonly options: Pick<RunOptions, "cache_key" | "max_concurrency" | "deltas">
@@ -60,6 +60,9 @@ export class Client {
   /** It asked for a run, without a key, and the connection broke: whether there is one is unknown. */
   lost = false
 
+  /** It asked for a cancel, or left a run that it had to wait for. */
+  cancelled = false
+
   constructor(world: World, job: Job, service: () => SimulatedService | null) {
     this.#world = world
     this.job = job
@@ -80,6 +83,7 @@ export class Client {
     if (run_id === null || service === null) return
     this.#world.note(`cancel of ${this.job.label}`)
     this.#world.count("client: cancels")
+    this.cancelled = true
     service.runs.cancel(run_id).catch(() => undefined)
   }
 
@@ -109,7 +113,7 @@ export class Client {
   }
 
   async #ask(service: SimulatedService): Promise<void> {
-    const { id, source, items, key, timeout_ms, limits, notify, rerun, named, resumable, options } = this.job
+    const { id, source, items, key, timeout_ms, limits, notify, rerun, named, options } = this.job
     if (this.#asked) this.#world.count("client: repeats the request with the same key")
     this.#asked = true
     const sent = sentSource(source)
@@ -126,7 +130,6 @@ export class Client {
         ...(rerun === null ? {} : { rerun: { ...rerun, from: rerun.from.map((step) => sentStep(source, step)) } }),
       },
       idempotency: key === null ? null : { key, fingerprint: key },
-      resumable,
     })
     if (admission.outcome === "refused") {
       this.#world.count("client: is refused")
@@ -204,6 +207,11 @@ export class Client {
       // Now and then the client leaves, and comes back.
       if (!this.done && this.#world.random.chance(0.05)) {
         this.#world.count("client: leaves, and comes back")
+        if (this.job.isJson) {
+          this.#world.count("client: leaves while it waits for JSON")
+          this.cancelled = true
+          service.runs.clientLeft(run_id).catch(() => undefined)
+        }
         signal.abort(left)
         return this.#later()
       }

@@ -63,7 +63,7 @@ const requestFeature: Readonly<Record<string, (job: Job) => boolean>> = {
   limits: ({ limits }) => limits !== null,
   notify: ({ notify }) => notify !== null,
   "no idempotency key": ({ key }) => key === null,
-  "a run that a restart cancels": ({ resumable }) => !resumable,
+  "a client that waits for JSON": ({ isJson }) => isJson,
   "a workflow with a name": ({ named }) => named,
   "a secret of the server": ({ named, source }) => named && source.includes("secrets {"),
 }
@@ -132,6 +132,7 @@ const happenings = [
   "client: is given the run of its key",
   "client: is refused",
   "client: leaves, and comes back",
+  "client: leaves while it waits for JSON",
   "client: repeats the request with the same key",
   "client: runs again",
   "client: runs again from a step",

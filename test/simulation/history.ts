@@ -229,7 +229,7 @@ export async function simulate(
       items: random.list(random.below(4), (index) => `i${index}`),
       key,
       edited: false,
-      resumable: key !== null || random.chance(0.5),
+      isJson: key === null && !random.chance(0.5),
       named: random.chance(0.3),
       options: {
         cache_key: random.chance(0.15) ? "cache" : null,
@@ -343,8 +343,8 @@ export async function simulate(
           ? job.source.replace(/(instruction: "(?!.*instruction: )[^\n]*)"\n/s, '$1 again"\n')
           : job.source,
         edited,
+        isJson: false,
         key: `${job.label}'`,
-        resumable: true,
         limits: null,
         rerun: { run_id, from },
       }

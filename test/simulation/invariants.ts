@@ -60,6 +60,7 @@ export async function violations(
   const found: string[] = []
   const runOf = new Map<string, string>()
   const jobs = new Map<string, Job>()
+  const cancelled = new Set(clients.flatMap(({ job, cancelled }) => (cancelled ? [job.label] : [])))
   for (const client of clients) {
     const { label } = client.job
     found.push(...client.problems.map((problem) => `${label}: ${problem}`))
@@ -79,7 +80,7 @@ export async function violations(
     const own = [
       ...limitProblems(job, used, all, book.punctual ? (book.stored.get(run_id) ?? []) : null),
       ...secretProblems(job, log),
-      ...resumptionProblems(job, log),
+      ...cancelProblems(cancelled.has(label), log),
       ...callEventProblems(job.source, job.id, log),
       ...workflowApprovalProblems(log, all, planOf(job)),
       ...all.flatMap((inside) => [
@@ -390,12 +391,9 @@ function secretProblems(job: Job, log: readonly LogEvent[]): string[] {
   return shown === undefined ? [] : [`the event ${shown.id} shows a secret`]
 }
 
-/** A run that nobody can ask for again ends with its process, unless it has waited for people. */
-function resumptionProblems({ resumable }: Job, log: readonly LogEvent[]): string[] {
-  if (resumable) return []
-  const resumed = log.findIndex(({ type }) => type === "run_resumed")
-  const waited = log.slice(0, Math.max(0, resumed)).some(({ type }) => type === "run_waiting")
-  return resumed < 0 || waited ? [] : ["it was resumed, and nobody waits for it"]
+/** A process that dies or stops cancels no run. */
+function cancelProblems(wasAsked: boolean, log: readonly LogEvent[]): string[] {
+  return log.at(-1)?.type === "workflow_cancelled" && !wasAsked ? ["it was cancelled, and nobody asked for that"] : []
 }
 
 /** A re-run with the same source and input repeats no call that the earlier run had completed, and gives the same output. */

@@ -218,10 +218,10 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 92,
   },
   {
-    name: "a run that nobody waits for is resumed",
+    name: "a run whose process died or stopped is cancelled",
     file: "src/run/take-over-runs.ts",
-    from: `"plan" in compiled && resumable && !cancel_requested`,
-    to: `"plan" in compiled && !cancel_requested`,
+    from: `"plan" in compiled && !cancel_requested`,
+    to: `"plan" in compiled && !cancel_requested && resumed.woken`,
     seed: 14,
   },
   {

@@ -31,7 +31,6 @@ export interface Asked {
   readonly secrets?: JsonObject
   readonly options?: Partial<RunOptions>
   readonly caller?: string
-  readonly resumable?: boolean
 }
 
 /** A process that runs one workflow, with people who answer by way of its store. */
@@ -67,9 +66,9 @@ export class Desk {
     return this
   }
 
-  async start({ input = {}, secrets = {}, options = {}, caller = "", resumable = true }: Asked = {}): Promise<string> {
+  async start({ input = {}, secrets = {}, options = {}, caller = "" }: Asked = {}): Promise<string> {
     const request = { source: this.#source, input, secrets, options: { ...usualOptions, ...options } }
-    const admitted = await this.runs.admit(this.#plan, { caller, request, idempotency: null, resumable })
+    const admitted = await this.runs.admit(this.#plan, { caller, request, idempotency: null })
     assert.ok(admitted.outcome === "created", JSON.stringify(admitted))
     return admitted.run_id
   }

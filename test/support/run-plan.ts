@@ -111,7 +111,7 @@ async function createRun(
   request: Parameters<RunStore["create"]>[0]["request"],
 ): Promise<Lease> {
   const created = await store.create(
-    { run_id, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+    { run_id, caller: "", request, created_at: Date.now(), idempotency: null },
     "test",
     60_000,
   )

@@ -165,7 +165,6 @@ export class MemoryStore implements RunStore {
     this.#uncounted.add(run)
     run.fence++
     run.given_back = true
-    run.resumable = true
     this.#active.delete(run_id)
     this.#parked.park(run_id, run)
     if (run.cancel_requested || this.questions.hasOutcomes(run_id)) this.questions.wake(run_id)

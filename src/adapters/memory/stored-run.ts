@@ -14,7 +14,6 @@ export interface StoredRun {
   readonly number: number
   readonly caller: string
   readonly created_at: number
-  resumable: boolean
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
   readonly bells: LateSet<Bell>
   /** What everyone may see. */
@@ -43,7 +42,6 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
     number,
     caller: run.caller,
     created_at: run.created_at,
-    resumable: run.resumable,
     idempotency:
       slot === null
         ? null
@@ -73,7 +71,7 @@ export function storedBytes({ request, events, kept }: StoredRun): number {
 }
 
 export function runRow(run_id: string, run: StoredRun): RunRow {
-  const { caller, created_at, finished_at, cancel_requested, resumable } = run
+  const { caller, created_at, finished_at, cancel_requested } = run
   return {
     run_id,
     caller,
@@ -81,7 +79,6 @@ export function runRow(run_id: string, run: StoredRun): RunRow {
     finished_at,
     last_event_id: run.end?.id ?? run.events.length,
     cancel_requested,
-    resumable,
     waiting: run.parked === "waiting",
     workflow: run.request.workflow ?? null,
     trigger: run.request.trigger ?? null,

@@ -149,7 +149,7 @@ export class NatsStore implements RunStore {
       last: 0,
       caller,
       created_at,
-      resumable: run.resumable,
+      resumable: true,
       ...(run.request.workflow === undefined ? {} : { workflow: run.request.workflow }),
       ...(run.request.trigger === undefined ? {} : { trigger: run.request.trigger }),
       once: tokens?.once ?? null,
@@ -181,7 +181,7 @@ export class NatsStore implements RunStore {
       const caller = await this.#retention.callerOf(run_id)
       return caller === null ? { found: "nothing" } : { found: "expired", caller }
     }
-    const { caller, created_at, resumable, workflow, trigger } = head.facts
+    const { caller, created_at, workflow, trigger } = head.facts
     return {
       found: "run",
       run: {
@@ -191,7 +191,6 @@ export class NatsStore implements RunStore {
         finished_at: endOf(tail.facts),
         last_event_id: tail.facts.last,
         cancel_requested: await this.#cancels.isRequested(run_id),
-        resumable: resumable || tail.facts.waited === true,
         workflow: workflow ?? null,
         trigger: trigger ?? null,
         waiting: await this.#parking.isWaiting(run_id, tail),

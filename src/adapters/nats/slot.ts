@@ -53,7 +53,8 @@ export interface HeadFacts extends Standing {
   readonly kind: "head"
   readonly caller: string
   readonly created_at: number
-  readonly resumable: boolean
+  /** For earlier releases, which cancel a run without it instead of resuming it. */
+  readonly resumable: true
   /** Absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
   /** Absent where a caller started it. */

@@ -30,7 +30,6 @@ function create(run_id: string): CreateOperation {
     run_id,
     caller: "",
     created_at: 1,
-    resumable: true,
     workflow: null,
     version: null,
     started_by: null,

@@ -207,7 +207,7 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
       const misfit = validateRequest(plan, input, secrets)
       if (misfit !== null) return misfit
       const request = { source, input, secrets, options }
-      const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
+      const admission = await runs.admit(plan, { caller: "", request, idempotency: null })
       if (admission.outcome === "refused") return admission.error
       const { run_id } = admission
       return {

@@ -171,7 +171,7 @@ async function execute(
     // A run that waits leaves memory; this listens for the answers that wake it.
     if (mayWait(plan)) await runs.recover()
     const request = { ...text, ...values, options }
-    const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
+    const admission = await runs.admit(plan, { caller: "", request, idempotency: null })
     if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
     const { run_id } = admission
     const watch = new Watch(flags)

@@ -223,7 +223,7 @@ export async function compose(
   const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
   const mcpParts = { serverSecrets, audit, runs, store, planOf, groups, maxBody: settings.maxBody }
   const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
-  const { app, drain, streams } = createServer({
+  const { app, drain, streams, close } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
     transit: transitBounds(settings.maxBody, perCaller < settings.maxRuns),
@@ -304,8 +304,7 @@ export async function compose(
       await notifier?.stop(Math.min(graceMs, 2_000))
       watched.stop()
       descriptors.stop()
-      streams.close()
-      await app.close()
+      await close()
       await mcp?.close()
       await folder?.close()
       await compiler.close()

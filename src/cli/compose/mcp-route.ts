@@ -88,9 +88,9 @@ type Offered = ReadonlyMap<string, NamedWorkflow>
 function offerOf(parts: McpParts, offered: () => Offered, pages: ToolPages, caller: string): WorkflowOffer {
   return {
     list: (cursor) => pages.page(cursor),
-    async start(name, input, asTask) {
+    async start(name, input) {
       const workflow = offered().get(name)
-      return workflow === undefined ? null : start(parts, workflow, input, caller, asTask)
+      return workflow === undefined ? null : start(parts, workflow, input, caller)
     },
     tasks: {
       find: (task) => findTask(parts, task, caller),
@@ -183,7 +183,6 @@ async function start(
   { name, serving }: NamedWorkflow,
   input: JsonObject,
   caller: string,
-  asTask: boolean,
 ): Promise<StartedRun | WireError | null> {
   const { runs, store, planOf } = parts
   if (serving === null) return null
@@ -194,12 +193,14 @@ async function start(
   const request = { source, ...files, input, secrets: {}, options, workflow: { name, version } }
   const misfit = runs.validate(compiled.plan, request)
   if (misfit !== null) return misfit
-  const admission = await runs.admit(compiled.plan, { caller, request, idempotency: null, resumable: asTask })
+  const admission = await runs.admit(compiled.plan, { caller, request, idempotency: null })
   if (admission.outcome === "refused") return admission.error
   const { run_id } = admission
   return {
     run_id,
-    events: (signal) => store.follow(run_id, 0, signal),
-    cancel: () => cancel(parts, run_id, caller),
+    events: (signal) => store.follow(run_id, 0, AbortSignal.any([signal, runs.left])),
+    async cancel() {
+      if (await runs.clientLeft(run_id)) parts.audit({ act: "cancelled", run_id, caller })
+    },
   }
 }

@@ -185,7 +185,7 @@ test("killed after any append, a run goes on with the model that it had reached,
     const store = new MemoryStore(systemClock)
     const request = { source: "", input: {}, secrets: {}, options: usualOptions }
     const created = await store.create(
-      { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+      { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null },
       "dead",
       60_000,
     )

@@ -149,7 +149,6 @@ async function crashedAfter(appends: readonly (readonly LogEvent[])[]): Promise<
       request: { source: "", input: {}, secrets: {}, options: usualOptions },
       created_at: Date.now(),
       idempotency: null,
-      resumable: true,
     },
     "dead",
     60_000,

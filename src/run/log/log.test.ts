@@ -27,7 +27,7 @@ async function logTo<S extends MemoryStore>(
   size?: ConstructorParameters<typeof RunLog>[5],
 ): Promise<RunLog> {
   const request = { source: "", input: {}, secrets: {}, options: usualOptions }
-  const run = { run_id: "r", caller: "", request, created_at: 0, idempotency: null, resumable: true }
+  const run = { run_id: "r", caller: "", request, created_at: 0, idempotency: null }
   const created = await store.create(run, "me", 1000)
   if (created.outcome !== "created") throw new Error("not created")
   return new RunLog(store, created.lease, new ManualClock(), 0, (error) => failed.push(error), size)

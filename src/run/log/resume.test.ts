@@ -62,7 +62,6 @@ async function crashedAfter(appends: readonly (readonly LogEvent[])[], request: 
       request: { source: "", input: {}, secrets: {}, options: usualOptions, ...request },
       created_at: Date.now(),
       idempotency: null,
-      resumable: true,
     },
     "dead",
     60_000,

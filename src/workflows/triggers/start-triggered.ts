@@ -59,7 +59,7 @@ export async function startTriggered(
   if (misfit !== null) return { error: misfit }
   const idempotency = key === null ? null : { ...key, kept_until: parts.clock.now() + rememberedMs }
   const { caller } = parts
-  const admitted = await parts.runs.admit(compiled.plan, { caller, request, idempotency, resumable: true })
+  const admitted = await parts.runs.admit(compiled.plan, { caller, request, idempotency })
   if (admitted.outcome === "refused") return { error: admitted.error }
   return { run_id: admitted.run_id, isNew: admitted.outcome === "created" }
 }

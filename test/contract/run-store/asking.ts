@@ -57,7 +57,7 @@ async function parked(
   changes: Partial<AskedQuestion> = {},
   caller = "",
 ): Promise<Lease> {
-  const lease = await created(store, { caller, resumable: false })
+  const lease = await created(store, { caller })
   const questions = names.map((id, index) => asked(index + 1, aQuestion(lease.run_id, id, clock, changes)))
   await store.append(lease, [...questions, waits(names.length + 1, names, clock)])
   return lease
@@ -181,8 +181,8 @@ export function asking(onBench: OnBench): void {
 
   onBench("a run that waits holds no lease, and nobody can claim it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"])
-    const { waiting, resumable, last_event_id } = await row(other, lease.run_id)
-    assert.deepEqual({ waiting, resumable, last_event_id }, { waiting: true, resumable: true, last_event_id: 2 })
+    const { waiting, last_event_id } = await row(other, lease.run_id)
+    assert.deepEqual({ waiting, last_event_id }, { waiting: true, last_event_id: 2 })
     assert.equal(await store.renew(lease, leaseMs), false)
     await assert.rejects(store.append(lease, [happened(3)]), LeaseLost)
     await store.release(lease)

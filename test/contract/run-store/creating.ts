@@ -11,7 +11,7 @@ export function creating(onBench: OnBench): void {
       options: { cache_key: "k:1", use_cache: false, max_concurrency: 3, timeout_ms: 9, deltas: true },
       workflow: { name: "tickets/triage", version: "0123456789ab" },
     })
-    const run = aRun({ caller: "ada", request, created_at: 1_700_000_000_123, resumable: false })
+    const run = aRun({ caller: "ada", request, created_at: 1_700_000_000_123 })
     const outcome = await store.create(run, owner, leaseMs)
     assert.deepEqual(outcome, { outcome: "created", lease: { run_id: run.run_id, owner, fence: 1 } })
     assert.deepEqual(await row(other, run.run_id), {
@@ -21,7 +21,6 @@ export function creating(onBench: OnBench): void {
       finished_at: null,
       last_event_id: 0,
       cancel_requested: false,
-      resumable: false,
       workflow: { name: "tickets/triage", version: "0123456789ab" },
       trigger: null,
       waiting: false,

@@ -41,7 +41,6 @@ export function aRun(changes: Partial<NewRun> = {}): NewRun {
     request: aRequest(),
     created_at: Date.UTC(2026, 10, 15),
     idempotency: null,
-    resumable: true,
     ...changes,
   }
 }

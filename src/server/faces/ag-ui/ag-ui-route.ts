@@ -3,10 +3,10 @@ import type { LogEvent, Question } from "../../../log/events.ts"
 import { answerAs } from "../../answer-as.ts"
 import { asHttpError } from "../../answer-error.ts"
 import { corsOf } from "../../cors.ts"
-import { refuse, refuseAt, runExpired } from "../../http-error.ts"
+import { refuse, refuseAt } from "../../http-error.ts"
 import { ownRun } from "../../own-run.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
-import { admitRun } from "../../start-run.ts"
+import { admitRun, clientLeft, unended } from "../../start-run.ts"
 import { cancelledError, cancelTurn, mayAnswer } from "../chat/answer-turn.ts"
 import { inputOf } from "../chat/chat-input.ts"
 import { chatRun, findChat, type ChatWorkflow } from "../chat/chat-workflow.ts"
@@ -39,7 +39,7 @@ export async function answerAgUi(
   }
   reply.hijack()
   const left = await parts.streams.sendText(reply.raw, { ...corsOf(reply), "x-service-run-id": run_id }, frames)
-  if (left && key === undefined) await cancelTurn(parts, request, run_id)
+  if (left && key === undefined) await clientLeft(parts, request, run_id)
   return reply
 }
 
@@ -61,7 +61,7 @@ async function begin(
   const input = inputOf(chat, readTurn(body), othersFrom(plan, chat, body))
   const asked = { deltas: source !== null, chat: { api: "ag-ui", store: false, background: false } } as const
   const run = await chatRun(parts, request, workflow, input, asked)
-  const { run_id, key } = await admitRun(parts, request, plan, run, (given) => given !== undefined)
+  const { run_id, key } = await admitRun(parts, request, plan, run)
   return { run_id, after: 0, source, key }
 }
 
@@ -153,7 +153,7 @@ async function* translate(
       else yield written.failed(end.kind === "failed" ? end.error : cancelledError)
       return
     }
-    throw parts.runs.isDraining ? refuse("overloaded", "The service is shutting down") : runExpired()
+    throw unended(parts, run_id)
   } catch (error) {
     const known = asHttpError(error)
     if (known === undefined) throw error

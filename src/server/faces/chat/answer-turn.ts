@@ -4,9 +4,8 @@ import type { ApiError } from "../../../api/error-kinds.ts"
 import type { LogEvent, Question, Usage } from "../../../log/events.ts"
 import { usageOf } from "../../../log/usage.ts"
 import { callerOf } from "../../caller-of.ts"
-import { refuse, runExpired } from "../../http-error.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
-import { clientGone } from "../../start-run.ts"
+import { clientGone, clientLeft, unended } from "../../start-run.ts"
 import { turnEnd, type TurnEnd } from "./follow-reply.ts"
 import type { ReplySource } from "./reply-source.ts"
 import { textAnswerOf } from "./waiting-reply.ts"
@@ -36,17 +35,16 @@ export async function awaitTurn(
   const event = ended ?? (await parts.runs.ending(run_id, gone))
   stop()
   if (gone.isGiven) {
-    if (!goesOn) await cancelTurn(parts, reply.request, run_id)
+    if (!goesOn) await clientLeft(parts, reply.request, run_id)
     reply.hijack()
     return null
   }
   const end = event === null ? null : turnEnd(event, chat.reply)
   if (event !== null && end !== null) return { end, at: Date.parse(event.at) }
-  if (parts.runs.isDraining) throw refuse("overloaded", "The service is shutting down")
-  throw runExpired()
+  throw unended(parts, run_id)
 }
 
-/** The client has left, or cannot use what comes. */
+/** The client does not want what comes, or cannot use it. */
 export async function cancelTurn(parts: RouteDependencies, request: FastifyRequest, run_id: string): Promise<void> {
   if (await parts.runs.cancel(run_id)) parts.audit({ act: "cancelled", run_id, caller: callerOf(request) })
 }

@@ -6,7 +6,7 @@ import { asHttpError, sendError } from "../../answer-error.ts"
 import { corsOf } from "../../cors.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { serve } from "../../serve-route.ts"
-import { admitRun } from "../../start-run.ts"
+import { admitRun, clientLeft, unended } from "../../start-run.ts"
 import {
   awaitTurn,
   cancelTurn,
@@ -56,7 +56,7 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
     const input = inputOf(chat, turn, othersFromTexts(plan, chat, metadata))
     const asked = { deltas: source !== null, chat: { api: "chat", store: false, background: false } } as const
     const run = await chatRun(parts, request, workflow, input, asked)
-    const { run_id, key, replayed } = await admitRun(parts, request, plan, run, (given) => given !== undefined)
+    const { run_id, key, replayed } = await admitRun(parts, request, plan, run)
     const before = replayed ? await parts.store.lookup(run_id) : null
     const created_at = before?.found === "run" ? before.run.created_at : Date.now()
     const headers: Record<string, string> = { "x-service-run-id": run_id }
@@ -70,7 +70,7 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
         chunks(parts, request, open, base, withUsage === true, waiting, parts.store.follow(run_id, 0, signal))
       reply.hijack()
       const left = await parts.streams.sendText(reply.raw, { ...corsOf(reply), ...headers }, frames)
-      if (left && !open.goesOn) await cancelTurn(parts, request, run_id)
+      if (left && !open.goesOn) await clientLeft(parts, request, run_id)
       return reply
     }
     void reply.headers({ ...headers, ...noRetry })
@@ -166,6 +166,7 @@ async function* chunks(
           return
       }
     }
+    throw unended(parts, run_id)
   } catch (error) {
     const known = asHttpError(error)
     if (known === undefined) throw error

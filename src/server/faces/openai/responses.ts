@@ -14,7 +14,7 @@ import { refuse, type HttpError } from "../../http-error.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { serve } from "../../serve-route.ts"
 import { hasFreeKey } from "../../idempotency-key.ts"
-import { admitRun } from "../../start-run.ts"
+import { admitRun, clientLeft, unended } from "../../start-run.ts"
 import { awaitTurn, cancelledError, cancelTurn, mayAnswer, type OpenTurn } from "../chat/answer-turn.ts"
 import { inputOf, othersFromTexts, type ChatMessage, type ChatTurn } from "../chat/chat-input.ts"
 import { chatRun, type ChatWorkflow } from "../chat/chat-workflow.ts"
@@ -160,11 +160,10 @@ async function create(
   // A run that waits may be asked for a stream with its next message.
   const deltas = source !== null && (isStream || (store && mayWait(plan)))
   const run = await chatRun(parts, request, workflow, input, { deltas, chat: asked })
-  const keeps = (key: string | undefined): boolean => background || key !== undefined
-  const { run_id, key, replayed } = await admitRun(parts, request, plan, run, keeps)
+  const { run_id, key, replayed } = await admitRun(parts, request, plan, run)
   if (replayed) headers["idempotency-replayed"] = "true"
   const before = replayed ? await firstTurn(parts, run_id, plan) : null
-  const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: keeps(key), ended: before?.end }
+  const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: background || key !== undefined, ended: before?.end }
   const facts: ResponseFacts = { run_id, turn: 1, created_at: before?.created_at ?? Date.now(), model: name, asked }
   return answer(parts, request, reply, open, facts, isStream, sendHeaders(run_id))
 }
@@ -289,7 +288,7 @@ async function answer(
     const frames = (signal: AbortSignal): AsyncIterable<string> =>
       events(parts, request, open, facts, parts.store.follow(run_id, open.after, signal))
     const left = await parts.streams.sendText(reply.raw, { ...corsOf(reply), ...headers }, frames)
-    if (left && !open.goesOn) await cancelTurn(parts, request, run_id)
+    if (left && !open.goesOn) await clientLeft(parts, request, run_id)
     return reply
   }
   void reply.headers(headers)
@@ -342,6 +341,7 @@ async function* events(
         return
       }
     }
+    throw unended(parts, run_id)
   } catch (error) {
     const known = asHttpError(error)
     if (known === undefined) throw error
