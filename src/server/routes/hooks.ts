@@ -1,18 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { deliver, type TriggeredAnswer } from "../../api/triggers.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonValue } from "../../base/json-value.ts"
 import type { WebhookPlan } from "../../plan/plan-triggers.ts"
 import type { Signature } from "../../workflows/triggers/webhook-signature.ts"
 import { deliveryOf, isSigned, readSignature } from "../../workflows/triggers/webhook-signature.ts"
 import type { FoundTrigger, Triggers } from "../../workflows/triggers/triggers.ts"
 import { HttpError, refuse } from "../http-error.ts"
-import { JsonBody } from "../read-body.ts"
 import type { RateLimit } from "../rate-limit.ts"
 import type { RouteDependencies, ServerLog } from "../route-dependencies.ts"
 import { patternOf } from "../serve-route.ts"
 import { Sparing } from "../sparing.ts"
 import { hookBytes } from "../../base/limits.ts"
+import { readDelivery } from "./delivery-body.ts"
 
 /** A delivery whose header could be read. */
 interface Claim {
@@ -105,7 +104,7 @@ async function take(
   const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
   if (!isSigned(verify, signature, body, secrets)) throw refuse("unauthorized", "The signature is wrong")
   limit.take(`webhook:${found.workflow.name} ${found.plan.name}`, performance.now())
-  const parsed = await readBody(request, body)
+  const parsed = await readDelivery(verify, request.headers["content-type"], body, request.routeOptions.bodyLimit)
   if (verify.scheme === "slack" && isJsonObject(parsed) && parsed["type"] === "url_verification") {
     const { challenge } = parsed
     return reply.type("text/plain; charset=utf-8").send(typeof challenge === "string" ? challenge : "")
@@ -128,29 +127,6 @@ function refusalOf(error: HttpError["error"]): HttpError {
     ? "The service is at capacity: try again later"
     : "The workflow cannot run now: try again later"
   return refuse("overloaded", message, [], later)
-}
-
-/** JSON, or a form. */
-async function readBody(request: FastifyRequest, body: Buffer): Promise<JsonValue> {
-  const [type = ""] = (request.headers["content-type"] ?? "").toLowerCase().split(";")
-  const media = type.trim()
-  // The content type of an empty body is gone by now.
-  if (media === "" && body.length === 0)
-    throw refuse("invalid_request", "The body is empty: JSON or a form is expected")
-  if (media === "application/json" || /^application\/[\w.+-]+\+json$/.test(media)) {
-    return (await JsonBody.read(body, request.routeOptions.bodyLimit)) as JsonValue
-  }
-  if (media !== "application/x-www-form-urlencoded") {
-    throw refuse("unsupported_media_type", "A delivery is application/json or application/x-www-form-urlencoded")
-  }
-  const fields: Record<string, JsonValue> = Object.create(null) as Record<string, JsonValue>
-  for (const [name, value] of new URLSearchParams(body.toString("utf8"))) {
-    if (name !== "__proto__") fields[name] ??= value
-  }
-  const { payload } = fields
-  if (typeof payload !== "string") return { ...fields }
-  const parsed = await JsonBody.read(Buffer.from(payload), request.routeOptions.bodyLimit)
-  return { ...fields, payload: parsed as JsonValue }
 }
 
 function queryOf(request: FastifyRequest): Record<string, string> {

@@ -6,6 +6,8 @@ import { describe, it } from "node:test"
 import type { TriggersAnswer } from "../../../src/api/triggers.ts"
 import type { RunsAnswer } from "../../../src/api/runs.ts"
 import type { WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import type { Verification } from "../../../src/plan/plan-triggers.ts"
+import { signedHeaders } from "../../../src/workflows/triggers/webhook-signature.ts"
 import { fc } from "../../support/fast-check.ts"
 import { folderOf } from "../../support/workflow-folder.ts"
 import { sendRaw } from "../../support/raw-http.ts"
@@ -235,6 +237,52 @@ describe("webhooks", async () => {
     const given = { input, secrets: { hook_secret: "x" } }
     assert.equal((await service.post("/workflows/git/push/execute", given, ada)).status, 422)
   })
+})
+
+describe("a signed delivery that is replayed with another content type", async () => {
+  const schemes = {
+    standard: { scheme: "standard" },
+    github: { scheme: "github" },
+    stripe: { scheme: "stripe" },
+    slack: { scheme: "slack" },
+    gitlab: { scheme: "gitlab" },
+    hmac: { scheme: "hmac", header: "x-signature", prefix: "", encoding: "hex", algorithm: "sha256" },
+  } as const satisfies Record<string, Verification>
+  const hooks = Object.keys(schemes).map((name) => {
+    const verify = name === "hmac" ? `hmac { header: "X-Signature" }` : name
+    return `webhook ${name} { verify: ${verify}, secret: secrets.hook_secret, input { text: body.text ?? "none" } }`
+  })
+  const source = `
+input { text: string }
+secrets { hook_secret: string }
+${hooks.join("\n")}
+output { text: input.text }
+`
+  const key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+  const service = await startService({ WORKFLOWS: folderOf({ "all.wire": source }), SECRET_HOOK_SECRET: key })
+  const form = "application/x-www-form-urlencoded"
+  const runs = async (): Promise<RunsAnswer["runs"]> =>
+    ((await (await service.get("/runs?limit=100")).json()) as RunsAnswer).runs
+
+  for (const [name, verify] of Object.entries(schemes)) {
+    it(`starts no second run, and none with other fields: ${name}`, async () => {
+      const id = `id-of-${name}`
+      const body = JSON.stringify({ id, event_id: id, note: "&text=evil&", text: "good" })
+      const signature = signedHeaders(verify, Buffer.from(body), key, { id, at: Date.now() })
+      const before = (await runs()).length
+      // The forged one comes first: it is not remembered as the delivery either.
+      const types = [form, "application/json", `${form}; charset=utf-8`, "application/x+json", form.toUpperCase()]
+      const taken = verify.scheme === "slack" ? 200 : 202
+      for (const type of types) {
+        const { status } = await service.post(`/hooks/all/${name}`, body, { ...signature, "content-type": type })
+        assert.equal(status, type.toLowerCase().startsWith(form) ? 415 : taken, type)
+      }
+      const [run, ...others] = await runs()
+      assert.equal(others.length, before)
+      const record = (await (await service.get(`/execute/${run?.run_id}?wait=30`)).json()) as { output: unknown }
+      assert.deepEqual(record.output, { text: "good" })
+    })
+  }
 })
 
 describe("triggers that cannot work", async () => {
