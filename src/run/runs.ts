@@ -36,8 +36,8 @@ export interface RunsSettings {
   readonly max_runs_per_caller?: number
   /** Most runs of one caller that wait for people; 10,000 unless set. */
   readonly max_waiting?: number
-  /** Most bytes of the store that the runs of one caller take; no limit unless set. */
-  readonly max_stored_per_caller?: number
+  /** Most bytes of the store that the runs of one caller take, as of now: a disk may get more room. No limit unless set. */
+  readonly storedPerCaller?: () => number
   readonly limits: RunLimits
   /** What all runs may keep together; no bounds unless set. */
   readonly memory?: MemoryBounds
@@ -95,7 +95,7 @@ export class Runs {
     this.#ports = ports
     this.#settings = settings
     this.#memory = new MemoryShare(settings.memory)
-    this.#stored = new StoredShare(ports.store, ports.clock, settings.max_stored_per_caller)
+    this.#stored = new StoredShare(ports.store, ports.clock, settings.storedPerCaller)
     this.#deadlines = new Deadlines(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
     const { owner, leaseMs, max_runs, max_queued, max_runs_per_caller = max_runs } = settings

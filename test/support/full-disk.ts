@@ -123,6 +123,38 @@ export async function fillUnderService({ disk, store, sentence }: FullDisk): Pro
   assert.deepEqual(await service.ended, { code: 0, signal: null })
 }
 
+/** Killed while the disk is full, started on the full disk, which then gets room. */
+export async function startOnFullDisk(disk: Disk): Promise<void> {
+  const start = (): ReturnType<typeof startService> =>
+    startService(process.execPath, ["src/cli/wire.ts", "serve"], {
+      WIRE_PORT: "0",
+      WIRE_RATE_LIMIT: "0",
+      WIRE_DATA_DIR: join(disk.folder, "data"),
+    })
+  const statusOf = async (address: string): Promise<number> => {
+    const body = JSON.stringify({
+      workflow_source: "input { text: string } output { text: input.text }",
+      input: { text: "x".repeat(200_000) },
+    })
+    const headers = { "content-type": "application/json" }
+    return (await fetch(`${address}/execute`, { method: "POST", headers, body })).status
+  }
+  const first = await start()
+  // Nearly all of the database is what these store.
+  for (let n = 0; n < 12; n++) assert.equal(await statusOf(first.address), 200)
+  disk.fill(first.child.pid ?? 0)
+  await until(async () => (await statusOf(first.address)) !== 200)
+  first.child.kill("SIGKILL")
+  await first.ended
+  const second = await start()
+  for (let n = 0; n < 20; n++) assert.equal(await statusOf(second.address), 503)
+  disk.free(second.child.pid ?? 0)
+  await until(async () => (await fetch(`${second.address}/readyz`)).status === 200)
+  for (let n = 0; n < 20; n++) assert.equal(await statusOf(second.address), 200)
+  second.child.kill("SIGTERM")
+  await second.ended
+}
+
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000
   while (!(await holds())) {

@@ -3,6 +3,7 @@ import { connect, credsAuthenticator, type ConnectionOptions, type NatsConnectio
 import { setMaxListeners } from "node:events"
 import { StoreFailure } from "../../ports/store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
+import { reasonOf } from "./broker-error.ts"
 import type { Names, StreamName } from "./names.ts"
 import {
   NatsTransport,
@@ -78,7 +79,7 @@ export class Broker<T extends Transport = Transport> {
     try {
       connection = await connect(options)
     } catch (error) {
-      throw new StoreFailure(`The broker at ${where} cannot be reached: ${sentenceOf(error)}`, error)
+      throw new StoreFailure(`The broker at ${where} cannot be reached: ${reasonOf(error)}`, error)
     }
     const tooOld = whyTooOld(connection.info?.version ?? "")
     if (tooOld !== null) {
@@ -89,7 +90,7 @@ export class Broker<T extends Transport = Transport> {
       return new Broker(names, await NatsTransport.over(connection), realSurroundings)
     } catch (error) {
       await connection.close()
-      throw new StoreFailure(`The broker at ${where} has no JetStream for this user: ${sentenceOf(error)}`, error)
+      throw new StoreFailure(`The broker at ${where} has no JetStream for this user: ${reasonOf(error)}`, error)
     }
   }
 
@@ -296,7 +297,7 @@ export class Broker<T extends Transport = Transport> {
         }
         this.#troubled()
         if (this.now() + pause > deadline) {
-          throw new StoreFailure(`The broker does not answer: ${sentenceOf(error)}`, error)
+          throw new StoreFailure(`The broker does not answer: ${reasonOf(error)}`, error)
         }
         this.#retries++
       }
@@ -338,10 +339,6 @@ function tlsOptions(address: BrokerAddress, { ca, cert, key }: BrokerProofs): Co
       ...(key === null ? {} : { key }),
     },
   }
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** 2.9 loses acknowledged messages when one of its nodes pauses, and lets two writers win one comparison. */

@@ -2,6 +2,7 @@ import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import { isUnder, type KeyChange, type MasterKey } from "../../ports/vault.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
+import { reasonOf } from "./broker-error.ts"
 import { Broker, type BrokerHealth } from "./broker.ts"
 import { changeKey, noKeyToChange, noRuns, otherKey, readKeyRecord } from "./key-record.ts"
 import { namesOf } from "./names.ts"
@@ -43,7 +44,7 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
     await broker.close()
     if (error instanceof StoreFailure) throw error
     throw new StoreFailure(
-      `The broker at ${options.address.servers.join(", ")} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+      `The broker at ${options.address.servers.join(", ")} cannot be used: ${reasonOf(error)}`,
       error,
     )
   }
@@ -77,10 +78,7 @@ async function connected<T>(place: BrokerPlace, use: (broker: Broker, isNew: boo
     return await use(broker, keys === null)
   } catch (error) {
     if (error instanceof StoreFailure) throw error
-    throw new StoreFailure(
-      `The broker cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    )
+    throw new StoreFailure(`The broker cannot be read: ${reasonOf(error)}`, error)
   } finally {
     await broker.close()
   }

@@ -1,5 +1,6 @@
 import { JetStreamApiError, type JetStreamManager, type StreamConfig } from "@nats-io/jetstream"
 import { StoreFailure } from "../../ports/store.ts"
+import { reasonOf } from "./broker-error.ts"
 import type { Names, StreamName } from "./names.ts"
 
 export interface StreamSizes {
@@ -188,12 +189,8 @@ function normal(field: keyof StreamConfig, value: unknown): unknown {
 
 function whyNotMade({ name, num_replicas }: Wanted, error: unknown): StoreFailure {
   return new StoreFailure(
-    `The stream ${name} cannot be made with ${num_replicas} ${num_replicas === 1 ? "copy" : "copies"} (${reason(error)}). ` +
+    `The stream ${name} cannot be made with ${num_replicas} ${num_replicas === 1 ? "copy" : "copies"} (${reasonOf(error)}). ` +
       "JetStream must be enabled with room for it, and the user must be allowed to make streams.",
     error,
   )
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander"
+import { endProcess } from "../terminal/end-process.ts"
 import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
 
 export function serveCommand(command: Command): void {
@@ -30,5 +31,6 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
     }
     const { serve } = await import("../compose/service.ts")
     process.exitCode = await serve(settings)
+    endProcess()
   })
 }

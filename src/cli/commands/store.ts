@@ -3,6 +3,7 @@ import type { Command } from "commander"
 import type { StoreReport } from "../compose/open-store.ts"
 import { count } from "../terminal/count.ts"
 import { flagOf, settingTable } from "../compose/settings.ts"
+import { endProcess } from "../terminal/end-process.ts"
 import { Output } from "../terminal/terminal.ts"
 import { usableSettings } from "./usable-settings.ts"
 import { CommandFailure, WrongValue } from "../terminal/command-failure.ts"
@@ -151,7 +152,7 @@ Exit code: 0 when the store is under the new key, 1 when not, 2 for a wrong comm
       if (settings.store === "memory") throw new WrongValue("A store in memory has no key.")
       const { changeKeyOf } = await import("../compose/open-store.ts")
       const changed = await changeKeyOf(settings)
-      if ("refused" in changed) throw new CommandFailure(visibleLines(changed.refused))
+      if ("refused" in changed) return refuse(output, undefined, changed.refused)
       output.out(
         changed.key === "changed"
           ? "The store is under the new key. Start the service with it, and keep the old key as long as you keep copies of the store from before."
@@ -161,6 +162,7 @@ Exit code: 0 when the store is under the new key, 1 when not, 2 for a wrong comm
 }
 
 function refuse(output: Output, json: true | undefined, sentence: string): void {
+  endProcess()
   if (json !== true) throw new CommandFailure(visibleLines(sentence))
   output.out(visibleJson({ problems: [sentence] }, 2))
   process.exitCode = 1

@@ -191,7 +191,7 @@ export async function compose(
     memory: memoryBounds(settings.maxRuns, perCaller),
     ...(link !== null && { places: (limits) => link.places(limits) }),
     max_waiting: settings.maxWaiting,
-    max_stored_per_caller: storedPerCaller(settings, opened.capacity),
+    storedPerCaller: () => storedPerCaller(settings, opened.capacity()),
     limits: {
       ...usualLimits,
       max_iterations: settings.maxIterations,

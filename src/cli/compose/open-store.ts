@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
 import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
@@ -15,6 +15,7 @@ import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import type { StoreReport } from "../../store/check-tables.ts"
 import { moveStore, movingMark, type MoveEnd, type MoveProgress } from "../../store/move-store.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
+import { diskUse, roomOnDisk } from "./disk-room.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 
@@ -39,8 +40,8 @@ export const isRefusal = (error: unknown): error is Error =>
 export interface OpenedStore {
   readonly store: RunStore
   readonly leaseMs: number
-  /** Bytes that it has room for, those that it holds included; null where that is not known. */
-  readonly capacity: number | null
+  /** Bytes that it has room for now, those that it holds included; null where that is not known. */
+  readonly capacity: () => number | null
   /** How the broker is, where there is one. */
   readonly broker: (() => BrokerHealth) | null
   /** What differs from the settings and still works: sentences for the operator. */
@@ -59,7 +60,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     const memory = openMemoryStore(systemClock)
     // The rest is for runs under way and for what is in transit.
     const capacity = getHeapStatistics().heap_size_limit / 2
-    return { store: memory, leaseMs, capacity, broker: null, remarks: [], warnings: [] }
+    return { store: memory, leaseMs, capacity: () => capacity, broker: null, remarks: [], warnings: [] }
   }
   if (isNats(store)) return openCluster(settings)
   if (isPostgres(store)) return openPostgres(settings)
@@ -82,15 +83,8 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   const warn = (sentence: string): number => warnings.push(sentence)
   const shared = settings.processes > 1 && { pollMs: sharedPollMs }
   const sqlite = await openSqliteStore({ path, masterKey, clock: systemClock, warn, ...shared })
-  return { store: sqlite, leaseMs, capacity: capacityOf(folder, path), broker: null, remarks: [], warnings }
-}
-
-/** The free space on the disk, and the space that the database takes. Null where the file system does not say. */
-function capacityOf(folder: string, database: string): number | null {
-  const { bavail, bsize, blocks } = statfsSync(folder)
-  if (blocks === 0) return null
-  const taken = [database, `${database}-wal`].map((path) => (existsSync(path) ? statSync(path).size : 0))
-  return taken.reduce((sum, bytes) => sum + bytes, bavail * bsize)
+  const capacity = roomOnDisk(() => diskUse(folder, path))
+  return { store: sqlite, leaseMs, capacity, broker: null, remarks: [], warnings }
 }
 
 /** What the store of these settings says of itself, or why that cannot be known: a sentence for the operator. */
@@ -266,7 +260,7 @@ async function openPostgres(settings: Settings): Promise<OpenedStore> {
   const warnings: string[] = []
   const warn = (sentence: string): number => warnings.push(sentence)
   const store = await openPostgresStore({ ...options, clock: systemClock, warn, tombstoneMs })
-  return { store, leaseMs: postgresLeaseMs, capacity: null, broker: null, remarks: [], warnings }
+  return { store, leaseMs: postgresLeaseMs, capacity: () => null, broker: null, remarks: [], warnings }
 }
 
 async function postgresTarget(settings: Settings, store = settings.store) {
@@ -310,7 +304,7 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
   const remarks: string[] = []
   const remark = (sentence: string): number => remarks.push(sentence)
   const store = await openNatsStore({ ...options, clock: systemClock, remark })
-  const capacity = settings.natsMaxBytes ?? null
+  const capacity = (): number | null => settings.natsMaxBytes ?? null
   return { store, leaseMs: clusterLeaseMs, capacity, broker: () => store.health, remarks, warnings: [] }
 }
 

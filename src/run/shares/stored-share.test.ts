@@ -4,7 +4,7 @@ import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { StoredShare } from "./stored-share.ts"
 
 /** A store that says what a test sets. */
-function setUp(most?: number) {
+function setUp(most?: number | (() => number)) {
   const clock = new ManualClock()
   const stored = new Map<string, number>()
   let asked = 0
@@ -14,7 +14,12 @@ function setUp(most?: number) {
       return stored.get(caller) ?? 0
     },
   }
-  return { clock, stored, share: new StoredShare(store, clock, most), asked: () => asked }
+  return {
+    clock,
+    stored,
+    share: new StoredShare(store, clock, typeof most === "number" ? () => most : most),
+    asked: () => asked,
+  }
 }
 
 test("a caller that stores too much is full, others are not", async () => {
@@ -23,6 +28,16 @@ test("a caller that stores too much is full, others are not", async () => {
   assert.equal(await share.isFull("ann", 40), false)
   assert.equal(await share.isFull("ann", 60), true)
   assert.equal(await share.isFull("bob", 60), false)
+})
+
+test("a disk that gets more room gives callers more, within a second", async () => {
+  let room = 100
+  const { clock, stored, share } = setUp(() => room)
+  stored.set("ann", 90)
+  assert.equal(await share.isFull("ann", 20), true)
+  room = 1_000
+  clock.advance(1_000)
+  assert.equal(await share.isFull("ann", 20), false)
 })
 
 test("the store is asked once a second, and before anyone is refused", async () => {

@@ -2,7 +2,7 @@ import { Tally } from "../../base/tally.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { RunStore } from "../../ports/store.ts"
 
-/** How long an answer of the store is good for. */
+/** How long an answer of the store, and of its disk, is good for. */
 const freshMs = 1_000
 /** Runs under way may go so much over what a caller may store: those that are nearly done are not lost when new ones are refused. */
 const grace = 1.1
@@ -14,17 +14,28 @@ const grace = 1.1
 export class StoredShare {
   readonly #store: Pick<RunStore, "stored">
   readonly #clock: Pick<Clock, "monotonic">
-  /** Bytes of one caller. */
-  readonly most: number
+  readonly #measure: () => number
+  #most = Number.POSITIVE_INFINITY
+  #measuredAt = Number.NEGATIVE_INFINITY
   /** By caller: what the store has said, and when. */
   readonly #known = new Map<string, { readonly bytes: number; readonly at: number }>()
   readonly #asking = new Map<string, Promise<void>>()
   readonly #open = new Tally()
 
-  constructor(store: Pick<RunStore, "stored">, clock: Pick<Clock, "monotonic">, most = Number.POSITIVE_INFINITY) {
+  constructor(store: Pick<RunStore, "stored">, clock: Pick<Clock, "monotonic">, most?: () => number) {
     this.#store = store
     this.#clock = clock
-    this.most = most
+    this.#measure = most ?? (() => Number.POSITIVE_INFINITY)
+  }
+
+  /** Bytes of one caller. */
+  get most(): number {
+    const now = this.#clock.monotonic()
+    if (now - this.#measuredAt >= freshMs) {
+      this.#most = this.#measure()
+      this.#measuredAt = now
+    }
+    return this.#most
   }
 
   /** Whether the caller has no room for a run that begins with this many bytes. Null: there is room, without asking the store. */
@@ -39,7 +50,7 @@ export class StoredShare {
   /** Begins to count for a run of this caller. */
   open(caller: string): StoredRun {
     return new StoredRun({
-      most: this.most,
+      most: () => this.most,
       add: (bytes) => this.#open.add(caller, bytes),
       hasRoom: (bytes) => this.#takenBy(caller) + bytes <= this.most * grace,
       ask: () => this.#ask(caller),
@@ -72,7 +83,7 @@ export class StoredShare {
 }
 
 interface OwnShare {
-  readonly most: number
+  most(): number
   add(bytes: number): void
   /** By what the store has said last. */
   hasRoom(bytes: number): boolean
@@ -93,7 +104,7 @@ export class StoredRun {
 
   /** Bytes that all runs of the caller may take. */
   get most(): number {
-    return this.#share.most
+    return this.#share.most()
   }
 
   /** Counts more, and calls back where the caller has too much. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { test } from "node:test"
-import { fillUnderService, newFolder, smallDisk, type Disk } from "../../support/full-disk.ts"
+import { fillUnderService, newFolder, smallDisk, startOnFullDisk, type Disk } from "../../support/full-disk.ts"
 
 // Where this user may mount, the disk is a small file system of its own. A limit on the size of files does the same to SQLite, needs no rights, and
 // is tried everywhere.
@@ -25,3 +25,10 @@ for (const [name, disk] of disks) {
   test(`a full disk: ${name}: readiness goes off, runs wait without asking again, and all comes back by itself`, () =>
     fillUnderService({ disk, store: { WIRE_DATA_DIR: disk.folder }, sentence: /disk is full|check the disk/ }))
 }
+
+const other = smallDisk(32)
+test(
+  "a service that starts on a full disk refuses with 503, and takes every run when there is room again",
+  { skip: other === null && "needs the right to mount" },
+  () => (other === null ? undefined : startOnFullDisk(other)),
+)
