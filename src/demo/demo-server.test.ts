@@ -179,7 +179,8 @@ for (const [what, body, status, param, code] of [
   ["no model", { input: "x" }, 400, "model", "missing_required_parameter"],
   ["no input", { model: "demo" }, 400, "input", "missing_required_parameter"],
   ["empty input", { model: "demo", input: [] }, 400, "input", "invalid_value"],
-  ["another model", { model: "gpt-5", input: "x" }, 404, "model", "model_not_found"],
+  ["a misspelt model of its own", { model: "demo-slwo", input: "x" }, 404, "model", "model_not_found"],
+  ["an empty model", { model: " ", input: "x" }, 404, "model", "model_not_found"],
   ["input that is a number", { model: "demo", input: 1 }, 400, "input", "invalid_value"],
   ["an item without a role", { model: "demo", input: [{ content: "x" }] }, 400, "input[0]", "invalid_value"],
   [

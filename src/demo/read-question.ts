@@ -35,15 +35,20 @@ export interface ApiError {
 
 export type Reading = { readonly question: Question } | { readonly error: ApiError }
 
-const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as const
+const modelIds: readonly string[] = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"]
+
+/** It answers to the id of every vendor, so that any workflow can be tried; an id like its own is one of its own, or a mistake. */
+function isAnswered(model: string): boolean {
+  return model.startsWith("demo") ? modelIds.includes(model) : model.trim() !== ""
+}
 
 /** What a vendor refuses is refused: a request that works here does not fail there for its form. */
 export function readQuestion(parsed: JsonObject): Reading {
   const { model, input } = parsed
   if (model === undefined || model === null) return missing("model")
   if (typeof model !== "string") return wrong("model", "a string")
-  if (!(modelIds as readonly string[]).includes(model)) {
-    const message = `The model '${model.slice(0, 100)}' does not exist here. This is the demo model of Wireworks: it answers to ${modelIds.join(", ")}.`
+  if (!isAnswered(model)) {
+    const message = `The model '${model.slice(0, 100)}' does not exist here. This is the demo model of Wireworks: it answers to ${modelIds.join(", ")}, and to every id that does not begin with demo.`
     return { error: { status: 404, message, type: "invalid_request_error", param: "model", code: "model_not_found" } }
   }
   if (input === undefined || input === null) return missing("input")

@@ -36,7 +36,7 @@ const folder = (): string =>
     "plain.wire": plain,
     "slow.wire": slow,
     "wrong.wire": "output { a: agent.nobody.x }\n",
-    "unknown.wire": plain.replace('id: "demo"', 'id: "gpt-9"'),
+    "unknown.wire": plain.replace('id: "demo"', 'id: "demo-9"'),
     "caller.wire":
       'workflow greet from "./plain.wire" {}\ndynamic { twice: [call workflow.greet for n in [1, 2]] }\noutput { twice: dynamic.twice }\n',
     "input.json": '{ "name": "Ada", "more": null }',

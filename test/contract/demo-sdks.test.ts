@@ -77,7 +77,7 @@ suite("OpenAI's SDK, chat completions", () => {
   })
 
   test("errors are the SDK's own classes", async () => {
-    await assert.rejects(client().chat.completions.create({ model: "gpt-5", messages }), OpenAI.NotFoundError)
+    await assert.rejects(client().chat.completions.create({ model: "demo-5", messages }), OpenAI.NotFoundError)
     await assert.rejects(
       client().chat.completions.create({ model: "demo" } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming),
       OpenAI.BadRequestError,
@@ -139,7 +139,7 @@ suite("Anthropic's SDK", () => {
 
   test("errors are the SDK's own classes", async () => {
     await assert.rejects(
-      client().messages.create({ model: "claude", max_tokens: 10, messages }),
+      client().messages.create({ model: "demo-claude", max_tokens: 10, messages }),
       (error: Error) => error instanceof Anthropic.NotFoundError && /demo model/.test(error.message),
     )
     await assert.rejects(
@@ -195,6 +195,6 @@ suite("Google's SDK", () => {
   })
 
   test("errors have Google's shape", async () => {
-    await assert.rejects(client().models.generateContent({ model: "gemini", contents }), /404|NOT_FOUND/)
+    await assert.rejects(client().models.generateContent({ model: "demo-gemini", contents }), /404|NOT_FOUND/)
   })
 })

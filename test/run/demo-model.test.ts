@@ -198,7 +198,7 @@ for (const [name, open] of Object.entries(stores)) {
 
   test(`${name}: an unknown model is a provider error that names the agent and the status`, async (t) => {
     const { run } = await serve(t, open)
-    const { events } = await run(`${head("gpt-9")} agent a { model: model.m instruction: "x" output { t: string } }`)
+    const { events } = await run(`${head("demo-9")} agent a { model: model.m instruction: "x" output { t: string } }`)
     assert.equal(errorOf({ events }).kind, "provider_error")
     assert.equal(errorOf({ events }).issues[0]?.path, "agent.a")
     assert.equal(errorOf({ events }).issues[0]?.upstream_status, 404)

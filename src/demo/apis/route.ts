@@ -12,7 +12,7 @@ export function demoRoute(url: string): DemoRoute | null {
     case "/v1/messages":
       return { api: "anthropic" }
   }
-  const google = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(path)
+  const google = /^\/v1beta\/(?:models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/.exec(path)
   if (google === null) return null
   return { api: "google", model: decode(google[1] ?? ""), stream: google[2] === "streamGenerateContent" }
 }

@@ -116,8 +116,22 @@ for (const api of ["responses", "chat", "anthropic", "google"] as const) {
       })
     }
 
-    test("another model is an error of the provider with its status", async (t) => {
-      const failure = await (await start(t)).refuse({ backend, model: "gpt-5" })
+    for (const model of [
+      "gpt-5",
+      "claude-sonnet-4-5",
+      "models/gemini-2.5-pro",
+      "tunedModels/one",
+      "qwen/qwen3:8b",
+      "gpt 5%2F?#",
+    ]) {
+      test(`the id ${model} of another vendor is answered`, async (t) => {
+        const turn = await (await start(t)).ask({ backend, model, contract: reply })
+        assert.deepEqual(turn.kind === "output" && turn.output, greeting)
+      })
+    }
+
+    test("an unknown id that begins with demo is an error of the provider with its status", async (t) => {
+      const failure = await (await start(t)).refuse({ backend, model: "demo-quick" })
       assert.match(failure.error.message, /answered 404 \((?:model_not_found|not_found_error|NOT_FOUND)\)/)
     })
 
