@@ -16,8 +16,6 @@ test("docs/operations.md lists every metric with its type, and the dashboard and
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type] as const),
   )
   for (const name of ofBroker) served.set(name, "gauge")
-  // Only where there are several processes.
-  served.set("wire_processes", "gauge").set("wire_process_restarts_total", "counter")
   const own = [...served].filter(([name]) => name.startsWith("wire"))
   const listed = [...read("docs/operations.md").matchAll(/^\| `(wire\w+)` \| (\w+) \|/gm)]
   assert.deepEqual(

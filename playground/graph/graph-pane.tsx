@@ -192,7 +192,7 @@ export function GraphPane() {
         tabIndex={0}
         role="application"
         aria-roledescription="graph"
-        aria-label={`Plan of ${allSteps.value.length} steps. Arrows move it, and go from step to step; plus and minus zoom, zero fits it in.`}
+        aria-label={`Plan of ${allSteps.value.length === 1 ? "1 step" : `${allSteps.value.length} steps`}. Arrows move it, and go from step to step; plus and minus zoom, zero fits it in.`}
         onPointerDown={drag}
         onKeyDown={key}
         onFocusIn={(event) => {

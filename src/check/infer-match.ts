@@ -16,6 +16,7 @@ import {
   withoutLiterals,
   withoutNull,
 } from "../types/relations.ts"
+import { eitherOf } from "../types/either-of.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { refuseSecrets } from "./rules/secret-exposed.ts"
 import { showType } from "../types/show-type.ts"
@@ -197,11 +198,14 @@ function joinBranches(checking: CheckContext, branches: readonly BranchType[], p
     mayBeNull ||= nullable(type, types)
     if (type.kind === "null") continue
     const plain = withoutLiterals(withoutNull(type, types))
-    if (joined !== undefined) checking.fit(plain, joined)
-    if (joined === undefined || isAssignable(joined, plain, types)) {
-      // An untyped branch makes the match untyped.
-      if (joined?.kind !== "any") joined = plain
-    } else if (!isAssignable(plain, joined, types)) {
+    if (joined === undefined) {
+      joined = plain
+      continue
+    }
+    checking.fit(plain, joined)
+    if (isAssignable(joined, plain, types) || isAssignable(plain, joined, types)) {
+      joined = eitherOf(joined, plain, types)
+    } else {
       const message = `This branch is ${showType(plain)}, while those before it are ${showType(joined)}`
       checking.report("mixed-branches", path, branch.value, message, "Make all branches one type.")
       return errorType

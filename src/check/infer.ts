@@ -16,8 +16,17 @@ import { inferSteps } from "./infer-steps.ts"
 import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
-import { anyType, booleanType, errorType, integerType, nullType, numberType, stringType } from "../types/primitives.ts"
+import {
+  booleanType,
+  errorType,
+  integerType,
+  noElementType,
+  nullType,
+  numberType,
+  stringType,
+} from "../types/primitives.ts"
 import { isAssignable, isLenient, nullable, union, withoutLiterals, withoutNull } from "../types/relations.ts"
+import { eitherOf } from "../types/either-of.ts"
 import { expressionOf } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
@@ -147,7 +156,7 @@ function inferArray(checking: CheckContext, node: Syntax.Expression & { kind: "a
     refuseAsset(checking, item, type, scope.path)
     return node.items.length > 1 ? withoutLiterals(type) : type
   })
-  const element: Type = elements.length === 0 ? anyType : union(elements)
+  const element: Type = elements.length === 0 ? noElementType : union(elements)
   for (const one of elements) checking.fit(one, element)
   return { kind: "array", element }
 }
@@ -206,5 +215,5 @@ function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: 
   takeNumbers(checking, node.right, base)
   if (!isAssignable(right, base, checking.types)) return union([base, withoutLiterals(right)])
   checking.fit(right, base)
-  return base
+  return eitherOf(base, right, checking.types)
 }

@@ -59,7 +59,7 @@ function elementsMustFit(
 ): void {
   const count = wanted.kind === "tuple" ? wanted.elements.length : wanted.length
   if (count !== undefined && count !== node.items.length) {
-    const message = `Expected ${count} elements, found ${node.items.length}`
+    const message = `Expected ${count === 1 ? "1 element" : `${count} elements`}, found ${node.items.length}`
     checking.report("type-mismatch", path, node, message)
     return
   }

@@ -235,5 +235,9 @@ async function expired(node: AskNode, scope: Scope, effects: Effects): Promise<J
   if (node.on_expiry !== null) {
     return evaluateEffects(node.on_expiry, { ...scope, path: `${node.id}.on_expiry` }, effects)
   }
-  throw failure("timeout", node.id, `Nobody answered ${node.id} within ${node.expires_seconds} seconds`)
+  throw failure(
+    "timeout",
+    node.id,
+    `Nobody answered ${node.id} within ${node.expires_seconds === 1 ? "a second" : `${node.expires_seconds} seconds`}`,
+  )
 }

@@ -1,5 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import { anyType, errorType, nullType, stringType } from "./primitives.ts"
+import { anyType, errorType, noElementType, nullType, stringType } from "./primitives.ts"
 import { indexOfUnion } from "./union-index.ts"
 import type { Field, EnumType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 
@@ -78,7 +78,9 @@ export function maybe(type: Type): Type {
 export function union(members: readonly Type[]): Type {
   const [single] = members
   if (single !== undefined && members.length === 1 && single.kind !== "union") return single
-  const flat = members.flatMap((member) => (member.kind === "union" ? member.members : [member]))
+  const all = members.flatMap((member) => (member.kind === "union" ? member.members : [member]))
+  const flat = all.includes(noElementType) ? all.filter((member) => member !== noElementType) : all
+  if (flat.length === 0 && all.length > 0) return noElementType
   const kinds = new Map(flat.map((member) => [member.kind, member]))
   const wins = kinds.get("error") ?? kinds.get("any")
   if (wins !== undefined) return wins

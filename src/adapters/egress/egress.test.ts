@@ -244,6 +244,16 @@ test("a name that does not resolve, and a port where nobody listens", async (t) 
   assert.equal(await reasonOf(none.request(get("http://empty.test/"))), "connection")
 })
 
+test("a shortage of file descriptors is told to who watches for it, by requests and by fetch", async (t) => {
+  let told = 0
+  const resolve = (): Promise<never> => Promise.reject(Object.assign(new Error("none left"), { code: "EMFILE" }))
+  const egress = open(t, { resolve, onShortage: () => told++ })
+  assert.equal(await reasonOf(egress.request(get("http://one.test/"))), "descriptors")
+  assert.equal(told, 1)
+  await assert.rejects(egress.fetch("http://two.test/"))
+  assert.equal(told, 2)
+})
+
 // ------------------------------------------------------------------------------------------------------------ redirects
 
 test("a GET follows three redirects, not four", async (t) => {

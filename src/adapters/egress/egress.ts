@@ -24,6 +24,8 @@ export interface EgressOptions {
   readonly user_agent?: string
   /** PEM certificates to trust beside the system's. */
   readonly ca?: string
+  /** Called when a request fails because this process may open no more connections. */
+  readonly onShortage?: () => void
 }
 
 /** For calls that do not set their own. */
@@ -130,6 +132,7 @@ export function createEgress(options: EgressOptions): Egress {
       }
     } catch (error) {
       call.end()
+      if (error instanceof EgressFailure && error.reason === "descriptors") options.onShortage?.()
       throw error
     }
   }

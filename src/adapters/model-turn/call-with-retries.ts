@@ -310,12 +310,14 @@ function shownAddress(url: string): string {
   return parsed === null ? url : `${parsed.origin}${parsed.pathname}`
 }
 
-/** Most backends serve their API under `/v1`, Google's under `/v1beta`, and an endpoint that is a host alone lacks it. */
+/** Most backends serve their API under `/v1`, Google's under `/v1beta`: an endpoint without a version may lack it. */
 function missingVersion({ backend: { api, endpoint } }: ModelRequest): string | null {
   const url = URL.parse(endpoint)
-  if (url === null || url.pathname !== "/") return null
-  const written = `${url.origin}/${api === "google" ? "v1beta" : "v1"}`
-  return `The endpoint has no path: write \`endpoint: "${written}"\` if the backend serves its API there`
+  if (url === null || /\/v\d/.test(url.pathname)) return null
+  const version = api === "google" ? "/v1beta" : "/v1"
+  const path = url.pathname.replace(/\/+$/, "")
+  const lacks = path === "" ? "no path" : `no \`${version}\` in its path`
+  return `The endpoint has ${lacks}: write \`endpoint: "${url.origin}${path}${version}"\` if the backend serves its API there`
 }
 
 /** The address has nothing of this API, rather than no such model. */

@@ -12,20 +12,30 @@ const toStart = 32
 export interface DescriptorWatch {
   /** Looks at once. Whether there are nearly none left. */
   isShort(): boolean
+  /** There was none left when one was needed: it may have been short for a moment only. */
+  met(): void
   stop(): void
 }
 
-/** Reports a shortage while there is one. */
+/** Reports a shortage while there is one. Only the timer says that it is over, so that a log does not flicker. */
 export function watchDescriptors(health: Health): DescriptorWatch {
-  const look = (): boolean => {
+  const look = (): { readonly short: boolean; readonly enough: boolean } => {
     const count = countDescriptors()
     const short = count !== null && isShort(count)
     if (short) health.failed("descriptors", sentenceOf(count))
-    else if (count !== null && isEnough(count)) health.worked("descriptors")
-    return short
+    return { short, enough: count === null || isEnough(count) }
   }
-  const timer = setInterval(look, lookEveryMs).unref()
-  return { isShort: look, stop: () => clearInterval(timer) }
+  const timer = setInterval(() => {
+    if (look().enough) health.worked("descriptors")
+  }, lookEveryMs).unref()
+  return {
+    isShort: () => look().short,
+    met() {
+      if (look().short) return
+      health.failed("descriptors", "A connection could not be opened: no file descriptor was left")
+    },
+    stop: () => clearInterval(timer),
+  }
 }
 
 /** A sentence for the operator where too few are left for the service to start. */

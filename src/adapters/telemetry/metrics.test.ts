@@ -9,6 +9,7 @@ const counts = {
   streams: () => 0,
   waiting: async () => ({ runs: 0, questions: 0, oldest_asked_at: null }),
   broker: null,
+  isAlone: true,
 }
 
 test("a thousand workflows have labels of their own, the others share one", async () => {

@@ -19,6 +19,8 @@ export interface LiveCounts {
   readonly waiting: () => Promise<WaitingCounts>
   /** The broker of a cluster; null without a cluster. */
   readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
+  /** No other process serves with this one behind its port. */
+  readonly isAlone: boolean
 }
 
 export interface Metrics {
@@ -108,6 +110,11 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   make.liveGauge("wire_runs_active", "Runs under way here", counts.active)
   make.liveGauge("wire_runs_queued", "Runs that wait for their turn here", counts.queued)
   make.liveGauge("wire_streams_open", "Open event streams", counts.streams)
+  // Alert rules name them: of several processes, their parent has the figures.
+  if (counts.isAlone) {
+    make.liveGauge("wire_processes", "Processes that serve", () => 1)
+    make.counter("wire_process_restarts_total", "Processes that ended and were started again").of()
+  }
   const { broker } = counts
   if (broker !== null) {
     make.liveGauge("wire_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))

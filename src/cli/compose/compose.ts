@@ -130,6 +130,7 @@ export async function compose(
       streams: () => streams.size,
       waiting: () => opened.store.questions.waitingCounts(),
       broker: opened.broker,
+      isAlone: link === null,
     },
     Object.keys(errorStatus),
   )
@@ -157,6 +158,7 @@ export async function compose(
     passesTraces ? { targets, contexts } : null,
     (error) => log.error({ err: error }, "unexpected error"),
     settings.maxRuns,
+    () => descriptors.met(),
   )
   const ports = {
     ...joined,

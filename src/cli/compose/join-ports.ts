@@ -38,12 +38,14 @@ export function joinPorts(
   trace: TracePassing | null,
   bug: (error: unknown) => void,
   maxRuns = 1,
+  onShortage: () => void = () => undefined,
 ): RunPorts & { readonly egress: Egress; close(): Promise<void> } {
   const egress = createEgress({
     policy,
     user_agent: `wireworks/${about.version}`,
     // Runs that wait for one and the same backend do not also wait for each other.
     max_connections: Math.max(leastConnections, maxRuns),
+    onShortage,
   })
   // The demo model is reached whatever the policy says: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })

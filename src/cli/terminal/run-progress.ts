@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util"
+import { count } from "./count.ts"
 import { totalTokens } from "../../log/usage.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
 import type { NodeState, RunState } from "../../log/run-state.ts"
@@ -84,7 +85,7 @@ function ownLine(event: LogEvent, state: RunState): string | null {
     case "agent_started":
       return data.iteration === undefined ? `${data.agent}: started (${data.model})` : null
     case "agent_loop_started":
-      return `${data.agent}: started, ${data.iterations} items`
+      return `${data.agent}: started, ${count(data.iterations, "item")}`
     case "agent_completed": {
       if (data.iteration === undefined) {
         return `${data.agent}: ${data.cached ? "from the cache" : "done"} in ${seconds(data.duration_ms)}, ${tokensText(data.usage)}`
@@ -95,7 +96,7 @@ function ownLine(event: LogEvent, state: RunState): string | null {
       return done % step === 0 && done !== loop?.total ? `${data.agent}: ${done} of ${loop?.total ?? 0}` : null
     }
     case "agent_loop_completed":
-      return `${data.agent}: ${data.iterations} items done in ${seconds(data.duration_ms)}`
+      return `${data.agent}: ${count(data.iterations, "item")} done in ${seconds(data.duration_ms)}`
     case "agent_retried":
       return `${data.agent}: trying again (${data.reason})`
     case "agent_fallback":

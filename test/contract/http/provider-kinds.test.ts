@@ -102,7 +102,7 @@ describe("providers of every kind", async () => {
     }
   })
 
-  test("an endpoint without a path that answers 404 gets the usual one", async (t) => {
+  test("an endpoint without a version that answers 404 gets the usual one", async (t) => {
     const server = await startServer((_request, response) => response.writeHead(404).end("{}"))
     t.after(() => server.close())
     for (const [kind, version] of [
@@ -117,7 +117,12 @@ describe("providers of every kind", async () => {
       }
       const bare = await run(server.origin)
       assert.ok(bare.message.includes(`endpoint: "${server.origin}/${version}"`), bare.message)
-      assert.doesNotMatch((await run(`${server.origin}/${version}`)).message, /has no path/)
+      const prefixed = await run(`${server.origin}/openai/`)
+      assert.ok(prefixed.message.includes(`The endpoint has no \`/${version}\` in its path`), prefixed.message)
+      assert.ok(prefixed.message.includes(`endpoint: "${server.origin}/openai/${version}"`), prefixed.message)
+      for (const path of [version, `api/${version}`, "v2", "v1alpha/openai"]) {
+        assert.doesNotMatch((await run(`${server.origin}/${path}`)).message, /The endpoint has no/, path)
+      }
       if (kind.startsWith("openai")) {
         assert.match((await run(`${server.origin}/v1`)).message, /its provider is of the kind/)
       }
@@ -207,10 +212,10 @@ describe("providers of every kind", async () => {
       assert.match(await response.text(), expected)
     }
     const failing: [string, object, number, RegExp][] = [
-      ["/demo/v1/chat/completions", { model: "x", messages: [user] }, 404, /"code":"model_not_found"/],
-      ["/demo/v1/messages", { model: "x", max_tokens: 1, messages: [user] }, 404, /"type":"not_found_error"/],
+      ["/demo/v1/chat/completions", { model: "demo-x", messages: [user] }, 404, /"code":"model_not_found"/],
+      ["/demo/v1/messages", { model: "demo-x", max_tokens: 1, messages: [user] }, 404, /"type":"not_found_error"/],
       ["/demo/v1/messages", { model: "demo", messages: [user] }, 400, /max_tokens: Field required/],
-      ["/demo/v1beta/models/x:generateContent", google, 404, /"status":"NOT_FOUND"/],
+      ["/demo/v1beta/models/demo-x:generateContent", google, 404, /"status":"NOT_FOUND"/],
       ["/demo/v1beta/models/demo:countTokens", google, 404, /not_found/],
     ]
     for (const [path, body, status, expected] of failing) {
