@@ -7,7 +7,9 @@ FROM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY playground/package.json playground/
-RUN npm ci
+COPY scripts/node/package.json scripts/node/
+# What the service is built from, without the packages of the tests and without a second Node.
+RUN npm ci --omit=dev --workspace=playground --include-workspace-root
 COPY . .
 RUN npm run build
 

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
 
 await main(async () => {
-  await ensureInstalled()
+  await ensureInstalled("everything")
   const folder = join(root, "bench")
   const all = existsSync(folder)
     ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".bench.ts"))

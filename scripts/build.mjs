@@ -7,7 +7,7 @@ import { chmod } from "node:fs/promises"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundlePlayground } from "./build-playground.mjs"
-import { main, pinnedNode, root, run } from "./setup.mjs"
+import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
 
 const watched = [
   "src",
@@ -135,7 +135,7 @@ const lightBuiltins = {
 function exportsOf(/** @type {string} */ path) {
   const code = `JSON.stringify(Object.entries(Object.getOwnPropertyDescriptors(require("${path}")))
     .flatMap(([name, property]) => ("value" in property && name !== "default" ? name : [])))`
-  return /** @type {string[]} */ (JSON.parse(execFileSync(pinnedNode(), ["-p", code], { encoding: "utf8" })))
+  return /** @type {string[]} */ (JSON.parse(execFileSync(pinnedNode("product"), ["-p", code], { encoding: "utf8" })))
 }
 
 const parts = [partsOfPackages, lightBuiltins]
@@ -215,8 +215,13 @@ export async function build(outdir = join(root, "dist")) {
   rmSync(join(outdir, ".compiled"), { recursive: true, force: true })
   removeOthers(outdir, files, /\.js(\.map|\.LEGAL\.txt)?(\.new)?$/)
   removeOthers(join(outdir, "playground"), page, /./)
-  await writeDeclarations(join(outdir, "types"))
   writeFileSync(join(outdir, ".stamp"), stamp)
+}
+
+/** What the package has: the types of its client, too. @param {string} outdir */
+export async function buildCommand(outdir) {
+  await build(outdir)
+  await writeDeclarations(join(outdir, "types"))
 }
 
 /**
@@ -307,6 +312,7 @@ function filesUnder(path) {
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
   await main(async () => {
+    await ensureInstalled("product")
     const [, , what] = process.argv
     await build(what === undefined ? undefined : resolve(what))
     return 0

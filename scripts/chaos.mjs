@@ -7,7 +7,7 @@ import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
 import { join } from "node:path"
 
 await main(async () => {
-  await ensureInstalled()
+  await ensureInstalled("everything")
   await ensureNatsServers()
   const { values } = parseArgs({
     options: {

@@ -1,7 +1,6 @@
 import { availableParallelism } from "node:os"
 import { checks } from "./checks.ts"
 import { runCheck } from "./run-check.ts"
-import { root, whyInstall } from "./setup.mjs"
 
 // Runs all checks side by side, or those of the parts that are named: types, lint, format, layers, docs, prose.
 
@@ -11,12 +10,6 @@ if (unknown.length > 0) {
   console.error(
     `No such check: ${unknown.join(", ")}. There are: ${[...new Set(checks.map(({ part }) => part))].join(", ")}.`,
   )
-  process.exit(2)
-}
-
-const stale = whyInstall(root)
-if (stale !== null) {
-  console.error(`The dependencies are not those of the lockfile (${stale}): run \`npm install\` first.`)
   process.exit(2)
 }
 

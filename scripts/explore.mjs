@@ -1,9 +1,8 @@
 // `npm run explore`: the random tests of the soak with seeds that nobody has tried. What fails is recorded, so that every soak tries it again.
 
-import { main } from "./setup.mjs"
+import { handOver, main } from "./setup.mjs"
 import {
   commandOf,
-  handOver,
   minutes,
   positive,
   readOptions,

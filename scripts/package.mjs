@@ -9,14 +9,14 @@ import { repositoryFields } from "./repository.mjs"
 import { ensureInstalled, main, root, run } from "./setup.mjs"
 
 await main(async () => {
-  await ensureInstalled()
-  const { build, buildClient } = await import("./build.mjs")
+  await ensureInstalled("everything")
+  const { buildClient, buildCommand } = await import("./build.mjs")
   const destination = resolve(process.argv[2] ?? ".")
   mkdirSync(destination, { recursive: true })
   const stage = mkdtempSync(join(tmpdir(), "wireworks-package-"))
   try {
     for (const [name, source, buildTo] of /** @type {const} */ ([
-      ["command", join(root, "packages", "command"), build],
+      ["command", join(root, "packages", "command"), buildCommand],
       ["client", join(root, "packages", "client"), buildClient],
     ])) {
       const folder = join(stage, name)

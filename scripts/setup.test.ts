@@ -12,6 +12,7 @@ interface LockEntry {
   version: string
   integrity?: string
   optional?: boolean
+  dev?: boolean
 }
 
 let folder: string
@@ -36,21 +37,21 @@ const pino = { version: "1.0.0", integrity: "sha512-a" }
 
 test("nothing to do where all is as the lockfile says, more included", () => {
   project({ "node_modules/pino": pino }, { "node_modules/pino": pino, "node_modules/extra": pino })
-  assert.equal(whyInstall(folder), null)
+  assert.equal(whyInstall(folder, "everything"), null)
 })
 
 test("packages of other platforms may be missing, others not", () => {
   project({ "node_modules/@esbuild/aix-ppc64": { ...pino, optional: true } }, {})
-  assert.equal(whyInstall(folder), null)
+  assert.equal(whyInstall(folder, "everything"), null)
   project({ "node_modules/a/node_modules/pino": pino }, {})
-  assert.equal(whyInstall(folder), "pino is missing")
+  assert.equal(whyInstall(folder, "everything"), "pino is missing")
 })
 
 test("another version or content is installed anew", () => {
   project({ "node_modules/pino": pino }, { "node_modules/pino": { ...pino, version: "0.9.0" } })
-  assert.equal(whyInstall(folder), "pino is 0.9.0, the lockfile says 1.0.0")
+  assert.equal(whyInstall(folder, "everything"), "pino is 0.9.0, the lockfile says 1.0.0")
   project({ "node_modules/pino": pino }, { "node_modules/pino": { ...pino, integrity: "sha512-b" } })
-  assert.equal(whyInstall(folder), "pino differs from the lockfile")
+  assert.equal(whyInstall(folder, "everything"), "pino differs from the lockfile")
 })
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -58,7 +59,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     const root = dirname(import.meta.dirname)
     put("package.json", { type: "module" })
     put("package-lock.json", { packages: {} })
-    for (const file of ["start.mjs", "setup.mjs"]) {
+    for (const file of ["start.mjs", "run-built.mjs", "setup.mjs"]) {
       mkdirSync(join(folder, "scripts"), { recursive: true })
       copyFileSync(join(root, "scripts", file), join(folder, "scripts", file))
     }
@@ -92,18 +93,28 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   })
 }
 
+test("the product needs no packages of tests, and no Node where this one is new enough", () => {
+  const installed = { "node_modules/pino": pino }
+  const wanted = { ...installed, "node_modules/stripe": { ...pino, dev: true } }
+  project({ ...wanted, [`node_modules/${node}`]: { ...pino, optional: true } }, installed)
+  assert.equal(whyInstall(folder, "product"), null)
+  assert.equal(whyInstall(folder, "everything"), "stripe is missing")
+  project(wanted, {})
+  assert.equal(whyInstall(folder, "product"), "pino is missing")
+})
+
 test("no node_modules", () => {
   put("package-lock.json", { packages: {} })
-  assert.equal(whyInstall(folder), "node_modules is missing")
+  assert.equal(whyInstall(folder, "everything"), "node_modules is missing")
 })
 
 test("the Node of this platform, where the lockfile has one", () => {
   project({ "node_modules/pino": pino }, { "node_modules/pino": pino })
-  assert.equal(whyInstall(folder), null)
+  assert.equal(whyInstall(folder, "everything"), null)
   project({ [`node_modules/${node}`]: { ...pino, optional: true } }, {})
-  assert.equal(whyInstall(folder), `${node} has no binary`)
+  assert.equal(whyInstall(folder, "everything"), `${node} has no binary`)
   put(binary, "")
-  assert.equal(whyInstall(folder), null)
+  assert.equal(whyInstall(folder, "everything"), null)
 })
 
 test("the lockfile pins the content of every package, those with Node included, and names no registry", () => {

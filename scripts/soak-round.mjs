@@ -1,9 +1,9 @@
 // What `npm run soak` and `npm run explore` share: which files they run, how a seed reaches them, what they print, and the recorded seeds.
 
-import { readFileSync, realpathSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { inspect, parseArgs } from "node:util"
-import { ensureInstalled, pinnedNode, root, run, SetupError } from "./setup.mjs"
+import { root, SetupError } from "./setup.mjs"
 import { allFiles, hasFailed, isOfSoak, isTest, partNames, partOf, start } from "./suite.mjs"
 
 /** @typedef {{ file: string, test: string, seed: number }} Failure `test` is the file itself where the file failed outside of its tests */
@@ -61,17 +61,6 @@ export function seedOf(text) {
     throw new SetupError(`--seed takes a whole number from 0 to ${maxSeed}, not ${text}.`)
   }
   return seed
-}
-
-/**
- * Installs what is missing. In a fresh clone the machine's own Node runs the script, which may be too old for the tests: then the same command
- * runs on the pinned Node.
- * @returns {Promise<number | null>} the exit code of that command, null where this process goes on
- */
-export async function handOver() {
-  await ensureInstalled()
-  if (realpathSync(process.execPath) === realpathSync(pinnedNode())) return null
-  return (await run(pinnedNode(), process.argv.slice(1), { shell: false })).code
 }
 
 /** The files of the soak, or those of the parts and paths that are named. @param {readonly string[]} names */

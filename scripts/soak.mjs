@@ -1,18 +1,8 @@
 // `npm run soak`: everything that takes too long for `npm test`, always with the same seeds. Says what it does and how long it will take, goes
 // on after a failure, and ends with a list of all failures, each with the command that repeats it.
 
-import { main, SetupError } from "./setup.mjs"
-import {
-  baseSeed,
-  handOver,
-  minutes,
-  readOptions,
-  recordedSeeds,
-  runRound,
-  seedOf,
-  select,
-  summarize,
-} from "./soak-round.mjs"
+import { handOver, main, SetupError } from "./setup.mjs"
+import { baseSeed, minutes, readOptions, recordedSeeds, runRound, seedOf, select, summarize } from "./soak-round.mjs"
 import { inOrder, partNames, partOf, prepare } from "./suite.mjs"
 
 const help = `npm run soak [-- OPTIONS]

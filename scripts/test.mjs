@@ -1,18 +1,14 @@
 // `npm test [-- PATTERN]`: installs what is missing, then runs everything that protects a change as one run of Node's test runner.
 // PATTERN takes the test files whose path contains it or, if there are none, the tests whose name matches it. `npm run soak` runs the rest.
 
-import { realpathSync } from "node:fs"
 import { relative } from "node:path"
 import { spec } from "node:test/reporters"
-import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
+import { handOver, main, root, SetupError } from "./setup.mjs"
 import { allFiles, entries, hasFailed, inProcesses, isSoakOnly, isTest, prepare, start } from "./suite.mjs"
 
 await main(async () => {
-  await ensureInstalled()
-  // In a fresh clone the machine's own Node runs this, which may be too old for what follows.
-  if (realpathSync(process.execPath) !== realpathSync(pinnedNode())) {
-    return (await run(pinnedNode(), process.argv.slice(1), { shell: false })).code
-  }
+  const handedOver = await handOver()
+  if (handedOver !== null) return handedOver
   const { files, namePattern } = select(process.argv.slice(2))
   await prepare(files, { brokers: 1 })
   const { code, count, skipped } = await runTests(files, namePattern)

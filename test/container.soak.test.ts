@@ -61,8 +61,8 @@ function buildStages(context: string, work: string): Stage {
         cpSync(source, to, { recursive: true })
       }
     } else if (word === "RUN") {
-      if (rest.join(" ") === "npm ci") {
-        install(join(stage.folder, "app"))
+      if (rest[0] === "npm" && rest[1] === "ci") {
+        install(join(stage.folder, "app"), rest.slice(2))
         continue
       }
       const script = rest
@@ -90,8 +90,12 @@ function buildStages(context: string, work: string): Stage {
  * `npm ci` without unpacking half a gigabyte once more: npm lists what it would install there. Just that is linked to what it has
  * installed here.
  */
-function install(folder: string): void {
-  const said = execFileSync("npm", ["ci", "--dry-run", "--offline"], { cwd: folder, encoding: "utf8", stdio: "pipe" })
+function install(folder: string, flags: readonly string[]): void {
+  const said = execFileSync("npm", ["ci", ...flags, "--dry-run", "--offline"], {
+    cwd: folder,
+    encoding: "utf8",
+    stdio: "pipe",
+  })
   const wanted = new Set([...said.matchAll(/^add (\S+ \S+)$/gm)].map(([, found = ""]) => found))
   const { packages } = JSON.parse(readFileSync(join(root, "node_modules", ".package-lock.json"), "utf8")) as {
     packages: Record<string, { name?: string; version?: string; link?: true }>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { before, describe, test } from "node:test"
@@ -50,6 +51,14 @@ describe("npm start", { skip: process.platform === "win32" && "signals are not W
 
   test("a start that fails fails npm, with the service's exit code", async () => {
     await assert.rejects(startService("npm", ["start", "--", "--port", "x"]), /Ended with code 2/)
+  })
+
+  test("then `npx wire` works", () => {
+    const { stdout, stderr } = spawnSync("npx", ["wire", "check", "examples/hello.wire"], {
+      cwd: root,
+      encoding: "utf8",
+    })
+    assert.equal(stdout, "Checked 1 file: no problems.\n", stderr)
   })
 
   const older = findNode("20.0.0")

@@ -71,15 +71,22 @@ describe("the package", () => {
   })
 
   test("is what a project that `wire init` began installs", () => {
-    assert.equal(run(node, ["init", "begun"]).status, 0)
+    const { status, stdout } = run(node, ["init", "begun"])
+    assert.equal(status, 0)
     const begun = join(project, "begun")
-    const text = readFileSync(join(begun, "README.md"), "utf8")
-    assert.ok(text.includes(`npm install --save-dev ./${archive}`))
-    // As the README says, without a network: TypeScript is that of this project.
-    cpSync(join(project, archive), join(begun, archive))
+    // What it prints, without a network: TypeScript is that of this project.
+    const [pack = "", install] =
+      stdout
+        .split("cd begun\n")[1]
+        ?.split("\n")
+        .map((line) => line.trim()) ?? []
+    const packed = spawnSync("sh", ["-c", `${pack} --offline`], { cwd: begun, encoding: "utf8" })
+    assert.equal(packed.status, 0, `${pack}: ${packed.stderr}`)
+    assert.ok(existsSync(join(begun, archive)), pack)
+    assert.equal(install, "npm install")
     const about = JSON.parse(readFileSync(join(begun, "package.json"), "utf8")) as { devDependencies: object }
-    const devDependencies = { wireworks: `file:${archive}` }
-    writeFileSync(join(begun, "package.json"), JSON.stringify({ ...about, devDependencies }))
+    const { wireworks } = about.devDependencies as { wireworks: string }
+    writeFileSync(join(begun, "package.json"), JSON.stringify({ ...about, devDependencies: { wireworks } }))
     npm(["install", "--offline"], begun)
     symlinkSync(join(root, "node_modules", "typescript"), join(begun, "node_modules", "typescript"))
     symlinkSync(join(root, "node_modules", ".bin", "tsc"), join(begun, "node_modules", ".bin", "tsc"))
@@ -138,7 +145,7 @@ describe("the package", () => {
     assert.equal(status, 2)
     assert.equal(
       stderr,
-      `wire needs Node 22.13 or newer, and this is ${version}. Install a newer one from https://nodejs.org, or run it once with: npx --package=node@24 --package=wireworks wire\n`,
+      `wire needs Node 22.13 or newer, and this is ${version}. Install a newer one from https://nodejs.org.\n`,
     )
     const { engines } = JSON.parse(readFileSync(join(root, "packages", "command", "package.json"), "utf8")) as {
       engines: { node: string }

@@ -2,7 +2,9 @@
 
 // Whole: a name that an old Node does not have would keep it from saying so.
 import nodeModule from "node:module"
+import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 
 // The command. An old Node says what is needed, before anything is loaded that it cannot read.
 
@@ -11,9 +13,11 @@ const oldest = [22, 13] as const
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
 
 if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
-  const command = "npx --package=node@24 --package=wireworks wire"
+  // In a checkout of the repository Node comes with the dependencies.
+  const checkout = fileURLToPath(new URL("..", import.meta.url))
+  const other = existsSync(join(checkout, "scripts", "wire.mjs")) ? `, or run \`npx wire\` in ${checkout}` : ""
   process.stderr.write(
-    `wire needs Node ${oldest.join(".")} or newer, and this is ${process.version}. Install a newer one from https://nodejs.org, or run it once with: ${command}\n`,
+    `wire needs Node ${oldest.join(".")} or newer, and this is ${process.version}. Install a newer one from https://nodejs.org${other}.\n`,
   )
   process.exitCode = 2
 } else {

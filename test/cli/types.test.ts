@@ -173,7 +173,7 @@ describe("wire init", () => {
     const folder = join(folderWith({}), "new")
     const { code, out } = await runWire(["init", folder])
     assert.equal(code, 0)
-    assert.match(out, /npm install\n {2}npm test\n {2}npm start\n/)
+    assert.match(out, / {2}npm --prefix \S+ run package -- \S+\/new\n {2}npm install\n {2}npm test\n {2}npm start\n$/)
     assert.equal((await runWire(["check", "workflows"], { cwd: folder })).code, 0)
     assert.equal((await runWire(["fmt", "--check", "workflows"], { cwd: folder })).code, 0)
     for (const name of ["triage", "reply"]) {
@@ -189,12 +189,14 @@ describe("wire init", () => {
     const recording = join(folder, "workflows", "reply.test.recording.json")
     const { exchanges } = JSON.parse(readFileSync(recording, "utf8")) as { exchanges: object }
     assert.equal(Object.keys(exchanges).length, 1)
-    const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-      scripts: Record<string, string>
+    // Names that are not ours on npm stand nowhere.
+    const { devDependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      devDependencies: Record<string, string>
     }
+    assert.match(devDependencies["wireworks"] ?? "", /^file:wireworks-[\d.]+\.tgz$/)
     const actions = readFileSync(join(folder, ".github/workflows/workflows.yml"), "utf8")
-    for (const command of (scripts["check"] ?? "").split(" && "))
-      assert.ok(actions.includes(`npx ${command}\n`), command)
+    for (const command of ["install", "run check", "test"])
+      assert.ok(actions.includes(`run: npm ${command}\n`), command)
     for (const file of [".gitignore", "README.md", ".devcontainer/devcontainer.json"]) {
       assert.ok(readFileSync(join(folder, file), "utf8").length > 0)
     }

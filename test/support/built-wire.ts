@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
-import { build, sourceStamp } from "../../scripts/build.mjs"
+import { buildCommand, sourceStamp } from "../../scripts/build.mjs"
 import { madeOnce } from "./made-once.ts"
 
-/** The command, to be started with Node: the bundle of the sources as they are, because what is tested is what ships. */
-export const builtWire = join(await madeOnce("bundle", sourceStamp(), build), "wire.js")
+/** The command, to be started with Node: the bundle of the sources as they are, with what the package has besides, because what is tested is what ships. */
+export const builtWire = join(await madeOnce("bundle", sourceStamp(), buildCommand), "wire.js")
 
 // A process leaves its compiled code for the next when it ends. Most services of the tests are killed, so one ends first.
 if (!existsSync(join(dirname(builtWire), ".compiled"))) await serveOnce()

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import { whyUnwritable } from "./file-errors.ts"
+import { packCommand } from "./own-package.ts"
 import { projectFiles, type Triggering } from "./project-files.ts"
 import { visibleText } from "../../base/visible-text.ts"
 import { CommandFailure } from "../terminal/command-failure.ts"
@@ -21,7 +22,9 @@ export function initCommand(command: Command): void {
       `
 Examples:
   wire init my-workflows
-  cd my-workflows && npm install && npm test && npm start
+  cd my-workflows
+
+It prints the commands that follow: the first writes this version of wireworks, which is not on npm, into the project.
 
 Exit code: 0 when all was written, 1 when one of the files is there already or cannot be written.`,
     )
@@ -49,7 +52,9 @@ function init(folder: string, files: Readonly<Record<string, string>>): void {
   }
   const names = Object.keys(files).map((file) => `  ${visibleText(join(folder, file))}\n`)
   const enter = folder === "." ? "" : `  cd ${visibleText(folder)}\n`
-  process.stdout.write(`Wrote\n${names.join("")}\nTry it:\n${enter}  npm install\n  npm test\n  npm start\n`)
+  const pack = packCommand(resolve(folder))
+  const steps = `${enter}  ${visibleText(pack)}\n  npm install\n  npm test\n  npm start\n`
+  process.stdout.write(`Wrote\n${names.join("")}\nTry it:\n${steps}`)
 }
 
 // What `wire init` writes for coding agents.

@@ -1,8 +1,8 @@
-import about from "../../../package.json" with { type: "json" }
 import { visibleJson } from "../../base/visible-text.ts"
 import { compile } from "../../compile.ts"
 import { openingComment } from "../../source/opening-comment.ts"
 import { reachOf } from "../../trust/reach.ts"
+import { archiveName } from "./own-package.ts"
 import { push, pushTest, reminder, reminderTest } from "./trigger-files.ts"
 import { printTypeScript } from "../../workflows/types/print-typescript.ts"
 
@@ -206,7 +206,7 @@ const packageFile = {
     test: "wire test workflows",
     types: "wire types workflows --out src/wire.d.ts",
   },
-  devDependencies: { typescript: "^5.9.0 || ^7.0.0", wireworks: `^${about.version}` },
+  devDependencies: { typescript: "^5.9.0 || ^7.0.0", wireworks: `file:${archiveName}` },
 }
 
 const compilerOptions = {
@@ -241,11 +241,8 @@ jobs:
         with:
           node-version: 24
       - run: npm install
-      - run: npx wire check workflows
-      - run: npx wire fmt --check workflows
-${reachChecks.map((command) => `      - run: npx ${command}\n`).join("")}      - run: npx wire test workflows
-      - run: npx wire types workflows --out src/wire.d.ts --check
-      - run: npx tsc
+      - run: npm run check
+      - run: npm test
 `
 
 const devcontainer = {
@@ -255,8 +252,6 @@ const devcontainer = {
   forwardPorts: [13703],
   portsAttributes: { "13703": { label: "Wireworks" } },
 }
-
-const archive = `wireworks-${about.version}.tgz`
 
 const readme = `# Workflows
 
@@ -268,8 +263,8 @@ npm run call              # in another terminal: a typed call of the workflow \`
 npm run check             # what CI checks
 \`\`\`
 
-Without wireworks on npm, \`npm run package\` in a checkout of its repository writes \`${archive}\`. Put it into this folder, commit it, and install it once:
-\`npm install --save-dev ./${archive}\`.
+Wireworks is not on npm: \`package.json\` names the file \`${archiveName}\` of this folder. Commit it. \`npm run package\` in a checkout of Wireworks writes it, and
+\`npm install --save-dev ./wireworks-VERSION.tgz\` takes a newer one.
 
 | file | |
 |---|---|
