@@ -19,6 +19,37 @@ function reading(texts: Record<string, string>): { readonly files: Files; readon
   return { files, read }
 }
 
+describe("files that call each other", () => {
+  /** Each of seven files calls the next one so often. */
+  const calling = (call: string, times: number): Record<string, string> =>
+    Object.fromEntries(
+      Array.from({ length: 8 }, (_, at) => {
+        const fields = Array.from({ length: times }, (__, field) => `d${field}: ${call}`).join("\n")
+        const next = `workflow next from "./f${at + 1}.wire"\ndynamic {\n${fields}\n}\n`
+        return [`f${at}.wire`, `${at === 7 ? "" : next}output { n: 1 }\n`]
+      }),
+    )
+
+  test("a source that shows more calls than a run may make is not valid", () => {
+    const found = (call: string, times: number, most?: number): readonly string[] => {
+      const { "f0.wire": main = "", ...modules } = calling(call, times)
+      const { diagnostics, plan } = compile(main, { modules, file: "f0.wire" }, undefined, most)
+      const errors = diagnostics.filter(({ severity }) => severity === "error")
+      assert.equal(plan === undefined, errors.length > 0)
+      return errors.map(({ code, path, message }) => `${code} ${path} ${message}`)
+    }
+    const refused = (calls: string, most: number): string[] => [
+      `invalid-value workflow.next A run would call ${calls} workflows, nested ones included; at most ${most} are allowed`,
+    ]
+    assert.deepEqual(found("call workflow.next", 20), refused("1,347,368,420", 10_000))
+    assert.deepEqual(found("call workflow.next", 2, 254), [])
+    assert.deepEqual(found("call workflow.next", 2, 253), refused("254", 253))
+    // Conditions and lists decide when it runs.
+    assert.deepEqual(found("[call workflow.next for x in [1]]", 20), [])
+    assert.deepEqual(found("match 1 == 1 { true: call workflow.next _ null }", 20), [])
+  })
+})
+
 describe("files that import each other", () => {
   test("a file at the bottom of a diamond is read and checked once, and what comes along is one thing", () => {
     const side = (name: string): string =>

@@ -1,14 +1,16 @@
 // First, so that a bundle has the parser in one piece: it compresses better.
 import { parse, type Parsed } from "./syntax/parser.ts"
+import { runCalledWorkflows } from "./base/limits.ts"
 import { didYouMean } from "./base/did-you-mean.ts"
 import { remembered } from "./base/remembered.ts"
 import { leavesRoot, resolveModule, writtenPath } from "./base/module-path.ts"
 import { check, inSourceOrder } from "./check/check.ts"
 import { FileSpace, isForeign } from "./check/file-space.ts"
 import type { FileLookup, FoundFile, Program } from "./check/program.ts"
+import { calledWorkflows } from "./plan/called-workflows.ts"
 import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
-import { isError, type Diagnostic, type Related } from "./source/diagnostic.ts"
+import { diagnostic, isError, type Diagnostic, type Related } from "./source/diagnostic.ts"
 import type { SourceFiles } from "./source/source-files.ts"
 import { checkTrust } from "./trust/trust.ts"
 
@@ -21,8 +23,8 @@ export interface Compiled {
 }
 
 /** The spine up to the run: text → tree → program → plan. `files`: those that it may import, and where it stands among them. */
-export function compile(text: string, files: SourceFiles = alone, digest?: Digest): Compiled {
-  return new Files(new ModuleTexts(files.modules ?? {}), digest).compile(text, files.file)
+export function compile(text: string, files: SourceFiles = alone, digest?: Digest, maxCalled?: number): Compiled {
+  return new Files(new ModuleTexts(files.modules ?? {}), digest, maxCalled).compile(text, files.file)
 }
 
 /** Makes the version of some texts. */
@@ -67,16 +69,18 @@ interface CheckedFile {
 export class Files {
   readonly #texts: FileTexts
   readonly #digest: Digest
+  readonly #maxCalled: number
   readonly #space = new FileSpace()
   readonly #parsed = new Map<string, Parsed | undefined>()
   readonly #checked = new Map<string, CheckedFile>()
   readonly #reached = new Map<string, ReadonlySet<string>>()
   readonly #nexts = new Map<string, readonly string[]>()
 
-  /** `digest` makes the versions of called files, which only a plan that is run needs. */
-  constructor(texts: FileTexts, digest: Digest = () => "") {
+  /** `digest` makes the versions of called files, which only a plan that is run needs. `maxCalled`: the workflows that one run may call. */
+  constructor(texts: FileTexts, digest: Digest = () => "", maxCalled = runCalledWorkflows) {
     this.#texts = texts
     this.#digest = digest
+    this.#maxCalled = maxCalled
   }
 
   /** A text in place of what the file holds. */
@@ -86,7 +90,11 @@ export class Files {
       this.#parsed.set(file, parse(text))
     }
     const { program, diagnostics } = this.#check(file)
-    return { program, diagnostics, plan: diagnostics.some(isError) ? undefined : plan(program) }
+    if (diagnostics.some(isError)) return { program, diagnostics, plan: undefined }
+    const made = plan(program)
+    const problem = tooManyCalls(program, made, this.#maxCalled)
+    if (problem === undefined) return { program, diagnostics, plan: made }
+    return { program, diagnostics: inSourceOrder([...diagnostics, problem]), plan: undefined }
   }
 
   /** A file as it is checked among the others; undefined where there is none. */
@@ -218,6 +226,15 @@ export class Files {
       way.unshift(at)
     return [from, ...way]
   }
+}
+
+/** At the first workflow that it calls: a few files that call each other many times ask for millions of calls. */
+function tooManyCalls({ workflows }: Program, made: Plan, most: number): Diagnostic | undefined {
+  const calls = calledWorkflows(made)
+  const [first] = workflows.values()
+  if (calls <= most || first === undefined) return undefined
+  const message = `A run would call ${calls.toLocaleString("en-US")} workflows, nested ones included; at most ${most} are allowed`
+  return diagnostic("invalid-value", `workflow.${first.name.text}`, first.name, message, "Call fewer workflows.")
 }
 
 /** Reports a mistake at a declaration of another file at the import. Places elsewhere that belong to it name their file. */

@@ -48,8 +48,10 @@ export const runKeptRequestBytes = 1_048_576
 export const runKeptRequestsBytes = 8_388_608
 /** Workflows that are called within each other. */
 export const runCalledLevels = 8
+/** Workflows that a run calls, nested ones included, unless the operator allows more. */
+export const runCalledWorkflows = 10_000
 /** How often a run is resumed after its process died, without any progress. */
-export const runVainResumes = 3
+export const runVainResumes = 2
 export const runPlans = 500
 export const runPlanCharacters = 4_000_000
 
@@ -271,6 +273,12 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       row("open questions of one run", count(runOpenQuestions), "`limit_exceeded`"),
       row("workflows that are called within each other", count(runCalledLevels), "`limit_exceeded`"),
       row(
+        "workflows that a run calls, nested ones included",
+        null,
+        "`limit_exceeded`; where the source shows it: `validation_error`",
+        "MAX_CALLED",
+      ),
+      row(
         "requests of model calls and tool calls that are kept with a run",
         `${bytes(runKeptRequestBytes)} each, ${bytes(runKeptRequestsBytes)} in all; shared parts count once`,
         "kept without their bodies, and then not at all",
@@ -289,7 +297,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row("time of a run", `${time(runTimeMs)}, or \`options.timeout_ms\``, "`timeout`"),
       row(
-        "model and tool calls of a run at a time",
+        "model calls, tool calls and called workflows of a run at a time",
         `${runCalls}, or as \`options.max_concurrency\` says`,
         "they wait",
       ),
@@ -345,7 +353,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row("a rejected answer in an event, and as the model is shown it again", bytes(runQuotedBytes), "it is cut"),
       row(
-        "resumes of a run after processes that died, without any progress between them",
+        "resumes of a run after processes that died, without any progress between them. After the first, a process resumes one such run at a time",
         count(runVainResumes),
         "`limit_exceeded`",
       ),

@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { longestTurn } from "../../test/support/longest-turn.ts"
 import { atStrength } from "../../test/support/strength.ts"
 import { compile } from "../compile.ts"
+import { plansIn } from "../plan/plans-in.ts"
 import { prepare } from "../plan/prepare.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import type { ValidateAnswer } from "../api/source.ts"
@@ -30,6 +31,26 @@ dynamic { toString: call tool.constructor { } }
 agent constructor { model: model.m instruction: "{{ input.name }} {{ read resource.r }}" output { a: schema.constructor } }
 output { a: agent.constructor.a, b: dynamic.toString }
 `
+
+test("files that name each other many times come from the thread as they are, each once", async () => {
+  const named = repeat(30, (at) => `workflow n${at} from "./NEXT"`)
+  const calls = repeat(
+    30,
+    (at) => `d${at}: match input.go { true: call workflow.n${at} { input { go: false } } _ null }`,
+  )
+  const file = (at: number): string => {
+    const head = `// ${"x".repeat(4_000)}\ninput { go: boolean }\n`
+    if (at === 7) return `${head}output { n: 1 }`
+    return `${head}${named.replaceAll("NEXT", `f${at + 1}.wire`)}\ndynamic {\n${calls}\n}\noutput { n: 1 }`
+  }
+  const modules = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`f${at + 1}.wire`, file(at + 1)]))
+  const planned = await compiler.plan({ source: file(0), modules })
+  assert.ok("plan" in planned)
+  assert.equal(plansIn(planned.plan).length, 8)
+  const next = planned.plan.workflows?.["n7"]?.plan
+  assert.ok(next !== undefined && next === planned.plan.workflows?.["n0"]?.plan)
+  assert.equal(Object.getPrototypeOf(next.workflows), null)
+})
 
 function inOneGo<T>(work: Generator<void, T, undefined>): T {
   for (;;) {

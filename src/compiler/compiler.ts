@@ -1,7 +1,7 @@
 import { filesOf, sourceLength, type SourceText } from "../source/source-files.ts"
 import { Worker } from "node:worker_threads"
 import type { Plan } from "../plan/plan-shape.ts"
-import { plansIn } from "../plan/plans-in.ts"
+import { joinPlans, plansIn, type SeparatePlan } from "../plan/plans-in.ts"
 import { prepareInTurns } from "../plan/prepare.ts"
 import { RunFailure, failure } from "../ports/run-failure.ts"
 import type { WireError } from "../log/events.ts"
@@ -14,6 +14,7 @@ import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./so
 import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
 import type { FromSourceThread } from "./source-thread.ts"
 import {
+  runCalledWorkflows,
   sourceCompileMegabytes,
   sourceCompileMs,
   sourceInOneTurn,
@@ -30,6 +31,8 @@ export interface CompilerOptions {
   readonly timeLimitMs?: number
   /** The thread's heap. */
   readonly heapMb?: number
+  /** Workflows that a run may call, nested ones included. */
+  readonly maxCalled?: number
 }
 
 interface Waiting {
@@ -53,6 +56,7 @@ interface SmallWaiting {
 export class Compiler {
   readonly #timeLimitMs: number
   readonly #heapMb: number
+  readonly #maxCalled: number
   #thread: Worker | null = null
   #current: (Waiting & { readonly timer: NodeJS.Timeout }) | null = null
   readonly #queue = new FairQueue<Waiting>()
@@ -64,16 +68,19 @@ export class Compiler {
   constructor(options: CompilerOptions = {}) {
     this.#timeLimitMs = options.timeLimitMs ?? sourceCompileMs
     this.#heapMb = options.heapMb ?? sourceCompileMegabytes
+    this.#maxCalled = options.maxCalled ?? runCalledWorkflows
   }
 
   async plan(given: SourceText | string, share = ""): Promise<Planned> {
     const { source, text, length } = readText(given)
-    if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => planSource(text))
-    const answer = await this.#ask({ kind: "plan", source, ...filesOf(text) }, share).catch(planError)
+    const maxCalled = this.#maxCalled
+    if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => planSource({ ...text, maxCalled }))
+    const answer = await this.#ask({ kind: "plan", source, ...filesOf(text), maxCalled }, share).catch(planError)
     if ("error" in answer) return answer
     if ("text" in answer) return JSON.parse(answer.text) as Planned
     if (!("pieces" in answer)) throw bug(answer)
-    const plan = withBareTables((await stepsInTurns(fromPieces(answer.pieces))) as unknown as Plan)
+    const plans = (await stepsInTurns(fromPieces(answer.pieces))) as unknown as readonly SeparatePlan[]
+    const plan = withBareTables(joinPlans(plans))
     await stepsInTurns(prepareInTurns(plan))
     return { plan }
   }
@@ -87,14 +94,16 @@ export class Compiler {
 
   async describe(given: SourceText | string): Promise<Described> {
     const { source, text, length } = readText(given)
-    if (length <= sourceInOneTurn) return this.#inTurn(length, "", () => describeSource(text))
-    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text) }, "")
+    const maxCalled = this.#maxCalled
+    if (length <= sourceInOneTurn) return this.#inTurn(length, "", () => describeSource({ ...text, maxCalled }))
+    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text), maxCalled }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
   }
 
   /** JSON of a `ValidateAnswer`. */
-  async validate(job: ValidateJob, share = ""): Promise<string> {
+  async validate(given: Omit<ValidateJob, "maxCalled">, share = ""): Promise<string> {
+    const job = { ...given, maxCalled: this.#maxCalled }
     const characters = compilingWork(job) + (job.earlier === undefined ? 0 : compilingWork(job.earlier))
     if (characters <= sourceInOneTurn) return this.#inTurn(characters, share, () => JSON.stringify(validateSource(job)))
     const answer = await this.#ask(job, share)

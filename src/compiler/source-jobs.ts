@@ -26,10 +26,15 @@ import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
 
 /** What can be asked of a source without running it. */
 export type SourceJob =
-  | ({ readonly kind: "plan" } & SourceText)
+  | ({ readonly kind: "plan" } & SourceToCompile)
   | { readonly kind: "format"; readonly source: string }
-  | ({ readonly kind: "describe" } & SourceText)
+  | ({ readonly kind: "describe" } & SourceToCompile)
   | ValidateJob
+
+export interface SourceToCompile extends SourceText {
+  /** Workflows that a run may call, nested ones included. */
+  readonly maxCalled?: number
+}
 
 export interface EarlierSource extends SourceText {
   readonly input: JsonObject
@@ -37,7 +42,7 @@ export interface EarlierSource extends SourceText {
   readonly sameDay: boolean
 }
 
-export interface ValidateJob extends SourceText {
+export interface ValidateJob extends SourceToCompile {
   readonly kind: "validate"
   readonly input?: JsonObject | null | undefined
   readonly secrets?: JsonObject | null | undefined
@@ -51,9 +56,9 @@ export type Planned = { readonly plan: Plan } | { readonly error: WireError }
 
 export type Formatted = { readonly formatted: string; readonly changed: boolean } | { readonly error: WireError }
 
-export function planSource(text: SourceText): Planned {
+export function planSource(text: SourceToCompile): Planned {
   const { source } = text
-  const { plan, diagnostics } = compile(source, text, versionOf)
+  const { plan, diagnostics } = compile(source, text, versionOf, text.maxCalled)
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
@@ -67,7 +72,7 @@ export function formatSource(source: string): Formatted {
 
 export function validateSource(job: ValidateJob): ValidateAnswer {
   const { source, input, secrets, earlier, reach } = job
-  const { program, diagnostics, plan } = compile(source, job)
+  const { program, diagnostics, plan } = compile(source, job, undefined, job.maxCalled)
   const issues: ValidateIssue[] = boundedIssues(source, diagnostics)
   let found = diagnostics.length
   const report = (path: string, message: string, hint?: string): void => {
@@ -125,9 +130,9 @@ export interface Described extends ValidateAnswer {
   readonly routes: NonNullable<Plan["secret_routes"]>
 }
 
-export function describeSource(text: SourceText): Described {
+export function describeSource(text: SourceToCompile): Described {
   const { source } = text
-  const compiled = compile(source, text)
+  const compiled = compile(source, text, undefined, text.maxCalled)
   const { program, diagnostics, plan } = compiled
   const syntax = diagnostics.some(({ code }) => code === "syntax-error")
   const lines = new LineMap(source)

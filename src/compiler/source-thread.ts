@@ -1,5 +1,6 @@
 import { parentPort } from "node:worker_threads"
 import type { JsonValue } from "../base/json-value.ts"
+import { separatePlans } from "../plan/plans-in.ts"
 import { toPieces } from "./json-pieces.ts"
 import { describeSource, formatSource, planSource, validateSource, type SourceJob } from "./source-jobs.ts"
 
@@ -33,7 +34,7 @@ port.on("message", (job: SourceJob) => {
   try {
     const planned = job.kind === "plan" ? planSource(job) : null
     if (planned !== null && "plan" in planned) {
-      const message: FromSourceThread = { pieces: toPieces(planned.plan as unknown as JsonValue) }
+      const message: FromSourceThread = { pieces: toPieces(separatePlans(planned.plan) as unknown as JsonValue) }
       port.postMessage(message)
       return
     }

@@ -33,6 +33,11 @@ const repeats: ReadonlySet<EventType> = new Set<EventType>([
   "cache_degraded",
 ])
 
+/** Whether a run that writes such an event got further. */
+export function isProgress({ type }: LogEvent): boolean {
+  return !repeats.has(type)
+}
+
 /** A call that has no outcome yet, and what it counts for. */
 interface OpenCall {
   readonly call: CallPast
@@ -94,7 +99,7 @@ export class LogFold {
     const at = Date.parse(event.at)
     past.startedAt ??= at
     past.lastAt = Math.max(past.lastAt ?? at, at)
-    if (!repeats.has(event.type)) past.vainResumes = 0
+    if (isProgress(event)) past.vainResumes = 0
     const { scope } = event.data
     if (scope === undefined) this.#takeOwn(event, at)
     else {

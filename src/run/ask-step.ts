@@ -12,7 +12,7 @@ import { placeKey, type QuestionPast } from "../log/past.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import { loopVariables } from "./context/loop-items.ts"
 import type { RunContext } from "./context/run-context.ts"
-import { inScope, keepValue, outerScope, whileBusy } from "./context/run-context.ts"
+import { inScope, keepValue, outcomeOf, outerScope, whileBusy } from "./context/run-context.ts"
 import { runEach } from "./context/scheduler.ts"
 import { capture, issuesOf, rejectionsOf, requirementFacts } from "./values/requirements.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
@@ -122,19 +122,19 @@ function ask(running: RunContext, node: AskNode, place: Place, iteration: number
 
 async function answerOf(running: RunContext, node: AskNode, place: AskedPlace): Promise<JsonValue> {
   if (place === null) return null
-  const answer = "answer" in place ? place.answer : await outcomeOf(running, node, place)
+  const answer = "answer" in place ? place.answer : await outcomeOrDefault(running, node, place)
   const bytes = memoryOf(answer)
   running.work.received(bytes)
   keepValue(running, bytes, node.id)
   return answer
 }
 
-async function outcomeOf(
+async function outcomeOrDefault(
   running: RunContext,
   node: AskNode,
   { question, scope, effects }: { readonly question: QuestionPast; readonly scope: Scope; readonly effects: Effects },
 ): Promise<JsonValue> {
-  const outcome = await running.questions.outcome(question, running.signal)
+  const outcome = await outcomeOf(running, question)
   return outcome.kind === "answered" ? outcome.answer : expired(node, scope, effects)
 }
 

@@ -39,6 +39,7 @@ import { sizeOf } from "./values/value-size.ts"
 import type { Spent } from "../log/usage.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 import { runVainResumes } from "../base/limits.ts"
+import type { Suspects } from "./suspects.ts"
 
 /** Why a run is taken up again. */
 export interface Resumption {
@@ -69,6 +70,8 @@ export interface RunJob {
   readonly stored?: StoredRun
   /** Its events wait for a store that fails. */
   readonly stalled?: (error: StoreFailure) => void
+  /** For runs that may have killed the process before. */
+  readonly suspects?: Suspects
 }
 
 /**
@@ -134,6 +137,8 @@ class Run {
   readonly #startedAt: number
   readonly #abort = new AbortController()
   #stop: Stop | null = null
+  /** Lets the next run begin that may have killed a process. */
+  #trusted: (() => void) | null = null
   #result: JsonObject = {}
 
   constructor(job: RunJob, givenPorts: RunPorts, limits: RunLimits, past: ReplayState, earlier: EarlierRun | null) {
@@ -149,6 +154,7 @@ class Run {
       patienceMs: limits.storePatienceMs,
       stored: job.stored,
       stalled: job.stalled,
+      ...(past.vainResumes > 0 && { progressed: () => this.#trusted?.() }),
     })
     const redaction = redactor(request.secrets, searches)
     this.#job = job
@@ -170,6 +176,7 @@ class Run {
       limits,
       log,
       permits: new Permits(maxConcurrency, signal),
+      called: { count: past.inside.size },
       maxConcurrency,
       signal,
       gate: job.gate,
@@ -261,6 +268,7 @@ class Run {
       while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
       return await this.#close()
     } finally {
+      this.#trusted?.()
       stopWatch()
       stopLimits()
       stopListening()
@@ -280,6 +288,12 @@ class Run {
     if (!given_back && past.vainResumes >= runVainResumes) {
       const message = `The run was resumed ${past.vainResumes} times without progress: each time the process that ran it died`
       this.#fail(failure("limit_exceeded", "", message))
+      return
+    }
+    try {
+      if (past.vainResumes > 0) this.#trusted = (await this.#job.suspects?.turn(this.#abort.signal)) ?? null
+    } catch {
+      // The run stops.
       return
     }
     log.add("run_resumed", { reason }, given_back ? { ...thisWriter, given_back } : thisWriter)

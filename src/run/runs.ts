@@ -15,6 +15,7 @@ import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./context/run-context.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
+import { Suspects } from "./suspects.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./shares/memory-share.ts"
 import { StoredShare, type StoredRun } from "./shares/stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
@@ -78,6 +79,7 @@ export class Runs {
   readonly #keeper: LeaseKeeper
   readonly #takeover: RunTakeover
   readonly #deadlines: Deadlines
+  readonly #suspects: Suspects
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
   /** By run id: those that wait for their turn. */
@@ -97,6 +99,7 @@ export class Runs {
     this.#memory = new MemoryShare(settings.memory)
     this.#stored = new StoredShare(ports.store, ports.clock, settings.storedPerCaller)
     this.#deadlines = new Deadlines(ports.clock)
+    this.#suspects = new Suspects(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
     const { owner, leaseMs, max_runs, max_queued, max_runs_per_caller = max_runs } = settings
     const places = { max_runs, max_queued, per_share: Math.min(max_runs, max_runs_per_caller) }
@@ -442,11 +445,11 @@ export class Runs {
     const { plan, request, caller, created_at, resumed, takenAt, memory, stored, waiters } = given
     const { lease, leave, gate } = given.held
     this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
-    const deadlines = this.#deadlines
     const stalled = (error: StoreFailure): void => {
       for (const waiter of waiters) waiter(error)
     }
-    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory, stored, stalled }
+    const shared = { deadlines: this.#deadlines, suspects: this.#suspects, memory, stored, stalled }
+    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, ...shared }
     return run(job, this.#ports, this.#settings.limits)
   }
 

@@ -10,6 +10,7 @@ import { HostileService } from "./hostile-service.ts"
 import type { Health } from "./probe-health.ts"
 import { askingServers } from "./inputs/asking-servers.ts"
 import { bodies } from "./inputs/bodies.ts"
+import { calledWorkflows } from "./inputs/called-workflows.ts"
 import { computedLists } from "./inputs/computed-lists.ts"
 import { connections } from "./inputs/connections.ts"
 import { deliveries } from "./inputs/deliveries.ts"
@@ -43,6 +44,7 @@ const groups: Readonly<Record<string, readonly Hostile[]>> = {
   lists,
   "lists from lists": computedLists,
   "large runs": runs,
+  "called workflows": calledWorkflows,
   functions,
   "model backends": models,
   "MCP servers": servers,

@@ -20,7 +20,7 @@ import type { LogEvent } from "../../log/events.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { Deadlines } from "../../run/budget/deadlines.ts"
-import { usualLimits, type RunPorts } from "../../run/context/run-context.ts"
+import { usualLimits, type RunLimits, type RunPorts } from "../../run/context/run-context.ts"
 import { Runs } from "../../run/runs.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
@@ -47,13 +47,13 @@ export async function composeRuns(
   const ports = joinPorts(policy, store, demo, null, bug)
   const runs = new Runs(
     recorded === null ? ports : withRecording(ports, recorded),
-    async (source) => planSource(source),
+    async (source) => planSource({ ...source, maxCalled: settings.maxCalled }),
     {
       owner: randomUUID(),
       leaseMs,
       max_runs: maxRuns,
       max_queued: 0,
-      limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },
+      limits: { ...limitsOf(settings), timeout_ms: Number.MAX_SAFE_INTEGER },
     },
   )
   return {
@@ -88,7 +88,7 @@ export async function composeTests(
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
   const ports = joinPorts(egressPolicy(settings), openMemoryStore(systemClock), demo, null, bug)
   const deadlines = new Deadlines(systemClock)
-  const limits = { ...usualLimits, max_iterations: settings.maxIterations }
+  const limits = limitsOf(settings)
   return {
     engine: (recording, sample) => ({
       clock: systemClock,
@@ -171,4 +171,8 @@ export async function inspectMcp(settings: Settings, server: ToolServer, signal:
   } finally {
     await egress.close()
   }
+}
+
+function limitsOf({ maxIterations, maxCalled }: Settings): RunLimits {
+  return { ...usualLimits, max_iterations: maxIterations, max_called: maxCalled }
 }

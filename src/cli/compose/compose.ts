@@ -107,7 +107,7 @@ export async function compose(
   const policy = egressPolicy(settings)
   const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
-  const compiler = new Compiler()
+  const compiler = new Compiler({ maxCalled: settings.maxCalled })
   const folder = await openFolder(settings, compiler, log, isFirst)
   const untraced = new Sparing<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
     log.error({ ...facts, times }, "traces are not delivered"),
@@ -197,6 +197,7 @@ export async function compose(
     limits: {
       ...usualLimits,
       max_iterations: settings.maxIterations,
+      max_called: settings.maxCalled,
       cacheTtlMs: settings.cacheTtl,
       // Where larger bodies are allowed, larger values are too.
       value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),

@@ -337,6 +337,12 @@ export const settingGroups = {
       "10000",
       "most items of one loop, and of one list that calls",
     ),
+    maxCalled: setting(
+      "MAX_CALLED",
+      wholeNumber(1, 1_000_000_000),
+      "10000",
+      "most workflows that one run calls, nested ones included",
+    ),
     maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
     maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
     maxRunMemory: setting(

@@ -216,7 +216,7 @@ export class AgentTools {
         toolCalls.set(offer.use.name, (toolCalls.get(offer.use.name) ?? 0) + 1)
       }
     }
-    if (offer.use.kind === "workflow") return this.#callWorkflow(offer, own, kept, past)
+    if (offer.use.kind === "workflow") return this.#callWorkflow(offer, own, kept, past, place)
     return offer.use.kind === "tool"
       ? this.#callTool(offer, own, kept, past, place)
       : this.#read(offer, own, kept, past, place)
@@ -228,6 +228,7 @@ export class AgentTools {
     own: JsonObject,
     kept: () => Kept<"tool_call_started">,
     past: CallPast | null,
+    place: Place | undefined,
   ): Promise<ToolReply> {
     const running = this.#running
     const { name } = offer.use
@@ -247,6 +248,7 @@ export class AgentTools {
         kept: inTurn,
         past,
         approval: offer.approval,
+        place,
       })
       return await textReply(toText(result))
     } catch (error) {

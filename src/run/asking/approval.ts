@@ -3,7 +3,7 @@ import type { Kept } from "../../log/kept.ts"
 import type { QuestionPast } from "../../log/past.ts"
 import type { ApprovalPlan } from "../../plan/expression.ts"
 import type { RunContext } from "../context/run-context.ts"
-import { inScope } from "../context/run-context.ts"
+import { inScope, outcomeOf } from "../context/run-context.ts"
 import { evaluateEffects, writeText, type Effects } from "../values/evaluate-effects.ts"
 import type { Scope } from "../values/scope.ts"
 import { bytesOver } from "../values/value-size.ts"
@@ -76,9 +76,8 @@ export class CallApproval {
 
   /** Waits for the person. Null when the call may be made; otherwise why it may not. */
   async refusal(): Promise<string | null> {
-    const { questions, signal } = this.#running
     const question = this.#questions.at(-1) ?? this.#ask()
-    const outcome = await questions.outcome(question, signal)
+    const outcome = await outcomeOf(this.#running, question)
     if (outcome.kind === "expired") return declined("expired")
     const { approve, note } = readApproval(outcome.answer)
     return approve ? null : declined(note)

@@ -6,7 +6,7 @@ import type { ToolPlan } from "../../plan/plan-shape.ts"
 import type { AskReply, ServerAsk, ServerQuestion } from "../../ports/tools.ts"
 import { evaluate } from "../values/evaluate.ts"
 import type { RunContext } from "../context/run-context.ts"
-import { inScope, outerScope, whileBusy } from "../context/run-context.ts"
+import { inScope, outcomeOf, outerScope, whileBusy } from "../context/run-context.ts"
 import { toBoundedText } from "../values/value-builders.ts"
 import { elicitationSchema } from "../../log/elicitation-answer.ts"
 import type { NewQuestion } from "../questions/ask-and-wait.ts"
@@ -46,9 +46,7 @@ export async function askForServer(
 /** Waits for the answers. One that nobody gave in time is `cancel`. */
 export async function replyOf(running: RunContext, { questions, state }: AskedByServer): Promise<AskReply> {
   const outcomes = await Promise.all(
-    [...questions].map(
-      async ([key, question]) => [key, await running.questions.outcome(question, running.signal)] as const,
-    ),
+    [...questions].map(async ([key, question]) => [key, await outcomeOf(running, question)] as const),
   )
   const responses: JsonObject = {}
   for (const [key, outcome] of outcomes) {

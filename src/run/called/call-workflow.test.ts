@@ -479,3 +479,60 @@ test("a re-run from a step in a call that a model made asks the model again, and
   assert.deepEqual(resultOf(rerun), resultOf(first))
   assert.deepEqual(forced.requests.map(({ step = "" }) => step).toSorted(), ["desk@agent.plan#2/reply", "plan", "plan"])
 })
+
+/** Each level calls the next one so often, side by side; the last asks a model. */
+function levels(depth: number, perLevel: number): Plan {
+  if (depth === 0) return triage
+  const names = Array.from({ length: perLevel }, (_, at) => `d${at}`)
+  return plan(
+    [
+      ...names.map((name) => dynamic(name, callOf("next", `dynamic.${name}`, { text: lit(name) }))),
+      output({ text: ref("dynamic.d0.text") }),
+    ],
+    { input, workflows: { next: called("next", levels(depth - 1, perLevel)) } },
+  )
+}
+
+test("called workflows take places like other calls, and go on however few there are", async () => {
+  for (const max_concurrency of [1, 3]) {
+    let open = 0
+    const model = new ScriptedModel(async (request) => {
+      open++
+      assert.ok(open <= max_concurrency)
+      await later(2)
+      open--
+      return answers({ message: "x" }, request)
+    })
+    const outcome = await runPlan(levels(3, 4), { model, options: { max_concurrency }, input: { text: "" } })
+    assert.deepEqual(resultOf(outcome), { text: "x" })
+    let underWay = 0
+    let most = 0
+    for (const { type } of outcome.events) {
+      if (type === "workflow_call_started") most = Math.max(most, ++underWay)
+      if (type === "workflow_call_completed") underWay--
+    }
+    assert.equal(underWay, 0)
+    // In each place one of each level.
+    assert.ok(most <= 3 * max_concurrency, `${most} were under way`)
+  }
+})
+
+test("a run calls so many workflows, nested ones included, and a resumed one counts those before", async () => {
+  const nested = levels(2, 3)
+  const given = { input: { text: "" }, options: { max_concurrency: 1 } }
+  const whole = new Recording(systemClock)
+  resultOf(await runPlan(nested, { ...given, model: thinking(), store: whole, limits: { max_called: 12 } }))
+  const error = errorOf(await runPlan(nested, { ...given, model: thinking(), limits: { max_called: 11 } }))
+  assert.equal(error.kind, "limit_exceeded")
+  assert.match(error.message, /more than 11 workflows, nested ones included/)
+  const firstEnd = whole.appends.findIndex((events) => events.some(({ type }) => type === "workflow_call_completed"))
+  for (const [max_called, fits] of [
+    [12, true],
+    [11, false],
+  ] as const) {
+    const store = await crashedAfter(whole.appends.slice(0, firstEnd))
+    const resumed = { ...given, store, run_id: "r", resumed: "restart", limits: { max_called } }
+    const outcome = await runPlan(nested, { model: thinking(), ...resumed })
+    assert.equal(outcome.events.at(-1)?.type, fits ? "workflow_completed" : "workflow_failed")
+  }
+})

@@ -3,11 +3,11 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { KeptModelCall } from "../../log/kept.ts"
 import { placeKey, type CallPast } from "../../log/past.ts"
-import { showSpent } from "../../log/usage.ts"
+import { nothingSpent, showSpent } from "../../log/usage.ts"
 import { mayWait } from "../../plan/may-wait.ts"
 import { levelsOf } from "../../plan/call-scope.ts"
 import type { CalledWorkflow, Plan } from "../../plan/plan-shape.ts"
-import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
+import { RunEnding, RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { nullable } from "../../types/relations.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import { failureOfCall } from "../context/failure.ts"
@@ -15,6 +15,7 @@ import { shown } from "../log/log.ts"
 import { workflowDigest } from "../questions/approval-digest.ts"
 import { CallApproval, type Approval } from "../asking/approval.ts"
 import type { RunContext } from "../context/run-context.ts"
+import type { Place } from "../shares/permits.ts"
 import { calledContext } from "./called-context.ts"
 
 /** One call of a workflow, a model's or the workflow's own. */
@@ -42,6 +43,8 @@ export interface WorkflowCall {
   readonly past: CallPast | null
   /** The call waits for a person; null: no approval is needed. */
   readonly approval: Approval | null
+  /** A place among the open calls that the caller holds for the first call that claims it. */
+  readonly place?: Place | undefined
 }
 
 /**
@@ -64,6 +67,8 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
     const message = `At most ${runCalledLevels} workflows may be called within each other`
     throw failure("limit_exceeded", path, message)
   }
+  // A resumed run has counted what its log holds.
+  if (past === null) countCalled(running, path)
   const misfits = validateValue(call.input, called.plan.input, called.plan.types, "input")
   if (misfits.length > 0) {
     const problems = misfits.slice(0, 10).map(({ message }) => message)
@@ -95,10 +100,11 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
 
   const given = ports.given?.(`workflow.${workflow}`, null)
   // A test that gives the result gives the approval with it.
-  const refusal =
-    given === undefined && (past === null || past.startedAt === null)
-      ? await refusalOf(running, call, called, callId)
-      : null
+  const approval = given === undefined && (past === null || past.startedAt === null) ? call.approval : null
+  const refusal = approval === null ? null : await refusalOf(running, call, approval, called, callId)
+  // A call that waits for its place has not begun.
+  const taken = given === undefined && refusal === null ? running.permits.enter(call.place) : null
+  const place = taken instanceof Promise ? await taken : taken
   begin()
   if (refusal !== null) {
     throw fail(new RunFailure(wireError("tool_error", [{ path, message: `${workflow}: ${refusal}` }])))
@@ -106,21 +112,35 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
   if (given !== undefined && "error" in given)
     throw fail(failureOfCall(scope, running.scope, new RunFailure(given.error)))
   let result: JsonObject
-  const inside = calledContext(running, called, call, startedAt)
+  const inside = place === null ? null : calledContext(running, called, call, startedAt, place)
   try {
-    result = given === undefined ? await inside.toEnd() : given.output
+    result = inside === null ? (given?.output ?? {}) : await inside.toEnd()
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure)) throw error
     throw fail(failureOfCall(scope, running.scope, error))
+  } finally {
+    place?.release()
   }
   const asShown = shown(result)
   log.add(
     "workflow_call_completed",
-    { ...of, output: asShown, duration_ms: ports.clock.now() - startedAt, usage: showSpent(inside.spent) },
+    {
+      ...of,
+      output: asShown,
+      duration_ms: ports.clock.now() - startedAt,
+      usage: showSpent(inside?.spent ?? nothingSpent),
+    },
     asShown === result ? undefined : { output: result },
   )
   running.work.received(memoryOf(result))
   return result
+}
+
+/** Ends a run that calls too many workflows: a few files that call each other can ask for millions. */
+function countCalled({ called, limits }: RunContext, path: string): void {
+  if (++called.count <= limits.max_called) return
+  const message = `The run calls more than ${limits.max_called} workflows, nested ones included (WIRE_MAX_CALLED)`
+  throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
 }
 
 /** The input with null for each field that is left out and may be null. */
@@ -139,11 +159,11 @@ export function workflowOf({ plan }: RunContext, name: string): CalledWorkflow {
 /** Why a person refused the call; null when it may be made. */
 async function refusalOf(
   running: RunContext,
-  { approval, about, past, path, scope, workflow, input, kept }: WorkflowCall,
+  { about, past, path, scope, workflow, input, kept }: WorkflowCall,
+  approval: Approval,
   { file, version }: CalledWorkflow,
   callId: string,
 ): Promise<string | null> {
-  if (approval === null) return null
   const sent = running.redactor.redact(input)
   const asking = new CallApproval(running, {
     callId,

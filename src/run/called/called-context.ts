@@ -11,6 +11,10 @@ import { Budget } from "../budget/budget.ts"
 import { limitsOfRun } from "../budget/limit-scopes.ts"
 import { counted, keepValue, type RunContext } from "../context/run-context.ts"
 import { namedSecrets } from "../secrets/redact.ts"
+import type { Place } from "../shares/permits.ts"
+
+/** About what a called workflow takes in memory while it runs, besides its values. */
+const contextBytes = 16_384
 
 /** A called workflow under way. */
 export interface CalledRun {
@@ -29,6 +33,7 @@ export function calledContext(
   called: CalledWorkflow,
   { scope, input, path }: { readonly scope: string; readonly input: JsonObject; readonly path: string },
   startedAt: number,
+  place: Place,
 ): CalledRun {
   const { plan } = called
   const abort = new AbortController()
@@ -54,7 +59,7 @@ export function calledContext(
     named: () => (named ??= namedSecrets(secrets)),
     ports: around.ports.within?.(called.name) ?? around.ports,
     log: around.log.within(scope),
-    permits: around.permits.within(signal),
+    permits: around.permits.within(signal, place),
     signal,
     past,
     earlier: around.earlier?.within(scope, called.file) ?? null,
@@ -84,7 +89,7 @@ export function calledContext(
     around.signal.addEventListener("abort", onAbort, { once: true })
     const stopLimits = running.time.watch()
     try {
-      keepValue(running, memoryOf(input), path)
+      keepValue(running, contextBytes + memoryOf(input), path)
       if (!past.planned) {
         const { budget, time, log, prepared } = running
         const shown = budget.hasOwnLimits ? { limits: budget.shown((agent) => time.elapsed(agent)) } : {}

@@ -23,12 +23,19 @@ import type { Questions } from "../questions/ask-and-wait.ts"
 import type { Redactor } from "../secrets/redact.ts"
 import type { ServerSecrets } from "../secrets/secrets-of-run.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
-import type { ReplayState } from "../../log/past.ts"
+import type { QuestionOutcome, QuestionPast, ReplayState } from "../../log/past.ts"
 import type { RunValues } from "./run-values.ts"
 import type { TakenRun } from "./taken-run.ts"
 import { addSpent, type Spent } from "../../log/usage.ts"
 import type { RequestKeeper, Sent } from "./requests.ts"
-import { runCalls, runKeptRequestsBytes, runOutputBytes, runTimeMs, runValueBytes } from "../../base/limits.ts"
+import {
+  runCalledWorkflows,
+  runCalls,
+  runKeptRequestsBytes,
+  runOutputBytes,
+  runTimeMs,
+  runValueBytes,
+} from "../../base/limits.ts"
 
 export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
 
@@ -66,6 +73,8 @@ export interface RunPorts {
 /** The operator's settings that bound a run. */
 export interface RunLimits {
   readonly max_iterations: number
+  /** Workflows that a run may call, nested ones included. */
+  readonly max_called: number
   /** Where the request names none. */
   readonly max_concurrency: number
   readonly timeout_ms: number
@@ -85,6 +94,7 @@ export interface RunLimits {
 
 export const usualLimits: RunLimits = {
   max_iterations: 10_000,
+  max_called: runCalledWorkflows,
   max_concurrency: runCalls,
   timeout_ms: runTimeMs,
   cacheTtlMs: 3_600_000,
@@ -123,6 +133,8 @@ export interface RunContext {
   readonly limits: RunLimits
   readonly log: EventLog
   readonly permits: Permits
+  /** How many workflows the run has called. */
+  readonly called: { count: number }
   readonly maxConcurrency: number
   /** Aborts when the run must stop, for any reason. */
   readonly signal: AbortSignal
@@ -264,6 +276,15 @@ export async function whileBusy<T>(running: RunContext, work: Promise<T>): Promi
   } finally {
     running.busyWork.delete(tracked)
   }
+}
+
+/** What has become of a question, when it is known. Called workflows that wait for a person leave their places to others. */
+export function outcomeOf(
+  { questions, permits, signal }: RunContext,
+  question: QuestionPast,
+): Promise<QuestionOutcome> {
+  if (question.outcome === null) permits.giveUp()
+  return questions.outcome(question, signal)
 }
 
 /** Runs on beside the run, whose end waits for it. */

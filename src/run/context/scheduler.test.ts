@@ -198,3 +198,69 @@ test("permits: a held place serves one call at once, and is free for others afte
   await permits.idle()
   assert.equal(permits.open, 0)
 })
+
+test("permits: called workflows take places, and can go on however few there are", async () => {
+  const { signal } = new AbortController()
+  const permits = new Permits(1, signal)
+  let workflows = 0
+  let calls = 0
+  let mostWorkflows = 0
+  /** Each level calls the next one twice, side by side; the last makes two calls. */
+  const call = async (around: Permits, level: number): Promise<void> => {
+    const place = await around.enter()
+    workflows++
+    mostWorkflows = Math.max(mostWorkflows, workflows)
+    const inside = around.within(signal, place)
+    const one = (): Promise<void> =>
+      level === 0
+        ? inside.use(async () => {
+            calls++
+            assert.equal(permits.open, 1)
+            await tick()
+          })
+        : call(inside, level - 1)
+    await Promise.all([one(), one()])
+    workflows--
+    place.release()
+  }
+  await Promise.all([call(permits, 3), call(permits, 3)])
+  assert.equal(calls, 32)
+  assert.equal(mostWorkflows, 4, "one of each level")
+  assert.equal(permits.open, 0)
+  await permits.use(() => Promise.resolve())
+})
+
+test("permits: a workflow that waits for a person leaves its place, and those around it do", async () => {
+  const { signal } = new AbortController()
+  const permits = new Permits(1, signal)
+  const outer = permits.within(signal, await permits.enter())
+  const inner = outer.within(signal, await outer.enter())
+  const order: string[] = []
+  const queued = permits.use(() => Promise.resolve(void order.push("of the run")))
+  await tick()
+  assert.deepEqual(order, [])
+  const busy = await inner.take()
+  inner.giveUp()
+  await tick()
+  assert.deepEqual(order, [], "a call is open in the place")
+  busy.release()
+  await queued
+  await inner.use(() => Promise.resolve(void order.push("inside")))
+  assert.deepEqual(order, ["of the run", "inside"])
+  assert.equal(permits.open, 0)
+})
+
+test("permits: an abort inside a called workflow leaves its place usable", async () => {
+  const { signal } = new AbortController()
+  const stop = new AbortController()
+  const permits = new Permits(1, signal)
+  const place = await permits.enter()
+  const inner = permits.within(stop.signal, place)
+  const open = await inner.take()
+  const waiting = inner.use(() => Promise.reject(new Error("must not start")))
+  stop.abort(new Error("stop"))
+  await assert.rejects(waiting, /stop/)
+  open.release()
+  place.release()
+  assert.equal(await permits.use(() => Promise.resolve("next")), "next")
+})

@@ -5,6 +5,7 @@ import type { EventData, EventType, LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
+import { isProgress } from "../../log/fold.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { SharedParts } from "./shared-parts.ts"
 import type { StoredRun } from "../shares/stored-share.ts"
@@ -63,6 +64,8 @@ export interface LogBounds {
   readonly stored?: StoredRun | undefined
   /** Called again and again while events wait for a store that has failed for `stalledMs`. */
   readonly stalled?: ((error: StoreFailure) => void) | undefined
+  /** Called when events are stored that say that the run got further. */
+  readonly progressed?: () => void
 }
 
 /** So long a caller who waits for a run waits for a store that fails. */
@@ -83,6 +86,7 @@ export class RunLog {
   readonly #onFailure: (error: unknown) => void
   readonly #patienceMs: number
   readonly #stalled: LogBounds["stalled"]
+  readonly #progressed: LogBounds["progressed"]
   /** Made when a store fails: most runs never need it. */
   #giveUp: AbortController | null = null
   #gaveUp = false
@@ -123,6 +127,7 @@ export class RunLog {
     this.#stored = bounds.stored
     this.#patienceMs = bounds.patienceMs ?? 0
     this.#stalled = bounds.stalled
+    this.#progressed = bounds.progressed
   }
 
   /** The same log for a workflow that the run calls. */
@@ -241,6 +246,7 @@ export class RunLog {
           await this.#appendAgain(batch, error, began)
         }
         this.#storedId += batch.length
+        if (this.#progressed !== undefined && batch.some(isProgress)) this.#progressed()
         this.#wake()
       }
       this.#writing = false
