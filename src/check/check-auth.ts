@@ -33,7 +33,7 @@ export function checkAuth(
     const type = name === "scopes" ? stringsType : stringType
     const value = expectProperty(checking, one, type, path, requestScope(own, "an `auth`"))
     if (value === undefined) continue
-    if (credentials.includes(name)) checkHardcodedSecret(checking, value, own, "api_key")
+    if (credentials.includes(name)) checkHardcodedSecret(checking, value, own)
     const constant = constantOf(value)
     if (addresses.includes(name) && typeof constant === "string" && !isSafeAddress(constant)) {
       const message =

@@ -46,7 +46,7 @@ function checkProvider(
   checkAddress(checking, properties, path, "demo model")
   const keyScope = requestScope(`${path}.api_key`, "an `api_key`")
   const key = expectProperty(checking, properties.get("api_key"), maybeString, path, keyScope)
-  if (key !== undefined) checkHardcodedSecret(checking, key, keyScope.path, "api_key")
+  if (key !== undefined) checkHardcodedSecret(checking, key, keyScope.path)
   const called = models.map((model) => ({ provider: declaration, model }))
   checkIgnoredSettings(checking, properties.get("inference"), `${path}.inference`, called)
   checkWireApi(checking, properties.get("wire_api"), declaration, path)
@@ -102,7 +102,7 @@ function checkAddress(checking: CheckContext, properties: Properties, path: stri
   for (const { name, value } of fields) {
     const fieldPath = `${path}.headers.${name.text}`
     expectType(checking, value, maybeString, requestScope(fieldPath, "a header"))
-    checkHardcodedSecret(checking, value, fieldPath, "header")
+    checkHardcodedSecret(checking, value, fieldPath, name.text)
   }
   checkHeaders(checking, fields, `${path}.headers`)
 }

@@ -22,6 +22,7 @@ import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
 import { reportInexactIntegers } from "./rules/inexact-integer.ts"
+import { checkKnownCredentials } from "./rules/hardcoded-secret.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
 import { runScope } from "./scope.ts"
 import { anyType } from "../types/primitives.ts"
@@ -65,6 +66,7 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
     if (!isLibrary(tree)) checkMissingOutput(checking)
   }
   reportInexactIntegers(checking)
+  checkKnownCredentials(checking)
   const found = checking.diagnostics.filter((one) => !isError(one) || !checking.skipped.isCutOff(one.span))
   return { program: programOf(checking), diagnostics: inSourceOrder(found) }
 }

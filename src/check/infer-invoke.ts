@@ -1,3 +1,4 @@
+import { checkArgumentSecret } from "./rules/hardcoded-secret.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { placeOfImport } from "../syntax/import-place.ts"
 import { propertyOf } from "../syntax/property-of.ts"
@@ -64,7 +65,7 @@ export function inferInvoke(
   const bound = checkBindings(checking, properties.get("bindings"), symbol, kind, inner, infer)
   if (node.kind === "call") {
     const input = blockOf(checking, properties.get("input"), `${scope.path}.input`)
-    const place = { ...withoutSecrets(at(inner, "input")), place: "a tool's input" }
+    const place = { ...withoutSecrets(at(inner, "input")), place: inputOfTool }
     const set = new Set([...bound, ...(symbol === undefined ? [] : declaredBindings(symbol))])
     const isBroken = symbol !== undefined && checking.skipped.hasError(symbol.node)
     checkArguments(
@@ -127,6 +128,9 @@ export function isHttpTool(node: ImportNode): node is Syntax.ImportDeclaration {
   return node.kind === "import" && placeOfImport(node.importKind, node.source) === "http-tool"
 }
 
+const inputOfTool = "a tool's input"
+const mayHoldSecrets: ReadonlySet<string> = new Set(["the bindings of a tool", "the bindings of a resource"])
+
 /** The type of a value that goes to a server, under a name that is entered into those of its block. */
 function inferArgument(
   checking: CheckContext,
@@ -137,6 +141,9 @@ function inferArgument(
 ): Type | undefined {
   const fieldScope = at(scope, name.text)
   const type = infer(checking, value, fieldScope)
+  if (scope.place === inputOfTool || mayHoldSecrets.has(scope.place)) {
+    checkArgumentSecret(checking, name.text, value, fieldScope.path, scope.place !== inputOfTool)
+  }
   const isAsset = refuseAsset(checking, value, type, fieldScope.path)
   const refused = refuseKey(checking, name, fieldScope.path) || declareUnique(checking, names, name, fieldScope.path)
   return isAsset || refused ? undefined : type

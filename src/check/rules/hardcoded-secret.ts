@@ -1,6 +1,9 @@
+import { firstFrom } from "../../source/first-from.ts"
+import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
-import { literalsIn } from "../outcomes-of.ts"
+import { holdsKnownCredential, isForCredentials, knownCredentials } from "../known-credentials.ts"
+import { literalsIn, outcomesOf } from "../outcomes-of.ts"
 
 /** How the keys of well-known services begin. */
 const knownPrefix =
@@ -8,30 +11,145 @@ const knownPrefix =
 
 const scheme = /^(?:bearer\s+\S|(?:basic|token|apikey)\s+\S{8,}$)/i
 
-/** A credential in the source is an error; any other literal key is a warning, since local backends take a dummy. */
+const found = "A credential is written into the source"
+const move = "Declare it in `secrets { }` and refer to it: `secrets.name`."
+
+/**
+ * The value of an `api_key` or of a header: a credential in the source is an error. Any other literal where credentials belong is a
+ * warning, since local backends take a dummy. `header`: the name of the header.
+ */
 export function checkHardcodedSecret(
   checking: CheckContext,
   node: Syntax.Expression,
   path: string,
-  place: "api_key" | "header",
+  header?: string,
 ): void {
   const literals = literalsIn(node)
   const credential = literals.find((literal) => literal.texts.some(looksLikeCredential))
-  const hint = "Declare it in `secrets { }` and refer to it: `secrets.name`."
-  if (credential !== undefined)
-    return checking.report("hardcoded-secret", path, credential, "A credential is written into the source", hint)
-  if (place !== "api_key") return
-  const plain = literals.find((literal) => literal.interpolations.length === 0)
-  if (plain !== undefined) {
-    const isVariable = /^\$\{?\w+\}?$/.test(plain.texts[0] ?? "")
-    const message = isVariable ? "There are no variables of the environment" : "An API key is written into the source"
-    checking.report("hardcoded-secret", path, plain, message, hint, "warning")
+  if (credential !== undefined) checking.report("hardcoded-secret", path, credential, found, move)
+  else if (header === undefined) warnOfLiteral(checking, literals, path, "An API key is written into the source", move)
+  else if (isForCredentials(header)) warnOfLiteral(checking, filled(literals), path, writtenOut(header), move)
+}
+
+/** Without those that say that there is no credential. */
+function filled(literals: readonly Syntax.StringNode[]): Syntax.StringNode[] {
+  return literals.filter(({ texts }) => texts.some((text) => text.trim() !== ""))
+}
+
+function writtenOut(name: string): string {
+  return `\`${name}\` is for a credential, and is written into the source`
+}
+
+function warnOfLiteral(
+  checking: CheckContext,
+  literals: readonly Syntax.StringNode[],
+  path: string,
+  message: string,
+  hint: string,
+): void {
+  const plain = literals.find(({ interpolations }) => interpolations.length === 0)
+  if (plain === undefined) return
+  const isVariable = /^\$\{?\w+\}?$/.test(plain.texts[0] ?? "")
+  const said = isVariable ? "There are no variables of the environment" : message
+  checking.report("hardcoded-secret", path, plain, said, hint, "warning")
+}
+
+/** A value that goes to a tool under a name; one inside of objects and lists, too. `isBound`: in `bindings { }`, where secrets may stand. */
+export function checkArgumentSecret(
+  checking: CheckContext,
+  name: string,
+  node: Syntax.Expression,
+  path: string,
+  isBound: boolean,
+): void {
+  for (const one of outcomesOf(node)) {
+    if (one.kind === "object") {
+      for (const field of one.body.items) {
+        checkArgumentSecret(checking, field.name.text, field.value, `${path}.${field.name.text}`, isBound)
+      }
+    } else if (one.kind === "array") {
+      for (const item of one.items) checkArgumentSecret(checking, name, item, path, isBound)
+    }
+  }
+  if (!isForCredentials(name)) return
+  const literals = literalsIn(node)
+  const hint = isBound ? move : `Declare it in \`secrets { }\`, and write \`bindings { ${name}: secrets.name }\`.`
+  const credential = literals.find((literal) => literal.texts.some(looksLikeCredential))
+  if (credential !== undefined) checking.report("hardcoded-secret", path, credential, found, hint)
+  else warnOfLiteral(checking, filled(literals), path, writtenOut(name), hint)
+}
+
+/** `?api_key=…` in an endpoint; `key` and `code` are for credentials there alone. */
+export function checkEndpointQuery(checking: CheckContext, node: Syntax.StringNode, path: string): void {
+  const written = checking.textOf(node)
+  const query = written.indexOf("?")
+  if (query < 0) return
+  for (const { 0: pair, 1: name = "", 2: value = "", index } of written.matchAll(/[?&]([\w.-]{1,80})=([^&#"{}\s]+)/g)) {
+    if (index < query || !(isForCredentials(name) || /^(?:key|code|sig|auth)$/i.test(name))) continue
+    const end = node.start + index + pair.length
+    const span = { start: end - value.length, end }
+    if (looksLikeCredential(value)) checking.report("hardcoded-secret", path, span, found, inText)
+    else checking.report("hardcoded-secret", path, span, writtenOut(name), inText, "warning")
   }
 }
 
+const inText = "Declare it in `secrets { }` and refer to it: `{{ secrets.name }}`."
+
+/** More of them are one mistake. */
+const mostFound = 100
+
+/** Keys of well-known services, in whatever text they stand. What other checks have found is not reported again. */
+export function checkKnownCredentials(checking: CheckContext): void {
+  const { tree, diagnostics } = checking
+  let reported: readonly Span[] | undefined
+  let count = 0
+  for (const match of knownCredentials(tree.text)) {
+    const token = tree.tokens[firstFrom(tree.tokens, match.start + 1) - 1]
+    // In a comment, or over the end of a text.
+    if (token === undefined || !isText.has(token.kind) || match.end > token.end) continue
+    reported ??= diagnostics.filter(({ code }) => code === "hardcoded-secret").map(({ span }) => span)
+    if (reported.some(({ start, end }) => start <= match.start && match.end <= end)) continue
+    if (++count > mostFound) return
+    const path = pathAt(tree, match.start)
+    checking.report("hardcoded-secret", path, match, found, hintAt(path))
+  }
+}
+
+const isText: ReadonlySet<string> = new Set(["string", "head", "middle", "tail"])
+
+/** Secrets go to servers only: elsewhere the credential can only be removed. */
+function hintAt(path: string): string {
+  if (/^(?:provider|mcp|api)\.[^.]+\.(?:endpoint|api_key|headers|auth)\b|\.bindings\./.test(path)) return inText
+  if (/\.input\./.test(path)) return "Declare it in `secrets { }`, and set it in the `bindings { }` of the tool."
+  return "Remove it, and replace the key: models and callers read this text. Secrets go to servers only, in `headers { }` or `bindings { }`."
+}
+
+/** The dotted place of an offset: the declaration around it, and the names of properties and fields on the way. */
+function pathAt({ text, declarations }: Syntax.Tree, offset: number): string {
+  const declaration = declarations.find(({ start, end }) => start <= offset && offset < end)
+  if (declaration === undefined) return ""
+  const word = text.slice(declaration.keyword.start, declaration.keyword.end)
+  const head = "name" in declaration && declaration.name !== undefined ? [word, declaration.name.text] : [word]
+  return [...head, ...namesTo(declaration, offset)].join(".")
+}
+
+function namesTo(node: object, offset: number): string[] {
+  for (const part of Object.values(node).flat() as unknown[]) {
+    if (typeof part !== "object" || part === null) continue
+    const { kind, name, start, end } = part as Partial<Span> & { readonly kind?: string; readonly name?: Syntax.Name }
+    if (start !== undefined && end !== undefined && (offset < start || end <= offset)) continue
+    const names = namesTo(part, offset)
+    if (name !== undefined && named.has(kind ?? "")) return [name.text, ...names]
+    if (names.length > 0) return names
+  }
+  return []
+}
+
+const named: ReadonlySet<string> = new Set(["property", "value-field", "type-field", "variant-case"])
+
 function looksLikeCredential(text: string): boolean {
   const trimmed = text.trim()
-  if (scheme.test(trimmed)) return true
+  if (scheme.test(trimmed) || holdsKnownCredential(trimmed)) return true
   return trimmed.split(/\s+/).some((word) => {
     return /^sk-./.test(word) || (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word)
   })

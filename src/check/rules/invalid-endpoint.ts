@@ -3,6 +3,7 @@ import { hasDotSegment } from "../../base/has-dot-segment.ts"
 import { constantOf } from "../constants.ts"
 import { literalsIn } from "../outcomes-of.ts"
 import type { CheckContext } from "../check-context.ts"
+import { checkEndpointQuery } from "./hardcoded-secret.ts"
 
 /** An endpoint that is written out, or at least begins so. `demo` says what the word "demo" names there: "demo model" or "demo server". */
 export function checkEndpoint(checking: CheckContext, node: Syntax.Expression, path: string, demo: string): void {
@@ -22,6 +23,7 @@ export function checkEndpoint(checking: CheckContext, node: Syntax.Expression, p
     const hint = "Declare it in `secrets { }` and send it in `headers { }`."
     checking.report("hardcoded-secret", path, node, "A password is written into the endpoint", hint)
   } else checkDotSegments(checking, node, path)
+  checkEndpointQuery(checking, node, path)
 }
 
 /** The endpoint of an `api`: paths and queries are added to it. */

@@ -7,15 +7,21 @@ import { atStart } from "./add.ts"
 import { declareField } from "./declare-field.ts"
 import { insertAt, replaceWith, type Fix } from "./fix.ts"
 
-/** Declares a secret and refers to it in place of the literal. The literal is gone then: it has leaked already. */
-export function moveToSecrets(program: Program, { span, path }: Diagnostic): readonly Fix[] {
+/**
+ * Declares a secret and refers to it in place of the literal, or of the part of a text. The literal is gone then: it has leaked already.
+ * None where the hint does not say so, because secrets may not stand there.
+ */
+export function moveToSecrets(program: Program, { span, path, hint = "" }: Diagnostic): readonly Fix[] {
+  if (!hint.startsWith("Declare it in `secrets { }` and")) return []
   const { text } = program.tree
+  const isPart = hint.includes("{{")
   const written = text.slice(span.start, span.end)
-  if (!written.startsWith('"') || written.startsWith('"""') || written.includes("{{")) return []
+  if (!isPart && (!written.startsWith('"') || written.startsWith('"""') || written.includes("{{"))) return []
   const taken = new Set(program.secrets?.type.fields.map((field) => field.name))
   const name = freeName(path, taken)
   const [, scheme] = /^"((?:Bearer|Basic|Token|ApiKey)\s+)/i.exec(written) ?? []
-  const reference = scheme === undefined ? `secrets.${name}` : `"${scheme}{{ secrets.${name} }}"`
+  const inText = `{{ secrets.${name} }}`
+  const reference = isPart ? inText : scheme === undefined ? `secrets.${name}` : `"${scheme}${inText}"`
   return [
     {
       title: `Move it to \`secrets.${name}\``,
