@@ -15,6 +15,8 @@ export interface FunctionRow {
   readonly takes: readonly Taken[]
   /** The type of the result, of arguments that fit: plain types, no unions, no `ref`. */
   readonly gives: (given: Given) => Type
+  /** Its result tells no more of its arguments than this (src/trust/function-labels.ts). Without it, the result may tell all of them. */
+  readonly moves?: "length" | "some" | "first" | "last" | "lists" | "append" | "pair"
 }
 
 export interface Given {
@@ -188,12 +190,17 @@ const texts = always(listOf(stringType))
 // ----------------------------------------------------------------------------------------------------------- table
 
 /* @__NO_SIDE_EFFECTS__ */
-function row(forms: string, takes: readonly Taken[], gives: FunctionRow["gives"]): FunctionRow {
-  return { forms: forms.split(" or "), takes, gives }
+function row(
+  forms: string,
+  takes: readonly Taken[],
+  gives: FunctionRow["gives"],
+  moves?: FunctionRow["moves"],
+): FunctionRow {
+  return { forms: forms.split(" or "), takes, gives, ...(moves && { moves }) }
 }
 
 const functionTable = {
-  length: row("length(x)", [textOrList], anInteger),
+  length: row("length(x)", [textOrList], anInteger, "length"),
   lower: row("lower(s)", [text], aText),
   upper: row("upper(s)", [text], aText),
   trim: row("trim(s)", [text], aText),
@@ -209,6 +216,7 @@ const functionTable = {
     generic((given) =>
       isAssignable(given.items[0] ?? anyType, stringType, given.types) ? stringType : listOf(elementOf(given)),
     ),
+    "some",
   ),
   at: row(
     "at(x, key)",
@@ -235,9 +243,9 @@ const functionTable = {
   min: row("min(list)", [ordered], anElement),
   max: row("max(list)", [ordered], anElement),
   average: row("average(list)", [numbers], (given) => oneOf(given, numberType)),
-  first: row("first(list)", [anyList], memberAt(0)),
-  last: row("last(list)", [anyList], memberAt(-1)),
-  reverse: row("reverse(list)", [anyList], sameList),
+  first: row("first(list)", [anyList], memberAt(0), "first"),
+  last: row("last(list)", [anyList], memberAt(-1), "last"),
+  reverse: row("reverse(list)", [anyList], sameList, "some"),
   unique: row("unique(list)", [anyList], sameList),
   flatten: row(
     "flatten(list)",
@@ -251,16 +259,19 @@ const functionTable = {
       const elements = given.items.map((_, at) => elementOf(given, at))
       return listOf(union(elements.filter((_, at) => !isEmpty(given.items[at]))))
     }, "all"),
+    "append",
   ),
   chunks: row(
     "chunks(list, size)",
     [anyList, integer],
     generic((given) => listOf(listOf(elementOf(given)))),
+    "lists",
   ),
   zip: row(
     "zip(a, b)",
     [anyList, anyList],
     generic((given) => listOf({ kind: "tuple", elements: [elementOf(given), elementOf(given, 1)] }), "all"),
+    "pair",
   ),
   range: row("range(from, to) or range(to)", [integer, integer], always(listOf(integerType))),
   any: row("any(list)", [booleans], aBoolean),

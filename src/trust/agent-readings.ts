@@ -1,10 +1,10 @@
 import { modelEntries } from "../check/check-model-reference.ts"
 import type { AgentSymbol, Program } from "../check/program.ts"
-import { expressionIn, propertyOf, secondName } from "../syntax/property-of.ts"
+import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isCleared } from "./declared.ts"
 import { placeAt, type Flow, type Place, type Steps } from "./flow.ts"
-import { join, none, via, type Marks } from "./marks.ts"
+import { join, via, type Marks } from "./marks.ts"
 import type { Reading, Rules } from "./rules.ts"
 
 /** What the model of an agent reads besides what it uses, and whether it may. */
@@ -24,32 +24,17 @@ export class AgentReadings {
     this.#conversation = conversation
   }
 
-  /** What a model reads besides its system text and what it uses. */
+  /** What a model reads besides its system text and what it uses: all that is written in the agent. */
   own(id: string, body: Syntax.Block<Syntax.Property>, place: Place): Reading[] {
     return body.items.flatMap(({ name, value }) => {
+      if (readElsewhere.has(name.text)) return []
       const path = `${id}.${name.text}`
-      const read = (before: Marks, values: readonly (Syntax.Expression | undefined)[]): Reading[] => {
-        const wholes = values.map((one) => (one === undefined ? none : this.#flow.of(one, { ...place, path }).whole))
-        return [{ path, span: name, marks: via(join(before, ...wholes), path, name) }]
-      }
-      switch (value.kind) {
-        case "expression":
-          return name.text === "instruction" ? read(none, [value.expression]) : []
-        case "file":
-          return read(none, [value.content, ...valuesIn(value.block)])
-        case "properties":
-          return name.text === "file" ? read(none, valuesIn(value.block)) : []
-        case "requirement":
-          return read(none, [value.condition, value.otherwise])
-        case "context": {
-          const continued = secondName(value.reference)
-          const before = this.#conversation(continued)
-          this.#read(`agent.${continued}`, place, before)
-          return read(before, [expressionIn(value.block, "instruction")])
-        }
-        default:
-          return []
-      }
+      const marks = this.#flow.within(value, { ...place, path })
+      if (value.kind !== "context") return [{ path, span: name, marks: via(marks, path, name) }]
+      const continued = secondName(value.reference)
+      const before = this.#conversation(continued)
+      this.#read(`agent.${continued}`, place, before)
+      return [{ path, span: name, marks: via(join(before, marks), path, name) }]
     })
   }
 
@@ -107,6 +92,5 @@ export class AgentReadings {
   }
 }
 
-function valuesIn(block: Syntax.Block<Syntax.Property> | undefined): Syntax.Expression[] {
-  return (block?.items ?? []).flatMap(({ value }) => (value.kind === "expression" ? [value.expression] : []))
-}
+/** Local values are read where they are referred to. */
+const readElsewhere: ReadonlySet<string> = new Set(["system", "uses", "dynamic"])

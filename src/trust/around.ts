@@ -1,6 +1,7 @@
 import type { Program } from "../check/program.ts"
-import { flat, type Labelled } from "./labelled.ts"
-import { join, marked, none, type Marks } from "./marks.ts"
+import { deliveredWhen } from "./deliveries.ts"
+import { flat, type Labelled } from "./label-tree.ts"
+import { allLabels, type Marks } from "./marks.ts"
 
 /** What the caller of a file knows of the call. */
 export interface Around {
@@ -24,13 +25,16 @@ export const deepestCall = 8
 /** Files that call many files, which call many: a few hundred lines could keep the checker busy for hours. */
 const mostFollowed = 2000
 
+export function freshBudget(): Around["budget"] {
+  return { left: mostFollowed, assumed: new Set() }
+}
+
 /** Nobody calls the file that is checked. */
-export function outermost(): Around {
-  return { decided: none, budget: { left: mostFollowed, assumed: new Set() }, depth: 0, base: 0 }
+export function outermost(program: Program): Around {
+  return { decided: deliveredWhen(program), budget: freshBudget(), depth: 0, base: 0 }
 }
 
 /** An input of which nothing is known. */
 export function assumedInput({ input }: Program): Labelled {
-  const source = { name: "input", span: input?.declaration ?? { start: 0, end: 0 } }
-  return flat(join(marked("untrusted", source), marked("private", source)))
+  return flat(allLabels("input", input?.declaration ?? { start: 0, end: 0 }))
 }

@@ -1,23 +1,22 @@
+import { remembered } from "../base/remembered.ts"
 import type { Program, WorkflowSymbol } from "../check/program.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import { expressionIn, propertyOf, secondName, valuesOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Around } from "./around.ts"
-import { assumedInput, deepestCall } from "./around.ts"
+import { assumedInput, deepestCall, freshBudget } from "./around.ts"
 import { Crossing } from "./crossing.ts"
 import type { Remote } from "./declared.ts"
 import { wordsOf } from "./declared.ts"
 import type { Bound, Flow, Place } from "./flow.ts"
-import type { Labelled } from "./labelled.ts"
-import { deepestChoice, either, flat, joined, plain, record } from "./labelled.ts"
+import { either, flat, plain, record, type Labelled } from "./label-tree.ts"
 import type { Marks } from "./marks.ts"
 import { isNone, join, marked, none, sameSources, via } from "./marks.ts"
 import type { RemoteCalls } from "./remote-calls.ts"
 import { wholesOf } from "./remote-calls.ts"
 import type { Call, Reading, Rules } from "./rules.ts"
 import { marksOf } from "./rules.ts"
-import type { Type, TypeTable } from "../types/types.ts"
 import type { Watcher } from "./watcher.ts"
 import { stepOf } from "./watcher.ts"
 
@@ -82,8 +81,7 @@ export class CalledFiles {
       node.kind !== "repeat" || until === undefined
         ? this.#once(symbol, node, given, call)
         : this.#rounds(symbol, node, until, given, call, place)
-    const labelled = joined(result, call.remote.gives)
-    calls.touch(call.remote.gives)
+    const labelled = result.with(call.remote.gives)
     watcher?.way(call.remote.id, place, labelled.whole)
     return labelled
   }
@@ -91,7 +89,7 @@ export class CalledFiles {
   #once(symbol: WorkflowSymbol, node: Syntax.InvokeNode, given: ReadonlyMap<string, Labelled>, call: Call): Labelled {
     const { output, touched, report } = this.#file(symbol, (name) => given.get(name) ?? plain, call)
     report()
-    return orSkipped(node, output, touched)
+    return orSkipped(node, call.remote.id, output, touched)
   }
 
   /** What a round gives may be what the next one is given: rounds are looked at until one changes nothing. */
@@ -103,7 +101,6 @@ export class CalledFiles {
     call: Call,
     place: Place,
   ): Labelled {
-    const types = new Map(symbol.input.fields.map(({ name, type }) => [name, type]))
     let given = first
     let ended: Marks = none
     let result: Labelled = plain
@@ -120,27 +117,25 @@ export class CalledFiles {
       const next = new Map(fields)
       for (const { name, value } of valuesOf(node.block, "next")) {
         const one = this.#here.flow.of(value, { ...after, decided: join(decided, nowEnded) })
-        next.set(name.text, either([fields.get(name.text) ?? plain, joined(one, nowEnded)]))
+        next.set(name.text, either([fields.get(name.text) ?? plain, one.with(nowEnded)]).widened())
       }
-      if (round === mostRounds) {
-        // So many rounds need a chain of as many parts. All labels everywhere is the most that it can come to.
-        const all = flat(join(result.whole, nowEnded, ...[...next.values()].map(({ whole }) => whole)))
-        for (const { name } of valuesOf(node.block, "next")) next.set(name.text, all)
+      if (round >= maxRounds) {
+        // All labels of all parts everywhere is the most that it can come to.
+        const all = join(result.whole, nowEnded, ...[...next.values()].map(({ whole }) => whole))
+        const widened = flat(via(all, `${call.remote.id} after ${maxRounds} rounds`, call.span))
+        for (const { name } of valuesOf(node.block, "next")) next.set(name.text, widened)
       }
       const isStable =
-        sameSources(ended, nowEnded) &&
-        [...next].every(([name, value]) =>
-          sameLabels(fields.get(name) ?? plain, value, types.get(name), this.#here.program.types),
-        )
+        sameSources(ended, nowEnded) && [...next].every(([name, value]) => value.equals(fields.get(name) ?? plain))
       given = next
       ended = nowEnded
-      if (!isStable && round <= mostRounds) continue
+      if (!isStable) continue
       called.report()
       break
     }
-    const fields = { result: joined(result, ended), rounds: flat(ended), done: flat(ended) }
+    const fields = { result: result.with(ended), rounds: flat(ended), done: flat(ended) }
     // What ends the rounds may fail, and decides which of them are made.
-    return orSkipped(node, record(new Map(Object.entries(fields))), join(touched, ended))
+    return orSkipped(node, call.remote.id, record(new Map(Object.entries(fields))), join(touched, ended))
   }
 
   // -------------------------------------------------------------------------------------------------- calls of models
@@ -187,7 +182,7 @@ export class CalledFiles {
     const { output, touched, report } = this.#file(symbol, (name) => bound.get(name) ?? filled, { ...call, decided })
     // The model is told why a call failed, in words from inside of it.
     const all = join(output.whole, touched, call.remote.gives)
-    this.#here.calls.touch(call.remote.gives)
+    this.#here.flow.touch(call.remote.gives)
     // The way that needs fewest calls is the one to tell.
     const marks = join(known, via(all, call.path, call.span))
     this.#here.watcher?.way(call.remote.id, { ...place, path: call.path }, marks)
@@ -204,49 +199,64 @@ export class CalledFiles {
   ): FileLabels & { readonly report: () => void } {
     const { rules, around, follow } = this.#here
     const { budget, depth } = around
-    // Deeper calls are not made.
-    if (depth >= deepestCall) return { output: plain, touched: none, report: () => undefined }
     const crossing = new Crossing(symbol, span, around.base)
     const watcher = this.#here.watcher?.file(symbol, stepOf(path))
-    if (budget.left-- <= 0) {
-      // Whoever watches is shown the most that may happen in it.
-      if (watcher !== undefined && !budget.assumed.has(symbol.program)) {
+    const all = join(decided, ...symbol.input.fields.map(({ name }) => given(name).whole))
+    const isAlone = isNone(all) && watcher === undefined
+    const isDeep = depth >= deepestCall
+    if (isDeep || (!isAlone && budget.left-- <= 0)) {
+      // Whoever watches is shown the most that may happen in it. Deeper calls are not made.
+      if (!isDeep && watcher !== undefined && !budget.assumed.has(symbol.program)) {
         budget.assumed.add(symbol.program)
         follow(symbol.program, watcher, around, assumedInput(symbol.program))
       }
-      const all = join(decided, ...symbol.input.fields.map(({ name }) => given(name).whole))
-      return { output: flat(all), touched: all, report: () => rules.unfollowed(symbol.file, path, span, all) }
+      const { output, touched } = this.#alone(symbol)
+      const own = crossing.leaving(join(output.whole, touched))
+      const most = via(join(all, own), `${symbol.file}, which is not followed`, span)
+      this.#here.flow.touch(most)
+      return {
+        output: flat(most),
+        touched: most,
+        report: () => isDeep || rules.unfollowed(symbol.file, path, span, all),
+      }
     }
-    const isPlain = isNone(decided) && symbol.input.fields.every(({ name }) => isNone(given(name).whole))
-    const alone = isPlain && watcher === undefined ? knownAlone.get(symbol.program) : undefined
-    const inside =
-      alone ??
-      follow(symbol.program, watcher, {
-        given: (name) => crossing.enter(given(name)),
-        decided: crossing.entering(decided),
-        budget,
-        depth: depth + 1,
-        base: symbol.base,
-      })
-    if (isPlain && alone === undefined)
-      knownAlone.set(symbol.program, { output: inside.output, touched: inside.touched })
+    const inside = isAlone
+      ? this.#alone(symbol)
+      : follow(symbol.program, watcher, {
+          given: (name) => crossing.enter(given(name)),
+          decided: crossing.entering(decided),
+          budget,
+          depth: depth + 1,
+          base: symbol.base,
+        })
     const found = "found" in inside ? (inside.found as readonly Diagnostic[]) : []
     const touched = crossing.leaving(inside.touched)
-    this.#here.calls.touch(touched)
+    this.#here.flow.touch(touched)
     return {
       output: crossing.leave(inside.output),
       touched,
       report: () => rules.inside(symbol, path, span, found),
     }
   }
+
+  /** A file that is given nothing labelled, as most are. What goes wrong in it is reported there. */
+  #alone({ program, base }: WorkflowSymbol): FileLabels {
+    return remembered(knownAlone, program, () => {
+      const around = { given: () => plain, decided: none, budget: freshBudget(), depth: 0, base }
+      const { output, touched } = this.#here.follow(program, undefined, around)
+      return { output, touched }
+    })
+  }
 }
 
 /** Labels go on to another part with each round, until none has a new one. */
-const mostRounds = 8
+const maxRounds = 8
 
 /** With `on_failure: skip`, its null says that something in it failed. */
-function orSkipped({ block }: Syntax.InvokeNode, value: Labelled, touched: Marks): Labelled {
-  return wordsOf(block, "on_failure")?.includes("skip") === true ? joined(value, touched) : value
+function orSkipped({ block }: Syntax.InvokeNode, id: string, value: Labelled, touched: Marks): Labelled {
+  const skip = propertyOf(block, "on_failure")
+  if (skip === undefined || wordsOf(block, "on_failure")?.includes("skip") !== true) return value
+  return value.with(via(touched, `${id}, which may fail`, skip))
 }
 
 /** What the declaration of a file says. Its private input is looked at inside. */
@@ -266,43 +276,4 @@ function workflowRemote({ name, declaration: { body } }: WorkflowSymbol): Remote
     asksOthers: false,
     bindings: [],
   }
-}
-
-/** Types may be wide: values with more parts are not looked at. */
-const mostParts = 500
-
-/** Whether two values of a type have the same labels from the same sources, part by part. */
-function sameLabels(a: Labelled, b: Labelled, type: Type | undefined, types: TypeTable): boolean {
-  let left = mostParts
-  const same = (one: Labelled, other: Labelled, of: Type | undefined, depth: number): boolean => {
-    if (one === other) return true
-    const together = (value: Labelled): Marks => value.together ?? none
-    const isSame =
-      sameSources(one.own, other.own) &&
-      sameSources(one.whole, other.whole) &&
-      sameSources(together(one), together(other))
-    if (!isSame || left-- <= 0) return false
-    // A choice has the same labels in all that is deeper.
-    if (of === undefined || depth > deepestChoice) return true
-    const part = (take: (value: Labelled) => Labelled, inner: Type): boolean => {
-      return same(take(one), take(other), inner, depth + 1)
-    }
-    switch (of.kind) {
-      case "record":
-        return of.fields.every(({ name, type: inner }) => part((value) => value.field(name), inner))
-      case "array":
-        return part((value) => value.element(), of.element)
-      case "tuple":
-        return of.elements.every((inner, index) => part((value) => value.element(index), inner))
-      case "variant":
-        return of.cases.every(({ name, fields }) => part((value) => value.caseOf(name), { kind: "record", fields }))
-      case "union":
-        return of.members.every((inner) => same(one, other, inner, depth))
-      case "ref":
-        return same(one, other, types[of.name]?.type, depth)
-      default:
-        return true
-    }
-  }
-  return same(a, b, type, 0)
 }

@@ -1,82 +1,117 @@
+import { remembered } from "../base/remembered.ts"
+import { schemasIn } from "../types/type-parts.ts"
 import type { Type, TypeTable } from "../types/types.ts"
 
 /** More values than this are as good as words. */
-const mostValues = 1_000_000
+export const maxChoices = 1_000_000
 
 /**
- * Whether the author wrote down all values of a type: whoever makes one can only choose. Strings, numbers, arrays of any length,
- * types that contain themselves, and types of too many values are open.
+ * Of which types the author wrote down all values: whoever makes one can only choose. Strings, numbers, arrays of any length and types
+ * that contain themselves are open, and so are unions with such a member.
  */
 export class ClosedTypes {
   readonly #types: TypeTable
-  /** One that is being counted is endless: it contains itself. */
-  readonly #schemas = new Map<string, number>()
-  readonly #counts = new WeakMap<Type, number>()
+  readonly #known = new WeakMap<Type, Choices>()
+  readonly #schemas = new Map<string, Choices>()
 
   constructor(types: TypeTable) {
     this.#types = types
   }
 
   isClosed(type: Type): boolean {
-    return this.#count(type) <= mostValues
+    const { count, isOpen } = this.of(type)
+    return !isOpen && count <= maxChoices
   }
 
+  /** The type of a schema; undefined where it contains itself. */
   named(name: string): Type | undefined {
-    return this.#types[name]?.type
+    const type = this.#types[name]?.type
+    return type !== undefined && this.#schema(name) !== open ? type : undefined
   }
 
-  #count(type: Type): number {
-    const known = this.#counts.get(type)
-    if (known !== undefined) return known
-    const count = this.#countHere(type)
-    this.#counts.set(type, count)
-    return count
+  /** How many values the closed parts of a type have together. */
+  of(type: Type): Choices {
+    return remembered(this.#known, type, () => this.#count(type))
   }
 
-  #countHere(type: Type): number {
+  #count(type: Type): Choices {
     switch (type.kind) {
       case "null":
       case "literal":
-        return 1
+        return closed(1)
       case "boolean":
-        return 2
+        return closed(2)
       case "enum":
-        return type.values.length
-      case "array":
-        return type.length === undefined ? Infinity : this.#count(type.element) ** type.length
+        return closed(type.values.length)
+      case "array": {
+        if (type.length === undefined) return open
+        const { count, isOpen } = this.of(type.element)
+        return { count: count ** type.length, isOpen }
+      }
       case "tuple":
-        return this.#product(type.elements)
+        return this.#all(type.elements)
       case "record":
-        return this.#product(type.fields.map((field) => field.type))
+        return this.#all(type.fields.map((field) => field.type))
       case "variant":
-        return sum(type.cases.map(({ fields }) => this.#product(fields.map((field) => field.type))))
-      case "union":
-        return sum(type.members.map((member) => this.#count(member)))
+        return sum(type.cases.map(({ fields }) => this.#all(fields.map((field) => field.type))))
+      case "union": {
+        const all = sum(type.members.map((member) => this.of(member)))
+        return all.isOpen && !isMaybe(type) ? open : all
+      }
       case "ref":
-        return this.#ofSchema(type.name)
+        return this.#schema(type.name)
       default:
-        return Infinity
+        return open
     }
   }
 
-  #ofSchema(name: string): number {
-    const known = this.#schemas.get(name)
-    if (known !== undefined) return known
-    this.#schemas.set(name, Infinity)
-    const type = this.#types[name]?.type
-    const count = type === undefined ? Infinity : this.#count(type)
-    this.#schemas.set(name, count)
-    return count
+  #schema(name: string): Choices {
+    return remembered(this.#schemas, name, () => {
+      const type = this.#types[name]?.type
+      return type === undefined || this.#isCircular(name) ? open : this.of(type)
+    })
   }
 
-  /** Every factor is looked at, so that no schema in it stays uncounted. */
-  #product(types: readonly Type[]): number {
-    let product = 1
-    for (const type of types) product = Math.min(product * this.#count(type), Infinity)
-    return product
+  /** Whether values of the schema may contain values of it. */
+  #isCircular(name: string): boolean {
+    const reached = new Set(this.#schemasIn(name))
+    // A set goes on with what is added to it meanwhile.
+    for (const one of reached) for (const next of this.#schemasIn(one)) reached.add(next)
+    return reached.has(name)
+  }
+
+  #schemasIn(name: string): readonly string[] {
+    const type = this.#types[name]?.type
+    return type === undefined ? [] : schemasIn(type)
+  }
+
+  #all(types: readonly Type[]): Choices {
+    const parts = types.map((type) => this.of(type))
+    return {
+      count: parts.reduce((product, { count }) => product * count, 1),
+      isOpen: parts.some(({ isOpen }) => isOpen),
+    }
   }
 }
 
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0)
+export interface Choices {
+  /** Values of the closed parts together: an open part counts as one. */
+  readonly count: number
+  /** A part of it is open. */
+  readonly isOpen: boolean
+}
+
+const open: Choices = { count: 1, isOpen: true }
+
+function closed(count: number): Choices {
+  return { count, isOpen: false }
+}
+
+function sum(parts: readonly Choices[]): Choices {
+  return { count: parts.reduce((total, { count }) => total + count, 0), isOpen: parts.some(({ isOpen }) => isOpen) }
+}
+
+/** `maybe T`: whether it is null is a choice between two. */
+export function isMaybe({ members }: Type & { kind: "union" }): boolean {
+  return members.length === 2 && members.some(({ kind }) => kind === "null")
 }

@@ -1,7 +1,7 @@
 import type { WorkflowSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { mapped, type Labelled } from "./labelled.ts"
-import { isNone, placed, placesOf, type Marks, type Way } from "./marks.ts"
+import type { Labelled } from "./label-tree.ts"
+import { changed, placed, placesOf, type Marks, type Way } from "./marks.ts"
 
 /**
  * Labels that go into a called file and come out of it. Names of servers are those of one file: what a server gave may go back to it
@@ -22,7 +22,7 @@ export class Crossing {
   }
 
   enter(value: Labelled): Labelled {
-    return mapped(value, (marks) => this.entering(marks))
+    return value.map((marks) => this.entering(marks))
   }
 
   entering(marks: Marks): Marks {
@@ -39,7 +39,7 @@ export class Crossing {
   }
 
   leave(value: Labelled): Labelled {
-    return mapped(value, (marks) => this.leaving(marks))
+    return value.map((marks) => this.leaving(marks))
   }
 
   leaving(marks: Marks): Marks {
@@ -63,9 +63,4 @@ export class Crossing {
       return { ...first, source: outside, place: outside.name, from: null, length, inside: others }
     })
   }
-}
-
-function changed(marks: Marks, change: (way: Way) => Way): Marks {
-  if (isNone(marks)) return marks
-  return { untrusted: marks.untrusted.map(change), private: marks.private.map(change) }
 }

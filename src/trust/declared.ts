@@ -66,8 +66,8 @@ export function isCleared(block: Properties | undefined): boolean {
   return wordsOf(block, "cleared")?.includes("private") === true
 }
 
-/** What a tool demands of those who call it: that all of a call is trusted, or these arguments; undefined where it says nothing. */
-export type Requires = "trusted" | "none" | readonly string[] | undefined
+/** What a tool demands of those who call it: that all of a call is trusted (`strict`: and not chosen by strangers), or these arguments; undefined where it says nothing. */
+export type Requires = "trusted" | "strict" | "none" | readonly string[] | undefined
 
 /** A tool, resource or prompt, with what it and its server say. */
 export interface Remote {
@@ -117,7 +117,9 @@ function requiresOf(block: Properties | undefined): Requires {
   const expression = expressionIn(block, "requires")
   if (expression === undefined) return undefined
   if (expression.kind === "array") return wordsOf(block, "requires")
-  return wordOrString(expression) === "trusted" ? "trusted" : "none"
+  const word = wordOrString(expression)
+  // What is not known to demand nothing demands all.
+  return word === "none" || word === "trusted" ? word : "strict"
 }
 
 function givesOf(id: string, symbol: ImportSymbol, server: string, requires: Requires, said: readonly string[]): Marks {

@@ -1,9 +1,10 @@
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { eachChain } from "../syntax/each-chain.ts"
-import { valuesOf } from "../syntax/property-of.ts"
-import { joined, record, type Labelled } from "./labelled.ts"
-import { marked } from "./marks.ts"
+import { expressionIn, valuesOf } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { record, type Labelled } from "./label-tree.ts"
+import { isNone, join, marked, none, type Marks } from "./marks.ts"
 
 const roots: ReadonlySet<string> = new Set(["body", "header", "query"])
 
@@ -15,7 +16,7 @@ export function withDeliveries(program: Program, input: Labelled): Labelled {
   for (const { name } of program.input?.type.fields ?? []) {
     const span = filled.get(name)
     const field = input.field(name)
-    fields.set(name, span === undefined ? field : joined(field, marked("untrusted", { name: `input.${name}`, span })))
+    fields.set(name, span === undefined ? field : field.with(marked("untrusted", { name: `input.${name}`, span })))
   }
   return record(fields)
 }
@@ -26,10 +27,32 @@ function filledFields({ triggers }: Program): ReadonlyMap<string, Span> {
   for (const { declaration } of triggers.values()) {
     if (declaration.kind !== "webhook") continue
     for (const { name, value } of valuesOf(declaration.body, "input")) {
-      eachChain(value, ({ base }) => {
-        if (base.kind === "name" && roots.has(base.text)) filled.set(name.text, name)
-      })
+      if (isDelivered(value)) filled.set(name.text, name)
     }
   }
   return filled
+}
+
+/** The deliveries that decide whether there is a run. */
+export function deliveredWhen({ triggers }: Program): Marks {
+  return join(
+    ...[...triggers.values()].map(({ declaration: { kind, name, body } }) => {
+      const when = kind === "webhook" ? expressionIn(body, "when") : undefined
+      if (when === undefined || !isDelivered(when)) return none
+      return marked("untrusted", { name: `webhook.${name.text}.when`, span: when })
+    }),
+  )
+}
+
+/** Whether a webhook of the file fills inputs, or decides, from what is delivered. */
+export function takesDeliveries(program: Program): boolean {
+  return filledFields(program).size > 0 || !isNone(deliveredWhen(program))
+}
+
+function isDelivered(value: Syntax.Expression): boolean {
+  let found = false
+  eachChain(value, ({ base }) => {
+    found ||= base.kind === "name" && roots.has(base.text)
+  })
+  return found
 }

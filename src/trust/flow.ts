@@ -1,10 +1,9 @@
 import type { Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { valuesOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { ofFunction } from "./function-labels.ts"
-import { either, flat, freed, joined, list, plain, record, tuple, type Labelled } from "./labelled.ts"
-import { join, marked, none, type Marks } from "./marks.ts"
+import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
+import { allLabels, join, marked, none, without, type Marks } from "./marks.ts"
 
 /** Where an expression stands. */
 export interface Place {
@@ -29,14 +28,15 @@ export interface Place {
 /** What the flow of labels asks of whoever knows the steps and the rules. */
 export interface Steps {
   input(): Labelled
-  step(kind: "agent" | "ask" | "dynamic", name: string): Labelled
+  step(kind: "agent" | "ask" | "dynamic", name: string): Labelled | undefined
   /** The result of a `call`, `read` or `render`, after its rules were looked at. */
   invoked(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled
-  asset(node: Syntax.AssetNode, source: Labelled, result: Labelled, place: Place): void
+  /** `address`: what its address, and what decides that it is fetched, is made from. */
+  asset(node: Syntax.AssetNode, address: Marks, place: Place): void
   /** A reference to a part of the input, or of another step (`input.mail`, `agent.reader`). */
   read(from: string, place: Place, marks: Marks): void
-  /** `trust` or `release`; a needless one changes nothing. */
-  exception(node: Syntax.ExceptionNode, place: Place, isNeedless: boolean): void
+  /** `trust` or `release` of a value with these labels. */
+  exception(node: Syntax.ExceptionNode, place: Place, marks: Marks): void
 }
 
 /** An argument or binding, with the labels of its value. */
@@ -47,10 +47,68 @@ export interface Bound {
   readonly value: Labelled
 }
 
+type Kind = Syntax.Expression["kind"]
+type NodeOf<K extends Kind> = Syntax.Expression extends infer Node
+  ? Node extends { readonly kind: infer Kinds }
+    ? K extends Kinds
+      ? Node
+      : never
+    : never
+  : never
+
+/**
+ * What is known of a kind of expression. One without a row has the labels of everything in it, and of everything that decides it: a
+ * row makes that more precise.
+ */
+const rows: { readonly [K in Kind]?: (flow: Flow, node: NodeOf<K>, place: Place) => Labelled } = {
+  string: (flow, { interpolations }, place) => flat(flow.within(interpolations, place)),
+  number: () => plain,
+  word: () => plain,
+  array: (flow, { items }, place) => tuple(items.map((item) => flow.of(item, place))),
+  list: (flow, node, place) => flow.list(node, place),
+  object: (flow, { body }, place) =>
+    record(new Map(body.items.map(({ name, value }) => [name.text, flow.of(value, place)]))),
+  group: (flow, { expression }, place) => flow.of(expression, place),
+  chain: (flow, node, place) => flow.chain(node, place),
+  default: (flow, node, place) => {
+    const left = flow.of(node.left, place)
+    return either([left, flow.of(node.right, after(place, left.own))]).with(left.own)
+  },
+  binary: (flow, node, place) => {
+    const left = flow.of(node.left, place).whole
+    const isShort = node.operator === "&&" || node.operator === "||"
+    return flat(join(left, flow.of(node.right, isShort ? after(place, left) : place).whole))
+  },
+  not: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
+  negate: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
+  function: (flow, { name, items }, place) =>
+    ofFunction(
+      name.text,
+      items.map((item) => flow.of(item, place)),
+    ),
+  match: (flow, node, place) => {
+    const value = flow.of(node.value, place)
+    const decided = flow.decidedBy(value, node)
+    const inner = { ...after(place, decided), matched: value.with(decided) }
+    return either(node.body.items.map((branch) => flow.of(branch.value, inner))).with(decided)
+  },
+  call: (flow, node, place) => flow.invoked(node, place),
+  read: (flow, node, place) => flow.invoked(node, place),
+  render: (flow, node, place) => flow.invoked(node, place),
+  repeat: (flow, node, place) => flow.invoked(node, place),
+  asset: (flow, node, place) => flow.asset(node, place),
+  exception: (flow, node, place) => flow.exception(node, place),
+}
+
+/** What cannot fail because of what is deeper in its parts. */
+const puttingTogether: ReadonlySet<Kind> = new Set(["chain", "array", "list", "object", "group", "default", "match"])
+
 /** The labels of expressions: those of all that a value was made from, and of what decided. */
 export class Flow {
   readonly #program: Program
   readonly #steps: Steps
+  /** The labels of all that was evaluated: any of it may have failed. */
+  #touched: Marks = none
 
   constructor(program: Program, steps: Steps) {
     this.#program = program
@@ -58,75 +116,61 @@ export class Flow {
   }
 
   of(node: Syntax.Expression, place: Place): Labelled {
-    switch (node.kind) {
-      case "string":
-        return flat(this.#wholes(node.interpolations, place))
-      case "array":
-        return tuple(node.items.map((item) => this.of(item, place)))
-      case "list":
-        return this.#list(node, place)
-      case "object":
-        return record(new Map(node.body.items.map(({ name, value }) => [name.text, this.of(value, place)])))
-      case "group":
-        return this.of(node.expression, place)
-      case "chain":
-        return this.#chain(node, place)
-      case "default": {
-        const left = this.of(node.left, place)
-        return joined(either([left, this.of(node.right, after(place, left.own))]), left.own)
-      }
-      case "binary": {
-        const left = this.of(node.left, place).whole
-        const isShort = node.operator === "&&" || node.operator === "||"
-        return flat(join(left, this.of(node.right, isShort ? after(place, left) : place).whole))
-      }
-      case "not":
-      case "negate":
-        return flat(this.of(node.operand, place).whole)
-      case "function":
-        return ofFunction(
-          node.name.text,
-          node.items.map((item) => this.of(item, place)),
-        )
-      case "match":
-        return this.#match(node, place)
-      case "call":
-      case "read":
-      case "render":
-      case "repeat":
-        return this.#steps.invoked(node, this.bound(node, place), place)
-      case "asset": {
-        const source = this.of(node.value, place)
-        const more = (node.block?.items ?? []).map(({ value }) => {
-          return value.kind === "expression" ? this.of(value.expression, place).whole : none
-        })
-        // Whoever answers at its address wrote it.
-        const stranger = marked("untrusted", { name: this.#text(node), span: node.keyword })
-        const result = flat(join(source.whole, ...more, stranger))
-        this.#steps.asset(node, source, result, place)
-        return result
-      }
-      case "exception":
-        return this.#exception(node, place)
-      case "number":
-      case "word":
-      case "observed":
-      case "missing-expression":
-        return plain
-    }
+    const row = rows[node.kind] as ((flow: Flow, node: Syntax.Expression, place: Place) => Labelled) | undefined
+    const value = row === undefined ? flat(join(place.decided, this.within(node, place))) : row(this, node, place)
+    this.touch(puttingTogether.has(node.kind) ? value.own : value.whole)
+    return value
+  }
+
+  /** The labels of all expressions that a piece of the tree is written with. */
+  within(node: unknown, place: Place): Marks {
+    if (typeof node !== "object" || node === null) return none
+    const inner = Object.values(node).map((part: unknown) => {
+      const isKnown = isNode(part) && Object.hasOwn(rows, part.kind)
+      return isKnown ? this.of(part as Syntax.Expression, place).whole : this.within(part, place)
+    })
+    return join(...inner)
+  }
+
+  get touched(): Marks {
+    return this.#touched
+  }
+
+  touch(marks: Marks): void {
+    this.#touched = join(this.#touched, marks)
+  }
+
+  /** What is touched meanwhile; `isHidden`: nobody else gets to know it. */
+  during(run: () => void, isHidden = false): Marks {
+    const before = this.#touched
+    this.#touched = none
+    run()
+    const touched = this.#touched
+    this.#touched = isHidden ? before : join(before, touched)
+    return touched
   }
 
   /** The arguments and bindings that a call, or a use, is written with. */
   bound({ block }: { readonly block: Syntax.Block<Syntax.Property> | undefined }, place: Place): Bound[] {
-    return (["input", "bindings"] as const).flatMap((name) => {
-      return valuesOf(block, name).map((field) => {
-        return { field, isBinding: name === "bindings", value: this.of(field.value, place) }
+    return (block?.items ?? []).flatMap(({ name, value }) => {
+      // The `next` of a repetition is seen in its rounds.
+      if (value.kind !== "values" || name.text === "next") return []
+      return value.block.items.map((field) => {
+        return { field, isBinding: name.text === "bindings", value: this.of(field.value, place) }
       })
     })
   }
 
-  #wholes(nodes: readonly Syntax.Expression[], place: Place): Marks {
-    return join(...nodes.map((one) => this.of(one, place).whole))
+  invoked(node: Syntax.InvokeNode, place: Place): Labelled {
+    return this.#steps.invoked(node, this.bound(node, place), place)
+  }
+
+  asset(node: Syntax.AssetNode, place: Place): Labelled {
+    const address = this.of(node.value, place).whole
+    this.#steps.asset(node, join(address, place.decided), place)
+    // Whoever answers at its address wrote it.
+    const stranger = marked("untrusted", { name: this.#text(node), span: node.keyword })
+    return flat(join(address, this.within(node.block, place), stranger))
   }
 
   #text({ start, end }: Span): string {
@@ -134,12 +178,14 @@ export class Flow {
     return text.length <= 60 ? text : `${text.slice(0, 59)}…`
   }
 
-  #chain(chain: Syntax.Chain, place: Place): Labelled {
+  chain(chain: Syntax.Chain, place: Place): Labelled {
+    if (chain.base.kind !== "name") return this.#follow(this.of(chain.base, place), chain.steps)
     const root = this.#program.roots.get(chain)
-    if (chain.base.kind !== "name") return steps(this.of(chain.base, place), chain.steps)
+    // A word of the language.
     if (root === undefined) return plain
     const isTwofold = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
-    const value = steps(this.#root(root, chain, place), isTwofold ? chain.steps.slice(1) : chain.steps)
+    const from = this.#root(root, chain.base, place) ?? this.#unknown(chain)
+    const value = this.#follow(from, isTwofold ? chain.steps.slice(1) : chain.steps)
     if (root.kind !== "local" && (isTwofold || root.kind === "input")) {
       const [first] = chain.steps
       this.#steps.read(first?.kind === "field" ? `${root.kind}.${first.name.text}` : root.kind, place, value.whole)
@@ -147,7 +193,7 @@ export class Flow {
     return value
   }
 
-  #root(root: ResolvedRoot, chain: Syntax.Chain, place: Place): Labelled {
+  #root(root: ResolvedRoot, base: Syntax.Name, place: Place): Labelled | undefined {
     switch (root.kind) {
       case "input":
         return this.#steps.input()
@@ -156,12 +202,12 @@ export class Flow {
       case "dynamic":
         return this.#steps.step(root.kind, root.name)
       case "local":
-        return place.locals.get(root.name) ?? plain
+        return place.locals.get(root.name)
       case "variable":
       case "item":
-        return place.variables.get(root.name) ?? plain
+        return place.variables.get(root.name)
       case "matched":
-        return chain.base.kind === "name" ? (place.matched ?? plain).caseOf(chain.base.text) : plain
+        return place.matched?.caseOf(base.text)
       case "round":
         return flat(place.round ?? none)
       // The model that reads a requirement wrote the result, and the person who reads one gave the answer.
@@ -173,33 +219,74 @@ export class Flow {
     }
   }
 
+  /** What nothing is known of has all labels. */
+  #unknown(chain: Syntax.Chain): Labelled {
+    return flat(allLabels(this.#text(chain), chain))
+  }
+
+  /** Which case a variant is, and whether it is null. An object that is used as a variant has the labels of its tag on the tag alone. */
+  decidedBy(value: Labelled, node: Syntax.ChainStep | Syntax.MatchNode): Marks {
+    const tag = this.#program.tags.get(node)
+    return tag === undefined ? value.whole : join(value.own, value.field(tag).whole)
+  }
+
   /** The list's length, the condition and the key decide what is in it, and in which order. */
-  #list({ loop, when, by, value }: Syntax.ListNode, place: Place): Labelled {
+  list({ loop, when, by, value }: Syntax.ListNode, place: Place): Labelled {
     const items = this.of(loop.items, place)
     const variables = withVariables(place.variables, loop, items)
     const inner = { ...after(place, items.own), variables, isRepeated: true }
     const condition = when === undefined ? none : this.of(when.condition, inner).whole
     const key = by === undefined ? none : this.of(by.key, inner).whole
     const element = this.of(value, after(inner, condition))
-    const gathered = items.together ?? none
     // Which elements are left, and in which order, tells as much as all of them together.
-    const chosen = when === undefined && by === undefined ? none : gathered
-    return list(join(items.own, condition, key, chosen), element, gathered)
+    const chosen = when === undefined && by === undefined ? none : items.together
+    return list(join(items.own, condition, key, chosen), element, items.together)
   }
 
-  #match(node: Syntax.MatchNode, place: Place): Labelled {
-    const value = this.of(node.value, place)
-    const inner = { ...after(place, value.own), matched: value }
-    const branches = node.body.items.map((branch) => this.of(branch.value, inner))
-    return joined(either(branches), value.own)
+  exception(node: Syntax.ExceptionNode, place: Place): Labelled {
+    let value = plain
+    // The author vouches for the value, and so for making it.
+    this.during(() => (value = this.of(node.value, place)), true)
+    const isTrust = node.word === "trust"
+    this.#steps.exception(node, place, value.whole)
+    return value.map((marks) =>
+      isTrust ? without(without(marks, "untrusted"), "chosen") : without(marks, "private"),
+    )
   }
 
-  #exception(node: Syntax.ExceptionNode, place: Place): Labelled {
-    const label = node.word === "trust" ? "untrusted" : "private"
-    const value = this.of(node.value, place)
-    this.#steps.exception(node, place, value.whole[label].length === 0)
-    return freed(value, label)
+  #follow(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {
+    let at = value
+    for (const [index, step] of rest.entries()) {
+      switch (step.kind) {
+        case "field":
+          at = at.field(step.name.text)
+          break
+        case "index":
+          at = step.index === undefined ? at.any() : at.position(step.index.value)
+          break
+        case "case":
+          at = at.caseOf(step.name.text).with(this.decidedBy(at, step))
+          break
+        case "pluck":
+          return this.#pluck(at, step.name.text, step.stars === 2, rest.slice(index + 1))
+      }
+    }
+    return at
   }
+
+  /** The rest of the chain is read in each element. */
+  #pluck(from: Labelled, name: string, drops: boolean, further: readonly Syntax.ChainStep[]): Labelled {
+    const part = from.element().field(name)
+    const read = this.#follow(part, further)
+    // Which elements are null decides how many are left: those of this pluck, and those that a later one finds nothing in.
+    const dropped = further.some((later) => later.kind === "pluck" && later.stars === 2) ? read.own : none
+    const own = join(from.own, dropped, ...(drops ? [part.own, from.together] : []))
+    return from.elements(own, (element) => this.#follow(element.field(name), further))
+  }
+}
+
+function isNode(part: unknown): part is { readonly kind: string } {
+  return typeof part === "object" && part !== null && "kind" in part && typeof part.kind === "string"
 }
 
 /** The names that a loop gives to its elements, and to parts of them. */
@@ -208,48 +295,16 @@ export function withVariables(
   { pattern }: Syntax.Loop,
   items: Labelled,
 ): ReadonlyMap<string, Labelled> {
-  const element = joined(items.element(), items.own)
+  const element = items.element()
   const variables = new Map(known)
   if (pattern.kind === "item") return variables.set(pattern.name.text, element)
-  for (const { field, variable } of pattern.body.items) {
-    variables.set(variable.text, joined(element.field(field.text), element.own))
-  }
+  for (const { field, variable } of pattern.body.items) variables.set(variable.text, element.field(field.text))
   return variables
 }
 
 /** What stands behind a decision. */
 function after(place: Place, decided: Marks): Place {
   return decided === none ? place : { ...place, decided: join(place.decided, decided) }
-}
-
-function steps(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {
-  let at = value
-  for (const step of rest) {
-    switch (step.kind) {
-      case "field":
-        at = joined(at.field(step.name.text), at.own)
-        break
-      case "index":
-        at = joined(at.element(step.index?.value), at.own)
-        break
-      case "case":
-        at = joined(at.caseOf(step.name.text), at.own)
-        break
-      case "pluck": {
-        const element = at.element()
-        const part = joined(element.field(step.name.text), element.own)
-        // The rest of the chain is read in each element.
-        const further = rest.slice(rest.indexOf(step) + 1)
-        const read = steps(part, further)
-        const gathered = at.together ?? none
-        // Which elements are null decides how many are left: those of this pluck, and those that a later one finds nothing in.
-        const dropped = further.some((later) => later.kind === "pluck" && later.stars === 2) ? read.own : none
-        const own = step.stars === 2 ? join(at.own, part.own, gathered, dropped) : join(at.own, dropped)
-        return list(own, read, gathered)
-      }
-    }
-  }
-  return at
 }
 
 /** A place that nothing decides about. */

@@ -1,44 +1,34 @@
-import { either, flat, joined, list, plain, tuple, type Labelled } from "./labelled.ts"
-import { join, none, type Marks } from "./marks.ts"
+import { functionRow, isFunction } from "../check/function-table.ts"
+import { either, flat, list, plain, tuple, type Labelled } from "./label-tree.ts"
+import { join, type Marks } from "./marks.ts"
 
-/**
- * The labels of a function's result: those of all its arguments. Functions that only put elements elsewhere keep them apart, so
- * that `zip(input.orders, agent.sort)` is as good as its two lists.
- */
+/** The labels of a function's result: those of all its arguments, unless its row says that it only moves elements. */
 export function ofFunction(name: string, given: readonly Labelled[]): Labelled {
   const [first = plain, ...others] = given
-  const rest = wholes(others)
-  switch (name) {
+  const all = (take: (value: Labelled) => Marks, of = given): Marks => join(...of.map(take))
+  const own = join(
+    first.own,
+    all(({ whole }) => whole, others),
+  )
+  const gathered = all(({ together }) => together)
+  const owns = all((one) => one.own)
+  switch (isFunction(name) ? functionRow(name).moves : undefined) {
     case "length":
       // The elements of a list say nothing about how many there are.
       return flat(first.own)
-    case "reverse":
-    case "slice":
-      return list(join(first.own, rest), first.element(), gathered(given))
+    case "some":
+      return list(own, first.element(), gathered)
     case "first":
+      return first.position(0)
     case "last":
-      return joined(first.element(), first.own)
-    case "chunks": {
-      const own = join(first.own, rest)
-      return list(own, list(own, first.element(), gathered(given)), gathered(given))
-    }
-    case "concat":
-      return list(owns(given), either(given.map((one) => one.element())), gathered(given))
-    case "zip":
-      return list(owns(given), tuple(given.map((one) => one.element())), gathered(given))
-    default:
-      return flat(wholes(given))
+      return first.position(-1)
+    case "lists":
+      return list(own, list(own, first.element(), gathered), gathered)
+    case "append":
+      return list(owns, either(given.map((one) => one.element())), gathered)
+    case "pair":
+      return list(owns, tuple(given.map((one) => one.element())), gathered)
+    case undefined:
+      return flat(all(({ whole }) => whole))
   }
-}
-
-function wholes(values: readonly Labelled[]): Marks {
-  return join(...values.map(({ whole }) => whole))
-}
-
-function owns(values: readonly Labelled[]): Marks {
-  return join(...values.map(({ own }) => own))
-}
-
-function gathered(values: readonly Labelled[]): Marks {
-  return join(...values.map(({ together = none }) => together))
 }

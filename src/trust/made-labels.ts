@@ -1,66 +1,54 @@
 import { remembered } from "../base/remembered.ts"
-import type { Type } from "../types/types.ts"
-import type { ClosedTypes } from "./closed-type.ts"
-import { either, flat, joined, type Labelled } from "./labelled.ts"
-import { without, type Marks } from "./marks.ts"
+import type { Field, Type } from "../types/types.ts"
+import { maxChoices, isMaybe, type ClosedTypes } from "./closed-type.ts"
+import { flat, lazy, list, record, tuple, variant, type Labelled } from "./label-tree.ts"
+import { chosenFrom, join, type Marks } from "./marks.ts"
 
 /**
- * The labels of what a model made after it had read values with these. Of a closed type it can only choose what the author wrote:
- * that is trusted. Private data shows in a choice, too.
+ * The labels of what a model made after it had read values with these. Of a closed part it can only choose what the author wrote:
+ * strangers chose it, and did not write it. Private data shows in a choice, too.
  */
-export function made(type: Type, read: Marks, closed: ClosedTypes): Labelled {
-  const chosen = without(read, "untrusted")
-  if (chosen === read || closed.isClosed(type)) return flat(chosen)
-  const inner = (part: Type): Labelled => made(part, read, closed)
-  const parts = (of: Pick<Labelled, "field" | "element" | "caseOf" | "together">): Labelled => {
-    return joined({ own: chosen, whole: read, ...of }, chosen)
-  }
-  const fields = (of: readonly { readonly name: string; readonly type: Type }[]): ((name: string) => Labelled) => {
-    const types = new Map(of.map((one) => [one.name, one.type]))
-    const known = new Map<string, Labelled>()
-    return (name) => {
-      const one = types.get(name)
-      return one === undefined ? flat(chosen) : remembered(known, name, () => inner(one))
+export function made(output: Type, read: Marks, closed: ClosedTypes): Labelled {
+  const chosen = chosenFrom(read)
+  // Twenty letters are a text, taken apart or not.
+  if (chosen === read || closed.of(output).count > maxChoices) return flat(read)
+  const known = new Map<Type, Labelled>()
+  const fields = (of: readonly Field[]): Labelled => record(new Map(of.map(({ name, type }) => [name, part(type)])))
+  const parts = (type: Type): Labelled => {
+    switch (type.kind) {
+      case "record":
+        return fields(type.fields)
+      case "tuple":
+        return tuple(type.elements.map(part))
+      case "array":
+        return list(chosen, part(type.element), chosen)
+      case "variant":
+        return variant(new Map(type.cases.map((one) => [one.name, fields(one.fields)])))
+      default:
+        return flat(read)
     }
   }
-  const nothing = (): Labelled => flat(chosen)
-  switch (type.kind) {
-    case "record":
-      return parts({ field: fields(type.fields), element: nothing, caseOf: nothing })
-    case "tuple":
-      return parts({
-        field: nothing,
-        caseOf: nothing,
-        element: (index) => {
-          const one = index === undefined ? undefined : type.elements.at(index)
-          return one === undefined ? flat(read) : inner(one)
-        },
-      })
-    case "array":
-      // The model decides the length of an array that has none.
-      if (type.length === undefined) return flat(read)
-      return parts({ field: nothing, caseOf: nothing, together: read, element: () => inner(type.element) })
-    case "variant": {
-      const cases = new Map(type.cases.map((one) => [one.name, fields(one.fields)]))
-      const caseOf = (name: string): Labelled => {
-        return parts({ field: cases.get(name) ?? nothing, element: nothing, caseOf: nothing })
-      }
-      const field = (name: string): Labelled => {
-        return name === type.tag ? flat(chosen) : either([...cases.values()].map((one) => one(name)))
-      }
-      return parts({ field, element: nothing, caseOf })
-    }
-    case "union": {
-      const others = type.members.filter((member) => member.kind !== "null")
-      const [only] = others
-      // `maybe T`: whether it is null is a choice between two.
-      return others.length === 1 && only !== undefined ? inner(only) : flat(read)
-    }
-    case "ref": {
-      const named = closed.named(type.name)
-      return named === undefined ? flat(read) : inner(named)
-    }
-    default:
-      return flat(read)
+  const part = (type: Type): Labelled => {
+    const inner = unwrapped(type, closed)
+    if (inner !== type) return part(inner)
+    return remembered(known, type, () => {
+      if (!closed.of(type).isOpen) return flat(chosen)
+      // Nothing in it is closed that could be told from the others.
+      if (!isComposed(type)) return flat(read)
+      return lazy(chosen, join(read, chosen), () => parts(type))
+    })
   }
+  return part(output)
+}
+
+/** `T` of `maybe T`, and of a schema its type. */
+function unwrapped(type: Type, closed: ClosedTypes): Type {
+  if (type.kind === "ref") return closed.named(type.name) ?? type
+  const isWrapped = type.kind === "union" && isMaybe(type)
+  return (isWrapped ? type.members.find(({ kind }) => kind !== "null") : undefined) ?? type
+}
+
+function isComposed(type: Type): boolean {
+  if (type.kind === "array") return type.length !== undefined
+  return type.kind === "record" || type.kind === "tuple" || type.kind === "variant"
 }

@@ -4,10 +4,11 @@ import type { Span } from "../source/span.ts"
 // Labels of a value, each with the ways by which it came. A label is not a flag: a message needs its sources, and a server may
 // get back what it gave.
 
-export type Label = "untrusted" | "private"
+/** `chosen`: strangers chose it, among what the author wrote. */
+export type Label = "untrusted" | "private" | "chosen"
 
 export interface Source {
-  /** `input.mail`, `tool.search`; it tells sources apart. */
+  /** `input.mail`, `tool.search` */
   readonly name: string
   readonly span: Span
   /** The server that gave it, where one did. */
@@ -29,25 +30,29 @@ export interface Way {
   readonly inside?: readonly Way[]
 }
 
-export interface Marks {
-  readonly untrusted: readonly Way[]
-  readonly private: readonly Way[]
-}
+/** The ways of each label, in the order of their sources. */
+export type Marks = Readonly<Record<Label, readonly Way[]>>
 
-export const none: Marks = { untrusted: [], private: [] }
+export const labels: readonly Label[] = ["untrusted", "private", "chosen"]
 
-/** A value may come from thousands of sources. Each of these gets a message; the others come up when these are repaired. */
-const mostSources = 8
+export const none: Marks = { untrusted: [], private: [], chosen: [] }
+
+/** A value may come from thousands of sources. The first ones get a message each; the others come up when these are fixed. */
+export const maxSources = 32
 /** Longer ways keep their beginning and their end. */
-const longestWay = 12
+const maxWay = 12
 
 export function marked(label: Label, source: Source): Marks {
-  const way: Way = { source, place: source.name, span: source.span, from: null, length: 1 }
-  return { ...none, [label]: [way] }
+  return { ...none, [label]: [{ source, place: source.name, span: source.span, from: null, length: 1 }] }
+}
+
+/** All labels, for what is not followed. */
+export function allLabels(name: string, span: Span): Marks {
+  return join(...labels.map((label) => marked(label, { name, span })))
 }
 
 export function isNone(marks: Marks): boolean {
-  return marks.untrusted.length === 0 && marks.private.length === 0
+  return labels.every((label) => marks[label].length === 0)
 }
 
 export function join(...all: readonly Marks[]): Marks {
@@ -62,57 +67,86 @@ export function join(...all: readonly Marks[]): Marks {
 function joinTwo(a: Marks, b: Marks): Marks {
   const untrusted = joinWays(a.untrusted, b.untrusted)
   const secret = joinWays(a.private, b.private)
-  if (untrusted === a.untrusted && secret === a.private) return a
-  return { untrusted, private: secret }
+  const chosen = joinWays(a.chosen, b.chosen)
+  return untrusted === a.untrusted && secret === a.private && chosen === a.chosen
+    ? a
+    : { untrusted, private: secret, chosen }
 }
 
+/** The union. Of two ways from one source the first is kept. */
 function joinWays(a: readonly Way[], b: readonly Way[]): readonly Way[] {
+  if (a === b || b.length === 0) return a
   if (a.length === 0) return b
-  const added = b.filter(({ source }) => !a.some((one) => isSame(one.source, source)))
-  if (added.length === 0) return a
-  const all = [...a, ...added]
-  if (all.length <= mostSources) return all
-  // Leaving some out must not hide that there are sources besides one server's.
-  const kept = all.slice(0, mostSources)
-  const server = kept[0]?.source.server
-  const other = all.find(({ source }) => source.server !== server)
-  return other === undefined || kept.includes(other) ? kept : [...kept.slice(1), other]
+  const all: Way[] = []
+  let isNew = false
+  for (let i = 0, j = 0; i < a.length || j < b.length;) {
+    const [one, other] = [a[i], b[j]]
+    const order = one === undefined ? 1 : other === undefined ? -1 : compare(one.source, other.source)
+    if (order <= 0) i++
+    if (order >= 0) j++
+    const way = order > 0 ? other : one
+    isNew ||= order > 0
+    if (way !== undefined) all.push(way)
+  }
+  return isNew ? bounded(all) : a
+}
+
+/** The first ones, and the first one of every other server: leaving some out hides neither a label nor a server. */
+function bounded(ways: readonly Way[]): readonly Way[] {
+  if (ways.length <= maxSources) return ways
+  const servers = new Set<string | undefined>()
+  return ways.filter(({ source: { server } }, index) => {
+    const isKept = index < maxSources || !servers.has(server)
+    servers.add(server)
+    return isKept
+  })
+}
+
+/** By place, so that messages come in the order of the text. */
+function compare(a: Source, b: Source): number {
+  if (a === b) return 0
+  const [one, other] = [a.name, b.name]
+  return a.span.start - b.span.start || (a.level ?? 0) - (b.level ?? 0) || (one < other ? -1 : one > other ? 1 : 0)
 }
 
 /** Whether labels come from the same sources, whatever the ways. */
 export function sameSources(a: Marks, b: Marks): boolean {
-  const same = (some: readonly Way[], others: readonly Way[]): boolean => {
-    if (some === others) return true
-    return (
-      some.length === others.length && some.every((one) => others.some((other) => isSame(one.source, other.source)))
-    )
-  }
-  return same(a.untrusted, b.untrusted) && same(a.private, b.private)
+  return labels.every((label) => {
+    const [some, others] = [a[label], b[label]]
+    const isSame = ({ source }: Way, index: number): boolean =>
+      compare(source, others[index]?.source ?? source) === 0 && source.server === others[index]?.source.server
+    return some === others || (some.length === others.length && some.every(isSame))
+  })
 }
 
-function isSame(a: Source, b: Source): boolean {
-  return a.name === b.name && a.level === b.level
+/** The marks with other ways. */
+export function changed(marks: Marks, change: (way: Way) => Way): Marks {
+  if (isNone(marks)) return marks
+  const each = (label: Label): readonly Way[] => {
+    const all = marks[label].map(change).sort((a, b) => compare(a.source, b.source))
+    // Two sources may be one elsewhere.
+    return bounded(all.filter(({ source }, at) => at === 0 || compare(source, all[at - 1]?.source ?? source) !== 0))
+  }
+  return { untrusted: each("untrusted"), private: each("private"), chosen: each("chosen") }
 }
 
 /** The marks after one more place. */
 export function via(marks: Marks, place: string, span: Span): Marks {
-  if (isNone(marks)) return marks
-  const next = (way: Way): Way => {
+  return changed(marks, (way) => {
     if (way.place === place) return way
-    const isLong = way.length >= longestWay
-    return {
-      source: way.source,
-      place,
-      span,
-      from: isLong ? way.from : way,
-      length: isLong ? way.length : way.length + 1,
-    }
-  }
-  return { untrusted: marks.untrusted.map(next), private: marks.private.map(next) }
+    const isLong = way.length >= maxWay
+    return { source: way.source, place, span, from: isLong ? way.from : way, length: way.length + (isLong ? 0 : 1) }
+  })
 }
 
 export function without(marks: Marks, label: Label): Marks {
   return marks[label].length === 0 ? marks : { ...marks, [label]: [] }
+}
+
+/** What strangers wrote becomes what they chose: the author wrote all values that there are. */
+export function chosenFrom(marks: Marks): Marks {
+  if (marks.untrusted.length === 0) return marks
+  return { ...marks, untrusted: [], chosen: joinWays(marks.chosen, marks.untrusted) }
 }
 
 /** The way with its places among those of all files; `base`: the first offset of the file that it is seen in. */

@@ -24,7 +24,7 @@ export interface ReachedHost {
 
 export interface ReachedTool {
   readonly tool: string
-  readonly requires: "trusted" | "none" | "undeclared" | readonly string[]
+  readonly requires: "trusted" | "strict" | "none" | "undeclared" | readonly string[]
   /** The agents that may call it, and the steps that do. */
   readonly callers: readonly string[]
   /** What guards every call: `approval`, `max_calls: 3`, `bound: to`, `trust`. */

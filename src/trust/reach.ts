@@ -189,7 +189,7 @@ class ReachReader implements Watcher {
     for (const one of most) if (one !== null) guards.add(`max_calls: ${one}`)
     if (isApproved) guards.add("approval")
     // A person who approves may let strangers' words through.
-    else if (remote.requires === "trusted") guards.add("trust")
+    else if (remote.requires === "trusted" || remote.requires === "strict") guards.add("trust")
     if (typeof remote.requires === "object") {
       const left = unboundOf(remote.requires, bound)
       for (const name of remote.requires) {

@@ -1,19 +1,17 @@
 import { remembered } from "../base/remembered.ts"
 import type { ImportSymbol, Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { approvalBlock, approves, asksOthers, blockIn, remoteOf, type Remote } from "./declared.ts"
+import { approvalBlock, approves, asksOthers, remoteOf, type Remote } from "./declared.ts"
 import { placeAt, type Bound, type Flow, type Place } from "./flow.ts"
-import { joined, plain, type Labelled } from "./labelled.ts"
-import { join, none, type Marks } from "./marks.ts"
+import { plain, type Labelled } from "./label-tree.ts"
+import { join, type Marks } from "./marks.ts"
 import type { Call, Rules } from "./rules.ts"
 import type { TypedLabels } from "./typed-labels.ts"
 
 /** What goes to tools, resources, prompts and the backends behind them, and what comes back. */
 export class RemoteCalls {
-  /** The results of all that was called. */
-  touched: Marks = none
   readonly #program: Program
   readonly #flow: Flow
   readonly #rules: Rules
@@ -38,8 +36,9 @@ export class RemoteCalls {
     this.#backends()
   }
 
-  touch(marks: Marks): void {
-    this.touched = join(this.touched, marks)
+  /** Whether what strangers chose makes a difference here. */
+  get hasStrict(): boolean {
+    return [...this.#remotes.values()].some(({ requires }) => requires === "strict")
   }
 
   /** A call, or an entry of `uses`, with what the import says besides. */
@@ -60,8 +59,8 @@ export class RemoteCalls {
   resultOf({ remote: { id, symbol, server, gives }, bound }: Call): Labelled {
     const types = propertyOf(symbol?.node.body, "output")?.value
     const typed = types?.kind === "types" ? this.#typed.ofFields(id, types.block.items, server) : plain
-    const result = joined(typed, join(gives, wholesOf(bound)))
-    this.touch(result.whole)
+    const result = typed.with(join(gives, wholesOf(bound)))
+    this.#flow.touch(result.whole)
     return result
   }
 
@@ -81,8 +80,8 @@ export class RemoteCalls {
     if (to !== undefined) this.plain(`${place.path}.approval.to`, to, "who approves", place)
     const asked = [...call.remote.approvals, ...(own === undefined ? [] : [own])]
     const group = asked.find((one) => expressionIn(one, "to") !== undefined)
-    if (asksOthers(group)) this.#rules.approver(call, join(sent, call.decided))
-    if (call.remote.asksOthers) this.#rules.elicited(call, sent)
+    if (asksOthers(group)) this.#rules.approver(call, sent)
+    if (call.remote.asksOthers) this.#rules.elicited(call, join(sent, call.decided))
   }
 
   named({ base, steps: [first] }: Syntax.Chain): Remote | undefined {
@@ -109,18 +108,17 @@ export class RemoteCalls {
   }
 
   /** Nobody but the author and the caller says where calls go, and nothing private stands in an address. */
-  #address(id: string, body: Syntax.Block<Syntax.Property>): void {
-    for (const name of ["endpoint", "id", "api_key"]) {
-      const value = expressionIn(body, name)
-      if (value !== undefined) this.plain(`${id}.${name}`, value, `the \`${name}\` of ${id}`)
-    }
-    for (const { name, value } of valuesOf(body, "headers")) {
-      this.plain(`${id}.headers.${name.text}`, value, `a header of ${id}`)
-    }
-    const to = expressionIn(blockIn(body, "elicitation"), "to")
-    if (to !== undefined) this.plain(`${id}.elicitation.to`, to, `whom ${id} asks`)
-    for (const { name, value } of blockIn(body, "auth")?.items ?? []) {
-      if (value.kind === "expression") this.plain(`${id}.auth.${name.text}`, value.expression, `the \`auth\` of ${id}`)
+  #address(id: string, { items }: Syntax.Block<Syntax.Property>, inside?: string): void {
+    for (const { name, value } of items) {
+      const path = `${id}.${name.text}`
+      const what = inside ?? `the \`${name.text}\` of ${id}`
+      // A model reads its system text.
+      if (value.kind === "expression" && name.text !== "system") this.plain(path, value.expression, what)
+      if (value.kind === "properties") this.#address(path, value.block, name.text === "elicitation" ? `whom ${id} asks` : what)
+      if (value.kind !== "values") continue
+      for (const field of value.block.items) {
+        this.plain(`${path}.${field.name.text}`, field.value, name.text === "headers" ? `a header of ${id}` : what)
+      }
     }
   }
 

@@ -3,7 +3,7 @@ import { diagnostic, type Diagnostic, type Related } from "../source/diagnostic.
 import type { WorkflowSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Remote } from "./declared.ts"
+import type { Remote, Requires } from "./declared.ts"
 import type { Bound } from "./flow.ts"
 import { join, placesOf, spanFrom, type Marks, type Way } from "./marks.ts"
 
@@ -40,13 +40,15 @@ export class Rules {
   readonly #reported = new Set<string>()
   readonly #here: (span: Span) => Span | undefined
   readonly #base: number
+  readonly #hasWords: boolean
   readonly #file: string | undefined
 
   /**
-   * `here`: where a place is in the file that is looked at; `base`: the first offset of that file among those of all files; `file`: its
+   * `hasWords`: the file has words of trust; `here`: where a place is in the file that is looked at; `base`: the first offset of that file among those of all files; `file`: its
    * path where a caller looks at it.
    */
-  constructor(here: (span: Span) => Span | undefined, base: number, file?: string) {
+  constructor(here: (span: Span) => Span | undefined, base: number, hasWords: boolean, file?: string) {
+    this.#hasWords = hasWords
     this.#here = here
     this.#base = base
     this.#file = file
@@ -67,8 +69,8 @@ export class Rules {
       this.#report("private-leak", path, span, message, clearHint(remote.id), way, remote.id)
     }
     const kind = remote.symbol?.kind ?? "workflow"
-    if ((kind !== "tool" && kind !== "workflow") || reads.untrusted.length === 0) return
-    if (remote.requires === undefined) {
+    if (kind !== "tool" && kind !== "workflow") return
+    if (remote.requires === undefined && reads.untrusted.length > 0 && this.#hasWords) {
       const message = `${agent} reads what strangers wrote, and ${remote.id} does not say whether it acts on the world`
       const hint = "Add `requires: trusted`, the arguments that must be trusted, or `requires: none` to the tool."
       this.#found.push(diagnostic("undeclared-effect", path, span, message, hint))
@@ -78,12 +80,11 @@ export class Rules {
 
   #useOfStrangers(agent: string, { remote, path, span, bound }: Call, reads: Marks): void {
     const { id, requires } = remote
-    if (requires === "trusted") {
-      const message = `${id} acts on trusted words only, and ${agent} reads what strangers wrote`
-      for (const way of reads.untrusted) {
-        const hint = `Let an agent without tools read ${nameOf(way)} and answer with an enum or booleans, ${this.#approve(id)}`
-        this.#report("untrusted-action", path, span, message, hint, way, id)
-      }
+    for (const { way, isChosen } of strangersIn(reads, requires)) {
+      const message = `${id} acts on trusted words only, and ${agent} reads what strangers ${isChosen ? "chose" : "wrote"}`
+      const advice = `Let an agent without tools read ${nameOf(way)} and answer with an enum or booleans`
+      const hint = `${isChosen ? "Leave it out" : advice}, ${this.#approve(id)}`
+      this.#report("untrusted-action", path, span, message, hint, way, id)
     }
     if (typeof requires !== "object") return
     const left = unboundOf(requires, bound)
@@ -105,13 +106,11 @@ export class Rules {
   #argument({ remote, path, span, isApproved }: Call, { field, value }: Bound): void {
     const { requires, id } = remote
     const name = field.name.text
-    const mustBeTrusted = requires === "trusted" || (typeof requires === "object" && requires.includes(name))
-    if (mustBeTrusted && !isApproved) {
-      const message = `${id} acts on trusted words only, and strangers may have written \`${name}\``
-      for (const way of value.whole.untrusted) {
-        const hint = `Use a value that strangers cannot write, ${this.#approve(id)}`
-        this.#report("untrusted-action", path, span, message, hint, way, id)
-      }
+    const demanded = typeof requires === "object" && requires.includes(name) ? "trusted" : requires
+    for (const { way, isChosen } of isApproved ? [] : strangersIn(value.whole, demanded)) {
+      const message = `${id} acts on trusted words only, and strangers may have ${isChosen ? "chosen" : "written"} \`${name}\``
+      const hint = `Use a value that strangers cannot ${isChosen ? "choose" : "write"}, ${this.#approve(id)}`
+      this.#report("untrusted-action", path, span, message, hint, way, id)
     }
     for (const way of leaks(remote, value.whole)) {
       const message = `${id} is not cleared for private data, and \`${name}\` holds some`
@@ -122,12 +121,10 @@ export class Rules {
   /** Whether something is called tells as much as what it is called with. */
   #decision({ remote, path, span, decided, isApproved }: Call): void {
     const { requires, id } = remote
-    if (requires === "trusted" && !isApproved) {
-      const message = `${id} acts on trusted words only, and strangers' words decide whether it is called`
-      for (const way of decided.untrusted) {
-        const hint = `Decide by a value that strangers cannot write, ${this.#approve(id)}`
-        this.#report("untrusted-action", path, span, message, hint, way, id)
-      }
+    for (const { way, isChosen } of isApproved ? [] : strangersIn(decided, requires)) {
+      const message = `${id} acts on trusted words only, and strangers' ${isChosen ? "choices" : "words"} decide whether it is called`
+      const hint = `Decide by a value that strangers cannot ${isChosen ? "choose" : "write"}, ${this.#approve(id)}`
+      this.#report("untrusted-action", path, span, message, hint, way, id)
     }
     for (const way of leaks(remote, decided)) {
       const message = `${id} is not cleared for private data, which decides here whether it is called`
@@ -136,11 +133,14 @@ export class Rules {
   }
 
   /** A group that is not cleared sees the arguments of what it approves. */
-  approver({ path, span, remote }: Call, shown: Marks): void {
-    for (const way of shown.private) {
-      const message = `The group that approves ${remote.id} is not cleared for private data, and would see some`
-      this.#report("private-leak", path, span, message, "Add `cleared: private` to the `approval`.", way, "an approval")
+  approver({ path, span, remote, decided }: Call, shown: Marks): void {
+    const group = `The group that approves ${remote.id} is not cleared for private data`
+    const report = (ways: readonly Way[], message: string): void => {
+      const hint = "Add `cleared: private` to the `approval`."
+      for (const way of ways) this.#report("private-leak", path, span, message, hint, way, "an approval")
     }
+    report(shown.private, `${group}, and would see some`)
+    report(decided.private, `${group}, which decides here whether it is asked`)
   }
 
   /** A server may show what it got to the group that its questions go to. */
@@ -177,7 +177,8 @@ export class Rules {
   /** A group that is not cleared is asked. */
   asked(ask: string, path: string | undefined, span: Span, marks: Marks): void {
     for (const way of marks.private) {
-      const message = `Those whom ${ask} asks are not cleared for private data, and would see some`
+      const sees = path === undefined ? "which decides here whether they are asked" : "and would see some"
+      const message = `Those whom ${ask} asks are not cleared for private data, ${sees}`
       const at = path ?? (way.isPlaced === true ? ask : way.place)
       this.#report("private-leak", at, span, message, `Add \`cleared: private\` to ${ask}.`, way, ask)
     }
@@ -189,7 +190,8 @@ export class Rules {
   plain(path: string, span: Span, what: string, marks: Marks): void {
     for (const way of marks.untrusted) {
       const message = `Strangers may not choose ${what}`
-      this.#report("untrusted-action", path, span, message, "Use a value that strangers cannot write.", way, path)
+      const hint = `Use a value that strangers cannot write. ${trustHint}`
+      this.#report("untrusted-action", path, span, message, hint, way, path)
     }
     for (const way of marks.private) {
       const message = `Private data may not stand in ${what}`
@@ -198,7 +200,7 @@ export class Rules {
   }
 
   asset(path: string, span: Span, address: Marks): void {
-    const message = "The address of an asset goes to whoever answers there, and this one holds private data"
+    const message = "The address of an asset goes to whoever answers there, and private data is in it or decides whether it is used"
     for (const way of address.private) this.#report("private-leak", path, span, message, releaseHint, way, "an asset")
   }
 
@@ -237,7 +239,8 @@ export class Rules {
 
   /** An approval of the call of a file covers nothing inside of it. */
   #approve(id: string): string {
-    return this.#file === undefined ? "or require approval." : `or require approval of ${id} in ${this.#file}.`
+    const where = this.#file === undefined ? "" : ` of ${id} in ${this.#file}`
+    return `or require approval${where}. ${trustHint}`
   }
 
   /** One for each source at each place. */
@@ -278,6 +281,17 @@ function leaks({ isCleared, server }: Remote, marks: Marks): readonly Way[] {
   return isCleared ? [] : marks.private.filter(({ source }) => source.server !== server)
 }
 
+/** What strangers may not have written, and where it must not be chosen by them either, what they chose. */
+function strangersIn(marks: Marks, demanded: Requires): readonly { readonly way: Way; readonly isChosen: boolean }[] {
+  if (demanded !== "trusted" && demanded !== "strict") return []
+  const chosen = demanded === "strict" ? marks.chosen : []
+  return [
+    ...marks.untrusted.map((way) => ({ way, isChosen: false })),
+    ...chosen.map((way) => ({ way, isChosen: true })),
+  ]
+}
+
+const trustHint = 'If it can be trusted all the same, write `trust … because "reason"`.'
 const releaseHint = 'Leave it out, or write `release … because "reason"`.'
 
 function clearHint(id: string): string {

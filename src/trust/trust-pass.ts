@@ -2,18 +2,18 @@ import { isForeign } from "../check/file-space.ts"
 import type { AgentSymbol, AskSymbol, Program, StepSymbol } from "../check/program.ts"
 import { topologicalOrder } from "../plan/topological-order.ts"
 import type { Span } from "../source/span.ts"
-import { expressionIn, propertyOf, secondName } from "../syntax/property-of.ts"
+import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { AgentReadings } from "./agent-readings.ts"
 import { outermost, type Around } from "./around.ts"
 import { CalledFiles, type Follow } from "./called-files.ts"
-import { ClosedTypes } from "./closed-type.ts"
-import { asksOthers, wordsOf } from "./declared.ts"
+import { ClosedTypes, maxChoices } from "./closed-type.ts"
+import { asksOthers, usesTrust, wordsOf } from "./declared.ts"
 import { withDeliveries } from "./deliveries.ts"
 import { Flow, placeAt, withVariables, type Bound, type Place, type Steps } from "./flow.ts"
-import { either, joined, list, passed, plain, record, type Labelled } from "./labelled.ts"
+import { either, list, passed, plain, record, type Labelled } from "./label-tree.ts"
 import { made } from "./made-labels.ts"
-import { join, none, via, type Marks } from "./marks.ts"
+import { allLabels, join, none, via, type Marks } from "./marks.ts"
 import { RemoteCalls, wholesOf } from "./remote-calls.ts"
 import { Rules, marksOf, type Call, type Reading } from "./rules.ts"
 import { TypedLabels } from "./typed-labels.ts"
@@ -48,13 +48,14 @@ export class TrustPass implements Steps {
   #input: Labelled | undefined
 
   /** `around`: what a caller of the file knows. */
-  constructor(program: Program, watcher?: Watcher, input?: Labelled, around: Around = outermost()) {
+  constructor(program: Program, watcher?: Watcher, input?: Labelled, around: Around = outermost(program)) {
     this.#program = program
     this.#watcher = watcher
     this.#around = around
     this.rules = new Rules(
       (span) => placeHere(program, span),
       around.base,
+      usesTrust(program),
       around.depth > 0 ? program.files.file : undefined,
     )
     this.#input = input
@@ -71,13 +72,13 @@ export class TrustPass implements Steps {
       flow,
       rules,
       (...read) => this.read(...read),
-      (agent) => this.#agents.get(agent)?.conversation ?? none,
+      (agent) => this.#agents.get(agent)?.conversation ?? allLabels(`agent.${agent}`, { start: 0, end: 0 }),
     )
   }
 
-  /** All that may make the file fail: its input, and the results of all that it calls. */
+  /** All that may make the file fail. */
   get touched(): Marks {
-    return join(this.input().whole, this.#calls.touched)
+    return join(this.input().whole, this.#flow.touched)
   }
 
   run(): void {
@@ -133,9 +134,8 @@ export class TrustPass implements Steps {
     return this.#input
   }
 
-  step(kind: "agent" | "ask" | "dynamic", name: string): Labelled {
-    if (kind === "agent") return this.#agents.get(name)?.value ?? plain
-    return this.#values.get(`${kind}.${name}`) ?? plain
+  step(kind: "agent" | "ask" | "dynamic", name: string): Labelled | undefined {
+    return kind === "agent" ? this.#agents.get(name)?.value : this.#values.get(`${kind}.${name}`)
   }
 
   invoked(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled {
@@ -151,16 +151,17 @@ export class TrustPass implements Steps {
     return result
   }
 
-  asset({ value }: Syntax.AssetNode, source: Labelled, result: Labelled, { path }: Place): void {
-    this.rules.asset(path, value, source.whole)
-    this.#calls.touch(result.whole)
+  asset({ value }: Syntax.AssetNode, address: Marks, { path }: Place): void {
+    this.rules.asset(path, value, address)
   }
 
   read(from: string, place: Place, marks: Marks): void {
     this.#watcher?.way(from, place, marks)
   }
 
-  exception(node: Syntax.ExceptionNode, place: Place, isNeedless: boolean): void {
+  exception(node: Syntax.ExceptionNode, place: Place, { untrusted, private: secret, chosen }: Marks): void {
+    const strangers = this.#calls.hasStrict ? [...untrusted, ...chosen] : untrusted
+    const isNeedless = (node.word === "trust" ? strangers : secret).length === 0
     if (!this.#needed.has(node) && !this.needless.has(node)) this.#watcher?.exception(node, place)
     if (isNeedless && !this.#needed.has(node)) this.needless.set(node, place)
     if (isNeedless) return
@@ -171,39 +172,65 @@ export class TrustPass implements Steps {
   // ------------------------------------------------------------------------------------------------------- agents
 
   #agent(id: string, name: string, symbol: AgentSymbol): void {
-    const { body } = symbol.declaration
     const { place, decided, items } = this.#head(id, symbol)
-    const inner = { ...place, decided, locals: this.#locals(name, symbol, { ...place, decided }) }
+    let reads = none
+    const touched = this.#flow.during(() => (reads = this.#reads(id, name, symbol, { ...place, decided })))
+    const { body } = symbol.declaration
+    const output = made(symbol.output, reads, this.#closed)
+    const skip = wordsOf(body, "on_failure")?.includes("skip") === true ? propertyOf(body, "on_failure") : undefined
+    const failed = skip === undefined ? none : via(join(reads, touched), `${id}, which may fail`, skip.name)
+    const value = this.#stepValue(id, symbol, output, join(decided, failed), items, reads)
+    // Nobody knows that a model says no more than it answers: it may have thought aloud of its system text.
+    this.#agents.set(name, { value, conversation: join(reads, output.whole) })
+  }
+
+  /** What the model of an agent reads. The rules look at it. */
+  #reads(id: string, name: string, symbol: AgentSymbol, place: Place): Marks {
+    const { body } = symbol.declaration
+    const inner = { ...place, locals: this.#locals(name, symbol, place) }
     const models = this.#readings.modelsIn(propertyOf(body, "model"))
     const own = this.#readings.own(id, body, inner)
     const uses = this.#uses(id, body, inner)
     const files = this.#files.used(id, body, inner)
     const system = this.#readings.system(id, body, inner, models)
-    const ofTools = uses.map(({ reading }) => reading)
-    const used = [...ofTools, ...this.#files.readings(files, marksOf([...own, ...system, ...ofTools]), inner)]
-    const readings = [...own, ...system, ...used]
+    const before = [...own, ...system, ...uses.map(({ reading }) => reading)]
+    const readings = [...before, ...this.#files.readings(files, marksOf(before), inner)]
     const reads = marksOf(readings)
-
     this.#readings.models(id, models, readings)
     const compaction = this.#readings.compaction(id, body, own)
-    this.#readings.decision([...models, ...compaction], decided, symbol)
-    for (const { call } of uses) {
-      // A model fills the arguments of a tool; a resource or prompt gets what its bindings and its template say.
-      const filled = call.remote.symbol?.kind === "tool" || opensTemplate(call) ? reads : none
-      this.rules.use(id, call, reads, filled)
-      this.#calls.approval(call, join(wholesOf(call.bound), filled), { ...inner, path: call.path })
+    this.#readings.decision([...models, ...compaction], place.decided, symbol)
+    for (const { call } of [...uses, ...files]) {
+      const kind = call.remote.symbol?.kind
+      // A model decides what is called or read, and fills what nothing binds: of a resource, only its server knows what that is. A prompt
+      // is rendered before the model is asked. A called file was looked at with all of it.
+      this.rules.use(id, call, reads, kind === undefined || kind === "prompt" ? none : reads)
+      const sent = kind === "prompt" ? none : reads
+      this.#calls.approval(call, join(wholesOf(call.bound), sent), { ...inner, path: call.path })
     }
-    for (const { call } of files) {
-      this.rules.use(id, call, reads, none)
-      this.#calls.approval(call, join(wholesOf(call.bound), reads), { ...inner, path: call.path })
-    }
-    const calls = [...uses, ...files].map(({ call }) => call)
-    this.#watcher?.agent(id, reads, calls, [...models, ...compaction])
+    this.#watcher?.agent(
+      id,
+      reads,
+      [...uses, ...files].map(({ call }) => call),
+      [...models, ...compaction],
+    )
+    return reads
+  }
 
-    const output = made(symbol.output, reads, this.#closed)
-    const skips = wordsOf(body, "on_failure")?.includes("skip") === true ? reads : none
-    const conversation = join(marksOf(own), marksOf(used), used.length > 0 ? reads : none, output.whole)
-    this.#agents.set(name, { value: stepValue(output, items, join(decided, skips), reads), conversation })
+  /** The value of a step: of one in a loop, an array as long as the list of the loop. */
+  #stepValue(
+    id: string,
+    { output, declaration }: StepSymbol,
+    one: Labelled,
+    mayMiss: Marks,
+    items: Labelled | undefined,
+    reads: Marks,
+  ): Labelled {
+    if (items === undefined) return one.with(mayMiss)
+    // Few choices stay choices where each is picked by its position. All of them are as good as words.
+    const { count } = this.#closed.of(output)
+    const picked = Math.min(Math.floor(Math.log(maxChoices) / Math.log(Math.max(count, 2))), 20) - 1
+    const all = via(reads, `all items of ${id}`, declaration.name)
+    return list(join(items.own, mayMiss), one, join(all, items.together), picked)
   }
 
   /** The variables of a step's loop, and what decides whether it is done. */
@@ -227,7 +254,9 @@ export class TrustPass implements Steps {
       const field = symbol.locals.get(name)?.field
       if (field === undefined) continue
       const path = `agent.${agent}.dynamic.${name}`
-      locals.set(name, passed(this.#flow.of(field.value, { ...place, path, locals }), path, field.name))
+      const value = passed(this.#flow.of(field.value, { ...place, path, locals }), path, field.name)
+      this.#flow.touch(value.whole)
+      locals.set(name, value)
     }
     return locals
   }
@@ -252,28 +281,22 @@ export class TrustPass implements Steps {
     const { body, when, loop } = symbol.declaration
     const { place, decided, items } = this.#head(id, symbol)
     const inner = { ...place, decided }
-    const to = expressionIn(body, "to")
-    if (to !== undefined) this.#calls.plain(`${id}.to`, to, "who is asked", { ...inner, path: `${id}.to` })
     const isOpen = asksOthers(body)
-    const required = body.items.flatMap(({ value }) =>
-      value.kind === "requirement" ? [value.condition, value.otherwise] : [],
-    )
-    const seen = [
-      [`${id}.question`, expressionIn(body, "question")],
-      [`${id}.show`, expressionIn(body, "show")],
-      ...required.map((value) => [`${id}.require`, value] as const),
-    ] as const
-    for (const [path, value] of seen) {
-      if (value === undefined) continue
-      const { whole } = this.#flow.of(value, { ...inner, path })
-      if (isOpen) this.rules.asked(id, path, value, whole)
+    let answer = plain
+    for (const { name, value } of body.items) {
+      const path = `${id}.${name.text}`
+      const at = { ...inner, path }
+      const expression = value.kind === "expression" ? value.expression : undefined
+      if (name.text === "to" && expression !== undefined) this.#calls.plain(path, expression, "who is asked", at)
+      else if (name.text === "on_expiry" && expression !== undefined) {
+        answer = passed(this.#flow.of(expression, at), path, expression)
+      } else {
+        const shown = this.#flow.within(value, at)
+        if (isOpen) this.rules.asked(id, path, expression ?? name, shown)
+      }
     }
-    const span = when?.condition ?? loop?.items ?? place.span
-    if (isOpen) this.rules.asked(id, undefined, span, decided)
-    const fallback = expressionIn(body, "on_expiry")
-    const expired = fallback === undefined ? plain : this.#flow.of(fallback, { ...inner, path: `${id}.on_expiry` })
-    const answer = passed(expired, `${id}.on_expiry`, fallback ?? place.span)
-    this.#values.set(id, stepValue(answer, items, decided, none))
+    if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
+    this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, none))
   }
 }
 
@@ -289,20 +312,4 @@ function placeHere({ files, grafts }: Program, span: Span): Span | undefined {
   if (!isForeign(span)) return span
   const file = files.space.locate(span)?.file
   return [...grafts.values()].find((one) => one.file === file && one.item !== undefined)?.item
-}
-
-/** The value of a step: of one in a loop, an array as long as the list of the loop. */
-function stepValue(output: Labelled, items: Labelled | undefined, mayMiss: Marks, reads: Marks): Labelled {
-  const one = joined(output, mayMiss)
-  if (items === undefined) return one
-  return list(join(items.own, mayMiss), one, join(reads, items.together ?? none))
-}
-
-/** Whether the address of a resource has a variable that nothing binds: the model fills it. */
-function opensTemplate({ remote: { symbol }, bound }: Call): boolean {
-  if (symbol?.kind !== "resource") return false
-  const set = new Set(bound.map(({ field }) => field.name.text))
-  return [...symbol.remote.matchAll(/\{[+#./;?&]?([^{}]*)\}/g)].some(([, names = ""]) => {
-    return names.split(",").some((name) => !set.has(name.split(/[*:]/)[0] ?? ""))
-  })
 }

@@ -163,7 +163,7 @@ const rows: Record<string, { source: string; found?: string[] }> = {
         all: call tool.refund { input { x: agent.sort.*.ok } }
         one: call tool.refund { input { x: agent.sort[0]?.ok } }
       }`,
-    found: ["untrusted-action dynamic.all: input.mails.* → agent.sort.instruction → tool.refund"],
+    found: ["untrusted-action dynamic.all: input.mails.* → agent.sort.instruction → all items of agent.sort → tool.refund"],
   },
   "lists from lists": {
     source: `dynamic {
@@ -180,7 +180,7 @@ const rows: Record<string, { source: string; found?: string[] }> = {
     source: `${agent("maybe_fails", { instruction: "{{ input.mail }}", output: "ok: boolean", more: "on_failure: skip" })}dynamic {
       x: call tool.refund { input { x: agent.maybe_fails?.ok } }
     }`,
-    found: ["untrusted-action dynamic.x: input.mail → agent.maybe_fails.instruction → tool.refund"],
+    found: ["untrusted-action dynamic.x: input.mail → agent.maybe_fails.instruction → agent.maybe_fails, which may fail → tool.refund"],
   },
   "a conversation that is continued": {
     source: `${reader}${agent("next", { more: "context: agent.reader\nuses: [tool.refund]" })}`,
@@ -343,11 +343,13 @@ const rows: Record<string, { source: string; found?: string[] }> = {
         left: call tool.refund { input { x: length(agent.act.**.text) } }
       }`,
     found: [
+      "untrusted-action dynamic.one: input.mail → agent.flags.instruction → tool.refund",
+      "untrusted-action dynamic.few: input.mail → agent.flags.instruction → tool.refund",
       "untrusted-action dynamic.all: input.mail → agent.flags.instruction → tool.refund",
       "untrusted-action dynamic.list: input.mail → agent.flags.instruction → tool.refund",
-      "untrusted-action dynamic.count: input.mails.* → agent.sort.instruction → tool.refund",
-      "untrusted-action dynamic.said: input.mails.* → agent.sort.instruction → tool.refund",
-      "untrusted-action dynamic.left: input.mails.* → agent.sort.instruction → tool.refund",
+      "untrusted-action dynamic.count: input.mails.* → agent.sort.instruction → all items of agent.sort → tool.refund",
+      "untrusted-action dynamic.said: input.mails.* → agent.sort.instruction → all items of agent.sort → tool.refund",
+      "untrusted-action dynamic.left: input.mails.* → agent.sort.instruction → all items of agent.sort → tool.refund",
     ],
   },
   "the run says nothing of strangers": {

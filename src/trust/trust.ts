@@ -2,6 +2,7 @@ import type { Program } from "../check/program.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { assumedInput } from "./around.ts"
 import { usesTrust } from "./declared.ts"
+import { takesDeliveries } from "./deliveries.ts"
 import { TrustPass } from "./trust-pass.ts"
 import type { Watcher } from "./watcher.ts"
 
@@ -10,7 +11,7 @@ import type { Watcher } from "./watcher.ts"
  * after all that it depends on. A file without words of trust has nothing to look at.
  */
 export function checkTrust(program: Program): readonly Diagnostic[] {
-  if (!usesTrust(program)) return []
+  if (!usesTrust(program) && !takesDeliveries(program)) return []
   const pass = new TrustPass(program)
   pass.run()
   const { rules, needless } = pass

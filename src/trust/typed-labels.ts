@@ -1,18 +1,23 @@
 import { remembered } from "../base/remembered.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { either, joined, plain, type Labelled } from "./labelled.ts"
-import { join, marked, none, type Label, type Marks } from "./marks.ts"
+import { either, lazy, list, record, tuple, variant, type Labelled } from "./label-tree.ts"
+import { join, marked, maxSources, none, type Marks } from "./marks.ts"
+
+type Mark = Syntax.MarkedType["mark"]
 
 /** A marker in a type, and the path to it from the type's top. */
 interface Marker {
-  readonly label: Label
+  readonly label: Mark
   readonly path: string
   readonly span: Span
 }
 
-/** As many as a value keeps sources. */
-const mostMarkers = 8
+/** Where a type stands. */
+interface At {
+  readonly path: string
+  readonly server?: string
+}
 
 /** What the markers in types (`untrusted T`, `private T`) say of the values that have these types. */
 export class TypedLabels {
@@ -34,13 +39,17 @@ export class TypedLabels {
   #spread(): void {
     const users = new Map<string, Set<string>>()
     for (const [name, { body }] of this.#schemas) {
-      for (const item of body.items) eachSchema(item, (used) => remembered(users, used, () => new Set()).add(name))
+      const look = (node: Syntax.TypeNode | Syntax.TypeField): void => {
+        const { type, schema } = node.kind === "type-path" ? this.#target(node) : { type: undefined, schema: undefined }
+        if (schema !== undefined) remembered(users, schema, () => new Set()).add(name)
+        for (const part of type === undefined ? partsOf(node) : [type]) look(part)
+      }
+      body.items.forEach(look)
     }
     const open = [...this.#schemas.keys()]
     for (let name = open.pop(); name !== undefined; name = open.pop()) {
-      const schema = this.#schemas.get(name)
       const before = this.#within.get(name)?.length ?? 0
-      const found = schema?.body.items.flatMap((item) => this.#markers(item, "")).slice(0, mostMarkers) ?? []
+      const found = few((this.#schemas.get(name)?.body.items ?? []).flatMap((item) => this.#markers(item, "")))
       if (found.length === before) continue
       this.#within.set(name, found)
       open.push(...(users.get(name) ?? []))
@@ -53,120 +62,87 @@ export class TypedLabels {
         return this.#markers(node.type, `${path}.${node.name.text}`)
       case "marked":
         return [{ label: node.mark, path, span: node }, ...this.#markers(node.type, path)]
-      case "maybe":
-      case "group-type":
-        return this.#markers(node.type, path)
       case "array-type":
         return this.#markers(node.element, `${path}.*`)
-      case "tuple-type":
-        return node.elements.flatMap((one) => this.#markers(one, path))
-      case "union-type":
-        return node.members.flatMap((one) => this.#markers(one, path))
-      case "object-type":
-        return node.body.items.flatMap((one) => this.#markers(one, path))
-      case "variant":
-        return node.body.items.flatMap(({ body }) => body.items.flatMap((one) => this.#markers(one, path)))
       case "type-path": {
-        const [, name, ...fields] = node.segments
-        if (fields.length > 0) {
-          const target = this.#target(node)
-          return target === undefined ? [] : this.#markers(target, path)
-        }
-        return (this.#within.get(name?.text ?? "") ?? []).map((one) => ({ ...one, path: `${path}${one.path}` }))
+        const { marks, type, schema } = this.#target(node)
+        const own = marks.map((one) => ({ label: one.mark, path, span: one }))
+        if (type !== undefined) return [...own, ...this.#markers(type, path)]
+        return [...own, ...(this.#within.get(schema) ?? []).map((one) => ({ ...one, path: `${path}${one.path}` }))]
       }
       default:
-        return []
+        return partsOf(node).flatMap((one) => this.#markers(one, path))
     }
   }
 
-  /** The type that `schema.name.field` names. */
-  #target({ segments }: Syntax.TypeNode & { kind: "type-path" }): Syntax.TypeNode | undefined {
-    const [, name, ...fields] = segments
-    let items: readonly (Syntax.TypeField | Syntax.VariantType)[] =
-      this.#schemas.get(name?.text ?? "")?.body.items ?? []
-    let type: Syntax.TypeNode | undefined
-    for (const { text } of fields) {
-      const field = items.find((item) => item.kind === "type-field" && item.name.text === text)
-      if (field?.kind !== "type-field") return undefined
-      type = bare(field.type)
-      items = type.kind === "object-type" ? type.body.items : []
+  /** What `schema.name.field` names: a schema, or the type of a field; and the markers on the way to it. */
+  #target({ segments }: Syntax.TypeNode & { kind: "type-path" }): Target {
+    const marks: Syntax.MarkedType[] = []
+    let names = segments.slice(1).map(({ text }) => text)
+    // A path that leads to itself is reported before.
+    for (let steps = 0; steps < 10_000; steps++) {
+      const [schema = "", ...fields] = names
+      let items: readonly (Syntax.TypeField | Syntax.VariantType)[] = this.#schemas.get(schema)?.body.items ?? []
+      let type: Syntax.TypeNode | undefined
+      let next: readonly string[] | undefined
+      for (const [index, name] of fields.entries()) {
+        const field = items.find((item) => item.kind === "type-field" && item.name.text === name)
+        type = field?.kind === "type-field" ? field.type : undefined
+        const isLast = index === fields.length - 1
+        for (; type?.kind === "group-type" || (!isLast && type?.kind === "marked"); type = type.type) {
+          if (type.kind === "marked") marks.push(type)
+        }
+        if (!isLast && type?.kind === "type-path") {
+          next = [...type.segments.slice(1).map(({ text }) => text), ...fields.slice(index + 1)]
+          break
+        }
+        items = type?.kind === "object-type" ? type.body.items : []
+      }
+      if (next === undefined) return { marks, type, schema }
+      names = [...next]
     }
-    return type
+    return { marks, type: undefined, schema: "" }
   }
 
   #fields(items: readonly Syntax.TypeField[], at: At): Labelled {
-    const markers = items.flatMap((item) => this.#markers(item, ""))
-    if (markers.length === 0) return plain
-    const types = new Map(items.map(({ name, type }) => [name.text, type]))
-    // The fields of the input are read again and again.
-    const known = new Map<string, Labelled>()
-    return {
-      own: none,
-      whole: sourcesOf(markers, at),
-      field: (name) => {
-        const type = types.get(name)
-        if (type === undefined) return plain
-        return remembered(known, name, () => this.#type(type, { ...at, path: `${at.path}.${name}` }))
-      },
-      element: () => plain,
-      caseOf: () => plain,
-    }
+    return record(
+      new Map(items.map(({ name, type }) => [name.text, this.#type(type, { ...at, path: `${at.path}.${name.text}` })])),
+    )
   }
 
   #type(node: Syntax.TypeNode, at: At): Labelled {
     switch (node.kind) {
-      case "marked": {
-        const inner = this.#type(node.type, at)
-        return joined(inner, sourcesOf([{ label: node.mark, path: "", span: node }], at))
-      }
-      case "maybe":
-      case "group-type":
-        return this.#type(node.type, at)
+      case "marked":
+        return this.#type(node.type, at).with(sourcesOf([{ label: node.mark, path: "", span: node }], at))
+      case "array-type":
+        return list(none, this.#type(node.element, { ...at, path: `${at.path}.*` }), none)
+      case "tuple-type":
+        return tuple(node.elements.map((one) => this.#type(one, at)))
       case "object-type":
         return this.#fields(node.body.items, at)
-      case "union-type":
-        return either(node.members.map((one) => this.#type(one, at)))
-      case "array-type": {
-        const whole = sourcesOf(this.#markers(node, ""), at)
-        if (whole === none) return plain
-        let known: Labelled | undefined
-        const element = (): Labelled => (known ??= this.#type(node.element, { ...at, path: `${at.path}.*` }))
-        return { own: none, whole, element, field: () => plain, caseOf: () => plain }
-      }
-      case "tuple-type": {
-        const items = node.elements.map((one) => this.#type(one, at))
-        const element = (index?: number): Labelled => (index === undefined ? either(items) : (items.at(index) ?? plain))
-        return {
-          own: none,
-          whole: join(...items.map(({ whole }) => whole)),
-          element,
-          field: () => plain,
-          caseOf: () => plain,
-        }
-      }
-      case "variant": {
-        const cases = new Map(node.body.items.map((one) => [one.name.text, this.#fields(one.body.items, at)]))
-        const all = [...cases.values()]
-        return {
-          own: none,
-          whole: join(...all.map(({ whole }) => whole)),
-          field: (name) => either(all.map((one) => one.field(name))),
-          element: () => plain,
-          caseOf: (name) => cases.get(name) ?? plain,
-        }
-      }
+      case "variant":
+        return variant(new Map(node.body.items.map((one) => [one.name.text, this.#fields(one.body.items, at)])))
       case "type-path": {
-        if (node.segments.length <= 2) return this.#schema(node.segments[1]?.text ?? "", at)
-        const target = this.#target(node)
-        return target === undefined ? plain : this.#type(target, at)
+        const { marks, type, schema } = this.#target(node)
+        // Schemas may refer to each other without an end.
+        const within = this.#within.get(schema) ?? []
+        const inner =
+          type === undefined
+            ? lazy(none, sourcesOf(within, at), () => this.#schema(schema, at))
+            : this.#type(type, at)
+        return inner.with(
+          sourcesOf(
+            marks.map((one) => ({ label: one.mark, path: "", span: one })),
+            at,
+          ),
+        )
       }
       default:
-        return plain
+        return either(partsOf(node).flatMap((one) => (one.kind === "type-field" ? [] : [this.#type(one, at)])))
     }
   }
 
   #schema(name: string, at: At): Labelled {
-    if ((this.#within.get(name) ?? []).length === 0) return plain
     const items = this.#schemas.get(name)?.body.items ?? []
     const [first] = items
     if (first?.kind === "variant") return this.#type(first, at)
@@ -177,33 +153,55 @@ export class TypedLabels {
   }
 }
 
-/** Where a type stands. */
-interface At {
-  readonly path: string
-  readonly server?: string
+interface Target {
+  readonly marks: readonly Syntax.MarkedType[]
+  readonly type: Syntax.TypeNode | undefined
+  readonly schema: string
+}
+
+/** Each marker once, and not too many of them; every label is kept. */
+function few(markers: readonly Marker[]): readonly Marker[] {
+  const kept = new Map<number, Marker>()
+  const seen = new Set<Mark>()
+  for (const one of markers) {
+    if (kept.has(one.span.start) || (kept.size >= maxSources && seen.has(one.label))) continue
+    kept.set(one.span.start, one)
+    seen.add(one.label)
+  }
+  return [...kept.values()]
 }
 
 function sourcesOf(markers: readonly Marker[], { path, server }: At): Marks {
   return join(
-    ...markers
-      .slice(0, mostMarkers)
-      .map((one) =>
-        marked(one.label, { name: `${path}${one.path}`, span: one.span, ...(server !== undefined && { server }) }),
-      ),
+    ...markers.map((one) =>
+      marked(one.label, { name: `${path}${one.path}`, span: one.span, ...(server !== undefined && { server }) }),
+    ),
   )
 }
 
-function bare(type: Syntax.TypeNode): Syntax.TypeNode {
-  return type.kind === "maybe" || type.kind === "group-type" ? bare(type.type) : type
+/** All types that one is written with. */
+function partsOf(node: unknown): (Syntax.TypeNode | Syntax.TypeField)[] {
+  if (typeof node !== "object" || node === null) return []
+  return Object.values(node).flatMap((inner: unknown) => {
+    if (typeof inner !== "object" || inner === null) return []
+    const isType = "kind" in inner && typeof inner.kind === "string" && Object.hasOwn(typeKinds, inner.kind)
+    return isType ? [inner as Syntax.TypeNode | Syntax.TypeField] : partsOf(inner)
+  })
 }
 
-/** Calls back with the name of each schema that a type refers to. */
-function eachSchema(node: unknown, visit: (name: string) => void): void {
-  if (typeof node !== "object" || node === null) return
-  if ("kind" in node && node.kind === "type-path") {
-    const name = (node as Syntax.TypeNode & { kind: "type-path" }).segments[1]
-    if (name !== undefined) visit(name.text)
-    return
-  }
-  for (const inner of Object.values(node)) eachSchema(inner, visit)
+const typeKinds: Record<(Syntax.TypeNode | Syntax.TypeField)["kind"], true> = {
+  "type-field": true,
+  "type-name": true,
+  "type-path": true,
+  "type-literal": true,
+  enum: true,
+  "array-type": true,
+  "tuple-type": true,
+  "group-type": true,
+  "object-type": true,
+  maybe: true,
+  marked: true,
+  "union-type": true,
+  variant: true,
+  "missing-type": true,
 }

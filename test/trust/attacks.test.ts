@@ -125,7 +125,7 @@ const attacks: Record<string, { readonly source: string; readonly ways: readonly
   "laundering through the number of yeses": {
     source: `agent bit for i in range(1000) { model: model.small  instruction: "Is the number in {{ input.mail }} over {{ i }}?"  output { yes: boolean } }
       dynamic { done: call tool.act { input { amount: length([b for b in agent.bit when b.yes]) } } }`,
-    ways: ["input.mail → agent.bit.instruction → tool.act"],
+    ways: ["input.mail → agent.bit.instruction → all items of agent.bit → tool.act"],
   },
   "laundering through many bits": {
     source: `agent bits { model: model.small  instruction: "{{ input.mail }}"  output { all: [boolean; 64] } }
@@ -136,7 +136,7 @@ const attacks: Record<string, { readonly source: string; readonly ways: readonly
     source: `agent bit for m in input.mails { model: model.small  instruction: "{{ m }}"  output { yes: boolean } }
       agent letter for b in agent.bit { model: model.small  instruction: "{{ b.yes }}"  output { text: string } }
       dynamic { done: call tool.act { input { text: join(agent.letter.*.text, "") } } }`,
-    ways: ["input.mails.* → agent.bit.instruction → tool.act"],
+    ways: ["input.mails.* → agent.bit.instruction → all items of agent.bit → tool.act"],
   },
   "laundering through an order": {
     source: `dynamic { done: call tool.act { input { text: [w for w in ["pay", "me", "now"] by input.mail] } } }`,
@@ -155,7 +155,7 @@ const attacks: Record<string, { readonly source: string; readonly ways: readonly
   "laundering through a step that fails on demand": {
     source: `agent read { model: model.small  instruction: "{{ input.mail }}"  on_failure: skip  output { ok: boolean } }
       dynamic { done: match agent.read == null { true: call tool.act { input { x: 1 } }  false: null } }`,
-    ways: ["input.mail → agent.read.instruction → tool.act"],
+    ways: ["input.mail → agent.read.instruction → agent.read, which may fail → tool.act"],
   },
   "laundering through a step that is skipped": {
     source: `agent maybe_so when input.mail contains "pay" { model: model.small  instruction: "Say yes."  output { ok: boolean } }

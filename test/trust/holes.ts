@@ -1,0 +1,352 @@
+// Programs that must be refused, from the ways in which the checker was fooled once: in each family, variations of one cause. They are
+// written against the backends of `head`.
+
+export const head = `
+provider any from openai { endpoint: "https://models.example.com/v1" }
+provider ours from openai { endpoint: "https://models.internal.example.com/v1"  cleared: private }
+model small from any { id: "small" }
+model eyes from any { id: "eyes"  assets: ["image"] }
+model careful from ours { id: "careful" }
+mcp shop { endpoint: "https://shop.example.com/mcp" }
+mcp web { endpoint: "https://web.example.com/mcp" }
+mcp crm { endpoint: "https://crm.example.com/mcp" }
+tool act from mcp.shop.tool.act { requires: trusted  cleared: private }
+tool echo from mcp.shop.tool.echo { gives: trusted  requires: none  cleared: private }
+tool post from mcp.web.tool.post { requires: none }
+tool records from mcp.crm.tool.records { gives: [trusted, private]  requires: none }
+`
+
+export interface Hole {
+  /** The file that is checked; `head` comes before it. */
+  readonly source: string
+  /** Other files, each after `head` where it begins with `+`. */
+  readonly modules?: Readonly<Record<string, string>>
+  /** The codes of its errors. `untrusted-action` where nothing is said. */
+  readonly codes?: readonly string[]
+}
+
+const act = (value: string, name = "done"): string =>
+  `output { ${name}: call tool.act { input { x: ${value} } } }`
+const post = (value: string): string => `output { done: call tool.post { input { x: ${value} } } }`
+const reader = (name: string, output: string, more = ""): string =>
+  `agent ${name} { model: model.small  instruction: "{{ input.mail }}"  output { ${output} }\n${more} }\n`
+const mail = "input { mail: untrusted string  flag: boolean  shop: string }\n"
+const leak = ["private-leak"]
+const fields = (count: number, type: string): string =>
+  Array.from({ length: count }, (_, index) => `f${index}: ${type}`).join("  ")
+const letters = "enum { a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z }"
+const spelled = (count: number, at: (index: number) => string): string =>
+  `"${Array.from({ length: count }, (_, index) => `{{ ${at(index)} }}`).join("")}"`
+
+export const holes: Readonly<Record<string, readonly Hole[]>> = {
+  "more markers than a value keeps sources": [
+    { source: `input { o: { ${fields(8, "untrusted string")}  last: private string } }\n${post("json(input.o)")}`, codes: leak },
+    { source: `input { o: { ${fields(40, "untrusted string")}  last: private string } }\n${post("json(input.o)")}`, codes: leak },
+    { source: `input { o: { ${fields(40, "private string")}  last: untrusted string } }\n${act("json(input.o)")}` },
+    { source: `input { o: { last: private string  ${fields(40, "untrusted string")} } }\n${post("json(input.o)")}`, codes: leak },
+    {
+      source: `input { o: schema.o }\nschema o { ${fields(40, "untrusted string")}  last: private string }\n${post("json(input.o)")}`,
+      codes: leak,
+    },
+    {
+      source: `input { o: schema.a }\nschema a { b: schema.b  ${fields(40, "untrusted string")} }\nschema b { c: schema.c  ${fields(40, "untrusted string")} }\nschema c { last: private string }\n${post("json(input.o.b)")}`,
+      codes: leak,
+    },
+    {
+      source: `input { o: schema.a }\nschema a { b: schema.b }\nschema b { c: schema.c  ${fields(40, "untrusted string")} }\nschema c { last: private string  again: maybe schema.a }\n${post("json(input.o)")}`,
+      codes: leak,
+    },
+    {
+      source: `input { o: (${Array.from({ length: 40 }, () => "untrusted string").join(", ")}, private string) }\n${post("json(input.o)")}`,
+      codes: leak,
+    },
+    {
+      source: `tool many from mcp.shop.tool.many { requires: none  gives: trusted  output { ${fields(40, "private string")}  last: untrusted string } }\n${act("json(call tool.many { input { } })")}`,
+    },
+    {
+      source: `input { ${fields(40, "private string")}  mail: untrusted string }\ndynamic { all: [${Array.from({ length: 40 }, (_, index) => `input.f${index}`).join(", ")}, input.mail] }\n${act("json(dynamic.all)")}`,
+    },
+    {
+      source: `input { ${fields(40, "private string")} }\ntool mine from mcp.web.tool.mine { gives: [trusted, private]  requires: none }\ndynamic { own: call tool.mine { input { } } }\n${post(`"{{ dynamic.own }} ${Array.from({ length: 40 }, (_, index) => `{{ input.f${index} }}`).join("")}"`)}`,
+      codes: leak,
+    },
+  ],
+
+  "an object that is used as a variant": [
+    {
+      source: `${mail}schema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.shop == "" ?? { kind: "a", x: input.mail } }\n${act("dynamic.v")}`.replace('input.shop == "" ?? ', ""),
+    },
+    {
+      source: `input { mail: untrusted string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.mail } }\n${act('dynamic.v#a.x ?? ""')}`,
+    },
+    {
+      source: `input { mail: untrusted string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.mail } }\n${act('match dynamic.v { a.x  b.y }')}`,
+    },
+    {
+      source: `input { mail: untrusted string  go: boolean  v: schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: match input.go { true: input.v  false: { kind: "a", x: input.mail } } }\n${act('match dynamic.v { a.x  b.y }')}`,
+    },
+    {
+      source: `input { mail: untrusted string }\nask q { question: "?"  on_expiry: { v: { kind: "a", x: input.mail } }  output { v: variant kind { a { x: string }  b { y: string } } } }\n${act("match ask.q.v { a.x  b.y }")}`,
+    },
+    {
+      source: `input { mail: untrusted string }\nask q { question: "?"  on_expiry: { v: { kind: "a", x: input.mail } }  output { v: variant kind { a { x: string }  b { y: string } } } }\n${act('ask.q.v#a.x ?? ""')}`,
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\n${act('json(call workflow.w { input { v: { kind: "a", x: input.mail } } })')}`,
+      modules: { "w.wire": "+input { v: variant kind { a { x: string }  b { y: string } } }\noutput { r: match input.v { a.x  b.y } }" },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\noutput { r: call workflow.w { input { v: { kind: "a", x: input.mail } } } }`,
+      modules: {
+        "w.wire": `+input { v: variant kind { a { x: string }  b { y: string } } }\n${act('input.v#a.x ?? ""')}`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { v: { kind: "b", y: "" } } until: result.ok next { v: { kind: "a", x: input.mail } } at_most: 3 } }\n${act("dynamic.r.result.r")}`,
+      modules: {
+        "w.wire": `+input { v: variant kind { a { x: string }  b { y: string } } }\noutput { r: match input.v { a.x  b.y }  ok: false }`,
+      },
+    },
+    {
+      source: `input { mail: untrusted string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.mail } }\n${act('match dynamic.v { a: text(dynamic.v)  _ "" }')}`,
+    },
+    {
+      source: `input { secret: private string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.secret } }\n${post('dynamic.v#a.x ?? ""')}`,
+      codes: leak,
+    },
+    {
+      source: `input { mail: untrusted string  v: maybe schema.v  go: boolean }\nschema v { variant kind { a { x: string }  b { x: string } } }\ndynamic { v: input.v ?? { kind: match input.mail contains "x" { true: "a"  false: "b" }, x: "" } }\noutput { r: match dynamic.v { a: call tool.act { input { } }  b: null } }`,
+    },
+    {
+      source: `input { mail: untrusted string  vs: [schema.v] }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { vs: concat(input.vs, [{ kind: "a", x: input.mail }]) }\n${act("[v#a.x for v in dynamic.vs]")}`,
+    },
+  ],
+
+  "labels that need several rounds": [
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { xs: ["", "", ""]  m: input.mail } until: result.ok next { xs: result.xs } at_most: 5 } }\n${act("dynamic.r.result.xs[0] ?? \\"\\"".replaceAll('\\\\"', '"').replaceAll('\\"', '"'))}`,
+      modules: {
+        "w.wire": `+input { xs: (string, string, string)  m: string }\noutput { xs: [input.xs[1], input.xs[2], input.m]  ok: false }`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { o: { a: "", b: "", c: "", d: "" }  m: input.mail } until: result.ok next { o: result.o } at_most: 9 } }\n${act("dynamic.r.result.o.a")}`,
+      modules: {
+        "w.wire": `+input { o: { a: string, b: string, c: string, d: string }  m: string }\noutput { o: { a: input.o.b, b: input.o.c, c: input.o.d, d: input.m }  ok: false }`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\noutput { r: repeat workflow.w { input { o: { a: "", b: "", c: "", d: "" }  m: input.mail } until: result.ok next { o: result.o } at_most: 9 } }`,
+      modules: {
+        "w.wire": `+input { o: { a: string, b: string, c: string, d: string }  m: string }\ndynamic { x: call tool.act { input { x: input.o.a } } }\noutput { o: { a: input.o.b, b: input.o.c, c: input.o.d, d: input.m }  ok: false }`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { o: { a: { v: "" }, b: { v: "" } }  m: input.mail } until: result.ok next { o: { a: result.o.b, b: { v: input.mail } } } at_most: 9 } }\n${act("dynamic.r.result.o.a.v")}`,
+      modules: {
+        "w.wire": `+input { o: { a: { v: string }, b: { v: string } }  m: string }\noutput { o: input.o  ok: false }`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { o: call tool.echo { input { } }  m: input.mail } until: result.ok next { o: result.o } at_most: 9 } }\n${act("dynamic.r.result.o.a")}`,
+      modules: { "w.wire": `+input { o: object  m: string }\noutput { o: { a: input.m }  ok: false }` },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { xs: [["", ""], ["", ""]]  m: input.mail } until: result.ok next { xs: result.xs } at_most: 9 } }\n${act("json(dynamic.r.result.xs[0])")}`,
+      modules: {
+        "w.wire": `+input { xs: ((string, string), (string, string))  m: string }\noutput { xs: [input.xs[1], [input.m, ""]]  ok: false }`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { a: ""  b: ""  c: ""  d: ""  e: ""  f: ""  g: ""  h: ""  i: ""  j: input.mail } until: result.ok next { a: result.a  b: result.b  c: result.c  d: result.d  e: result.e  f: result.f  g: result.g  h: result.h  i: result.i } at_most: 20 } }\n${act("dynamic.r.result.a")}`,
+      modules: {
+        "w.wire": `+input { a: string b: string c: string d: string e: string f: string g: string h: string i: string j: string }\noutput { a: input.b b: input.c c: input.d d: input.e e: input.f f: input.g g: input.h h: input.i i: input.j ok: false }`,
+      },
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { v: { kind: "b", y: "" }  m: input.mail } until: result.ok next { v: result.v } at_most: 4 } }\n${act("match dynamic.r.result.v { a.x  b.y }")}`,
+      modules: {
+        "w.wire": `+schema v { variant kind { a { x: string }  b { y: string } } }\ninput { v: schema.v  m: string }\ndynamic { v: match input.v { a: { kind: "b", y: text(input.v) }  b: { kind: "a", x: input.m } } }\noutput { v: dynamic.v  ok: false }`,
+      },
+    },
+    {
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\noutput { r: repeat workflow.w { input { xs: ["", ""]  m: input.secret } until: result.ok next { xs: result.xs } at_most: 5 } }`,
+      modules: {
+        "w.wire": `+input { xs: (string, string)  m: string }\ndynamic { x: call tool.post { input { x: input.xs[0] } } }\noutput { xs: [input.xs[1], input.m]  ok: false }`,
+      },
+      codes: leak,
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\noutput { r: repeat workflow.w { input { n: 0  m: input.mail } until: result.m contains "x" next { n: round } at_most: 5 } }`,
+      modules: {
+        "w.wire": `+input { n: integer  m: string }\ndynamic { x: call tool.act { input { x: input.n } } }\noutput { m: input.m }`,
+      },
+    },
+  ],
+
+  "a conversation that remembers": [
+    ...["boolean", "enum { a, b }", "maybe boolean", "{ a: boolean }", "[boolean; 2]"].map((type): Hole => ({
+      source: `${mail}agent a { model: model.small  system: "{{ input.mail }}"  instruction: "Go."  output { ok: ${type} } }
+        agent b { model: model.small  context: agent.a  instruction: "Act."  uses: [tool.act]  output { ok: boolean } }\noutput { ok: agent.b.ok }`,
+    })),
+    {
+      source: `${mail}model told from any { id: "told"  system: "{{ input.mail }}" }
+        agent a { model: model.told  instruction: "Go."  output { ok: boolean } }
+        agent b { model: model.small  context: agent.a  instruction: "Act."  uses: [tool.act]  output { ok: boolean } }\noutput { ok: agent.b.ok }`,
+    },
+    {
+      source: `${mail}agent a { model: model.small  system: "{{ input.mail }}"  instruction: "Go."  output { ok: boolean } }
+        agent b { model: model.small  context: agent.a  instruction: "Go on."  output { ok: boolean } }
+        agent c { model: model.small  context: agent.b  instruction: "Act."  uses: [tool.act]  output { ok: boolean } }\noutput { ok: agent.c.ok }`,
+    },
+    {
+      source: `${mail}agent a { model: model.small  system: "{{ input.mail }}"  instruction: "Go."  output { ok: boolean } }
+        agent b { model: model.small  context: compact agent.a { model: model.small }  instruction: "Act."  uses: [tool.act]  output { ok: boolean } }\noutput { ok: agent.b.ok }`,
+    },
+    {
+      source: `input { secret: private string }\nagent a { model: model.careful  system: "{{ input.secret }}"  instruction: "Go."  output { ok: boolean } }
+        agent b { model: model.small  context: agent.a  instruction: "Go on."  output { ok: boolean } }\noutput { ok: agent.b.ok }`,
+      codes: leak,
+    },
+    {
+      source: `input { secret: private string }\nagent a { model: model.careful  system: "{{ input.secret }}"  instruction: "Go."  output { ok: boolean } }
+        agent b { model: model.careful  context: compact agent.a { model: model.small }  instruction: "Go on."  output { ok: boolean } }\noutput { ok: agent.b.ok }`,
+      codes: leak,
+    },
+    {
+      source: `${mail}agent a { model: [model.careful, model.small]  system: "{{ input.mail }}"  instruction: "Go."  output { ok: boolean } }
+        agent b { model: model.careful  context: agent.a  instruction: "Tell."  output { text: string } }\n${act("agent.b.text")}`,
+    },
+  ],
+
+  "types by their path": [
+    ...[
+      ["schema m { b: untrusted string }", "schema.m.b", "input.o"],
+      ["schema m { b: { c: untrusted string } }", "schema.m.b.c", "input.o"],
+      ["schema m { b: schema.n }\nschema n { c: untrusted string }", "schema.m.b.c", "input.o"],
+      ["schema m { b: schema.n }\nschema n { c: schema.p }\nschema p { d: untrusted string }", "schema.m.b.c.d", "input.o"],
+      ["schema m { b: schema.n.c }\nschema n { c: { d: untrusted string } }", "schema.m.b.d", "input.o"],
+      ["schema m { b: schema.n.c }\nschema n { c: untrusted { d: string } }", "schema.m.b", "input.o.d"],
+      ["schema m { b: untrusted { c: string } }", "schema.m.b.c", "input.o"],
+      ["schema m { b: (schema.n) }\nschema n { c: [untrusted string] }", "schema.m.b.c", "json(input.o)"],
+      ["schema m { b: schema.n }\nschema n { c: variant k { a { x: untrusted string } } }", "schema.m.b.c", 'input.o#a.x'],
+      ["schema m { b: schema.n }\nschema n { c: maybe { d: untrusted string } }", "[schema.m.b.c]", "json(input.o)"],
+      ["schema m { b: schema.n }\nschema n { c: (string, untrusted string) }", "schema.m.b.c", "input.o[1]"],
+    ].map(([schema = "", type = "", value = ""]): Hole => ({
+      source: `${schema}\ninput { o: ${type} }\n${act(`text(${value})`)}`,
+    })),
+    {
+      source: `import { schema.m } from "./lib.wire"\ninput { o: schema.m.b.c }\n${act("input.o")}`,
+      modules: { "lib.wire": "schema m { b: schema.n }\nschema n { c: untrusted string }" },
+    },
+    {
+      source: `import { schema.m } from "./lib.wire"\ninput { o: schema.m.b.c }\n${post("input.o")}`,
+      modules: { "lib.wire": "schema m { b: private { c: string } }" },
+      codes: leak,
+    },
+    {
+      source: `schema m { b: schema.n }\nschema n { c: untrusted string }\ntool t from mcp.shop.tool.t { requires: none  gives: trusted  output { o: schema.m.b.c } }\n${act("(call tool.t { input { } }).o")}`,
+    },
+  ],
+
+  "a step that fails on demand": [
+    ...[
+      "dynamic { d: parse_json(input.mail) }",
+      "dynamic { d: add_days(input.mail, 1) }",
+      "dynamic { d: call tool.echo { input { x: input.mail } } }",
+      "dynamic { d: input.mail }",
+      "dynamic { d: { a: [input.mail] } }",
+      "dynamic { d: length([parse_json(m) for m in [input.mail]]) }",
+      "dynamic { d: 1 / length(input.mail) }",
+      "dynamic { d: [1 for x in lines(input.mail)] }",
+      "dynamic { d: match input.mail == \"x\" { true: 1  false: 2 } }",
+      "dynamic { e: input.mail  d: dynamic.e }",
+    ].map((local): Hole => ({
+      source: `${mail}agent a { model: model.small  instruction: "Go."  on_failure: skip  ${local}  output { ok: boolean } }\n${act("agent.a == null")}`,
+    })),
+    {
+      source: `${mail}agent a { model: model.small  instruction: "Go."  on_failure: skip  dynamic { d: parse_json(input.mail) }  output { ok: boolean } }\nagent b when agent.a != null { model: model.small  instruction: "Act."  uses: [tool.act]  output { ok: boolean } }\noutput { x: agent.b }`,
+    },
+    {
+      source: `input { secret: private string }\nagent a { model: model.small  instruction: "Go."  on_failure: skip  dynamic { d: parse_json(input.secret) }  output { ok: boolean } }\n${post("agent.a == null")}`,
+      codes: leak,
+    },
+    {
+      source: `${mail}agent a for x in ["1", "2"] { model: model.small  instruction: "Go."  on_failure: skip  dynamic { d: parse_json(input.mail) }  output { ok: boolean } }\n${act("agent.a[0] == null")}`,
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\n${act("(call workflow.w { input { m: input.mail } on_failure: skip }) == null")}`,
+      modules: { "w.wire": `+input { m: string }\ndynamic { d: length([parse_json(x) for x in [input.m]]) }\noutput { r: 1 }` },
+    },
+  ],
+
+  "resources that a model reads": [
+    ...["page", '"web://{path}"', '"web://fixed"', '"web://{a}/{b}"'].flatMap((remote): Hole[] => {
+      const name = `resource page from mcp.web.resource.${remote}`.replace("resource page from mcp.web.resource.page", "resource page from mcp.web.resource.page")
+      const uses = (more: string): string =>
+        `input { secret: private string }\n${name}${remote.startsWith('"') ? "" : ""}\nagent a { model: model.careful  instruction: "{{ input.secret }}"  uses: [resource.page${more}]  output { ok: boolean } }\noutput { x: agent.a.ok }`
+      return [
+        { source: uses(""), codes: leak },
+        { source: uses(' { bindings { path: "x" } }'), codes: leak },
+      ]
+    }),
+    {
+      source: `input { secret: private string }\nresource page from mcp.web.resource.page { bindings { path: "x" } }\nagent a { model: model.careful  instruction: "{{ input.secret }}"  uses: [resource.page]  output { ok: boolean } }\noutput { x: agent.a.ok }`,
+      codes: leak,
+    },
+    {
+      source: `resource page from mcp.web.resource.page\nagent a { model: model.careful  instruction: "Go."  uses: [tool.records, resource.page]  output { ok: boolean } }\noutput { x: agent.a.ok }`,
+      codes: leak,
+    },
+    {
+      source: `input { secret: private boolean }\nresource page from mcp.web.resource.page\noutput { x: match input.secret { true: text(read resource.page)  false: "" } }`,
+      codes: leak,
+    },
+  ],
+
+  "more files than are followed": [
+    {
+      source: `workflow a from "./a.wire"\ninput { mail: untrusted string }\ndynamic { many: [${Array.from({ length: 9 }, () => "call workflow.a { input { m: input.mail } }").join(", ")}] }\nworkflow last from "./last.wire"\ndynamic { last: call workflow.last { input { s: "" } } }\n${act("dynamic.last.r")}`,
+      modules: {
+        "a.wire": `+workflow b from "./b.wire"\ninput { m: string }\noutput { r: [${Array.from({ length: 20 }, () => "call workflow.b { input { m: input.m } }").join(", ")}] }`,
+        "b.wire": `+workflow c from "./c.wire"\ninput { m: string }\noutput { r: [${Array.from({ length: 20 }, () => "call workflow.c { input { m: input.m } }").join(", ")}] }`,
+        "c.wire": "+input { m: string }\noutput { r: input.m }",
+        "last.wire": `+tool news from mcp.web.tool.news { requires: none }\ninput { s: string }\noutput { r: text(call tool.news { input { } }) }`,
+      },
+    },
+  ],
+
+  "closed values that are taken apart": [
+    { source: `${mail}${reader("spell", fields(20, letters))}${act(spelled(20, (at) => `agent.spell.f${at}`))}` },
+    { source: `${mail}${reader("spell", fields(5, letters))}${act("agent.spell.f0")}` },
+    { source: `${mail}${reader("spell", `word: [${letters}; 30]`)}${act(spelled(30, (at) => `agent.spell.word[${at}]`))}` },
+    { source: `${mail}${reader("spell", `word: [${letters}; 30]`)}${act('agent.spell.word[0]')}` },
+    { source: `${mail}${reader("spell", `word: (${Array.from({ length: 6 }, () => letters).join(", ")})`)}${act("agent.spell.word[0]")}` },
+    { source: `${mail}${reader("spell", `a: { ${fields(3, letters)} }  b: { ${fields(3, letters)} }`)}${act("agent.spell.a.f0")}` },
+    { source: `${mail}${reader("spell", `text: string  a: { text: string  ${fields(5, letters)} }`)}${act("agent.spell.a.f0")}` },
+    { source: `${mail}${reader("spell", `a: maybe { ${fields(5, letters)} }`)}${act('agent.spell.a?.f0 ?? ""')}` },
+    { source: `${mail}${reader("spell", fields(21, "boolean"))}${act("agent.spell.f3")}` },
+    { source: `${mail}schema l { c: ${letters}  next: maybe schema.l }\n${reader("spell", "word: schema.l")}${act("agent.spell.word.c")}` },
+    { source: `${mail}${reader("spell", `v: variant k { a { ${fields(5, letters)} }  b { x: boolean } }`)}${act('agent.spell.v#a.f0 ?? ""')}` },
+    { source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `agent.spell[${at}]?.c ?? \\"\\"`.replaceAll('\\\\', "").replaceAll('\\"', '"')))}` },
+    { source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `at(agent.spell, ${at})?.c ?? ""`))}` },
+    { source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `first(slice(agent.spell, ${at}))?.c ?? ""`))}` },
+  ],
+
+  "webhooks and assets": [
+    {
+      source: `secrets { hook: string }\nwebhook pushed { verify: github  secret: secrets.hook  when: body.go == true  input { } }\noutput { x: call tool.act { input { } } }`,
+    },
+    {
+      source: `secrets { hook: string }\nwebhook pushed { verify: github  secret: secrets.hook  when: header."X-Kind" == "go"  input { } }\nagent a { model: model.small  instruction: "Act."  uses: [tool.act]  output { ok: boolean } }\noutput { x: agent.a.ok }`,
+    },
+    {
+      source: `input { secret: private boolean }\nagent a when input.secret { model: model.careful  instruction: "Look."  output { ok: boolean }  file { name: "a"  content: "b" } }\nmodel seer from ours { id: "seer"  assets: ["image"] }\nagent b when input.secret { model: model.seer  instruction: "{{ asset "https://img.example.com/a.png" { type: "image" } }}"  output { ok: boolean } }\noutput { x: agent.b }`,
+      codes: leak,
+    },
+    {
+      source: `input { secret: private boolean }\nmodel seer from ours { id: "seer"  assets: ["image"] }\ndynamic { pic: match input.secret { true: asset "https://img.example.com/a.png" { type: "image" }  false: asset "https://img.example.com/b.png" { type: "image" } } }\nagent b { model: model.seer  instruction: "{{ dynamic.pic }}"  output { ok: boolean } }\noutput { x: agent.b.ok }`,
+      codes: leak,
+    },
+  ],
+}
