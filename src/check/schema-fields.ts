@@ -138,7 +138,7 @@ export function namedField(checking: CheckContext, segments: readonly Syntax.Nam
     }
     if (waiting.length === 0) return { kind: "field", field }
     let type: Syntax.TypeNode = field.type
-    while (type.kind === "group-type") type = type.type
+    while (type.kind === "group-type" || type.kind === "marked") type = type.type
     if (type.kind === "missing-type") return { kind: "broken" }
     block = type.kind === "object-type" ? type.body : undefined
     if (type.kind !== "type-path") continue

@@ -118,7 +118,7 @@ function requiresOf(block: Properties | undefined): Requires {
   if (expression === undefined) return undefined
   if (expression.kind === "array") return wordsOf(block, "requires")
   const word = wordOrString(expression)
-  // What is not known to demand nothing demands all.
+  // A word that nobody knows demands all there is to demand.
   return word === "none" || word === "trusted" ? word : "strict"
 }
 

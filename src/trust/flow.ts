@@ -140,7 +140,7 @@ export class Flow {
     this.#touched = join(this.#touched, marks)
   }
 
-  /** What is touched meanwhile; `isHidden`: nobody else gets to know it. */
+  /** The labels that are touched meanwhile; `isHidden`: nobody else gets to know it. */
   during(run: () => void, isHidden = false): Marks {
     const before = this.#touched
     this.#touched = none
@@ -249,9 +249,7 @@ export class Flow {
     this.during(() => (value = this.of(node.value, place)), true)
     const isTrust = node.word === "trust"
     this.#steps.exception(node, place, value.whole)
-    return value.map((marks) =>
-      isTrust ? without(without(marks, "untrusted"), "chosen") : without(marks, "private"),
-    )
+    return value.map((marks) => (isTrust ? without(without(marks, "untrusted"), "chosen") : without(marks, "private")))
   }
 
   #follow(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {

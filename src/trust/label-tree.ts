@@ -87,7 +87,12 @@ export class Labelled {
 
   /** The value with more labels on itself. */
   with(marks: Marks): Labelled {
-    return join(this.own, marks) === this.own ? this : this.#each((one) => join(one, marks), (part) => part.with(marks))
+    return join(this.own, marks) === this.own
+      ? this
+      : this.#each(
+          (one) => join(one, marks),
+          (part) => part.with(marks),
+        )
   }
 
   /** The value with other labels. `change` says the same of a join as of what is joined. */

@@ -114,7 +114,8 @@ export class RemoteCalls {
       const what = inside ?? `the \`${name.text}\` of ${id}`
       // A model reads its system text.
       if (value.kind === "expression" && name.text !== "system") this.plain(path, value.expression, what)
-      if (value.kind === "properties") this.#address(path, value.block, name.text === "elicitation" ? `whom ${id} asks` : what)
+      if (value.kind === "properties")
+        this.#address(path, value.block, name.text === "elicitation" ? `whom ${id} asks` : what)
       if (value.kind !== "values") continue
       for (const field of value.block.items) {
         this.plain(`${path}.${field.name.text}`, field.value, name.text === "headers" ? `a header of ${id}` : what)

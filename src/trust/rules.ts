@@ -200,7 +200,8 @@ export class Rules {
   }
 
   asset(path: string, span: Span, address: Marks): void {
-    const message = "The address of an asset goes to whoever answers there, and private data is in it or decides whether it is used"
+    const message =
+      "The address of an asset goes to whoever answers there, and private data is in it or decides whether it is used"
     for (const way of address.private) this.#report("private-leak", path, span, message, releaseHint, way, "an asset")
   }
 

@@ -291,8 +291,11 @@ export class TrustPass implements Steps {
       else if (name.text === "on_expiry" && expression !== undefined) {
         answer = passed(this.#flow.of(expression, at), path, expression)
       } else {
-        const shown = this.#flow.within(value, at)
-        if (isOpen) this.rules.asked(id, path, expression ?? name, shown)
+        const shown = value.kind === "requirement" ? [value.condition, value.otherwise] : [expression ?? value]
+        for (const part of shown) {
+          const marks = this.#flow.within([part], at)
+          if (isOpen) this.rules.asked(id, path, part !== undefined && "start" in part ? part : name, marks)
+        }
       }
     }
     if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)

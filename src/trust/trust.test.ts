@@ -163,7 +163,9 @@ const rows: Record<string, { source: string; found?: string[] }> = {
         all: call tool.refund { input { x: agent.sort.*.ok } }
         one: call tool.refund { input { x: agent.sort[0]?.ok } }
       }`,
-    found: ["untrusted-action dynamic.all: input.mails.* → agent.sort.instruction → all items of agent.sort → tool.refund"],
+    found: [
+      "untrusted-action dynamic.all: input.mails.* → agent.sort.instruction → all items of agent.sort → tool.refund",
+    ],
   },
   "lists from lists": {
     source: `dynamic {
@@ -180,7 +182,9 @@ const rows: Record<string, { source: string; found?: string[] }> = {
     source: `${agent("maybe_fails", { instruction: "{{ input.mail }}", output: "ok: boolean", more: "on_failure: skip" })}dynamic {
       x: call tool.refund { input { x: agent.maybe_fails?.ok } }
     }`,
-    found: ["untrusted-action dynamic.x: input.mail → agent.maybe_fails.instruction → agent.maybe_fails, which may fail → tool.refund"],
+    found: [
+      "untrusted-action dynamic.x: input.mail → agent.maybe_fails.instruction → agent.maybe_fails, which may fail → tool.refund",
+    ],
   },
   "a conversation that is continued": {
     source: `${reader}${agent("next", { more: "context: agent.reader\nuses: [tool.refund]" })}`,

@@ -127,9 +127,7 @@ export class TypedLabels {
         // Schemas may refer to each other without an end.
         const within = this.#within.get(schema) ?? []
         const inner =
-          type === undefined
-            ? lazy(none, sourcesOf(within, at), () => this.#schema(schema, at))
-            : this.#type(type, at)
+          type === undefined ? lazy(none, sourcesOf(within, at), () => this.#schema(schema, at)) : this.#type(type, at)
         return inner.with(
           sourcesOf(
             marks.map((one) => ({ label: one.mark, path: "", span: one })),

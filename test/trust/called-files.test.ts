@@ -57,7 +57,9 @@ output { a: match dynamic.read.ok { true: call tool.refund { input { } }, false:
 input { mail: untrusted string }
 dynamic { read: call workflow.read { input { mail: input.mail } on_failure: skip } }
 output { a: match dynamic.read == null { true: call tool.refund { input { } }, false: null } }`,
-    found: ["untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund"],
+    found: [
+      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund",
+    ],
   },
   "a repetition that is skipped where it fails tells it, too": {
     files: { "read.wire": closed },
@@ -65,7 +67,9 @@ output { a: match dynamic.read == null { true: call tool.refund { input { } }, f
 input { mail: untrusted string }
 dynamic { read: repeat workflow.read { input { mail: input.mail } until: result.ok next { mail: input.mail } at_most: 2 on_failure: skip } }
 output { a: match dynamic.read == null { true: call tool.refund { input { } }, false: null } }`,
-    found: ["untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund"],
+    found: [
+      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund",
+    ],
   },
   "a repetition that fails as a whole tells nothing": {
     files: { "read.wire": closed },
@@ -84,7 +88,9 @@ output { ok: agent.reader.ok }`,
 input { mail: untrusted string }
 dynamic { read: repeat workflow.read { input { mail: "x" note: "y" } until: result.ok next { note: input.mail } at_most: 2 on_failure: skip } }
 output { a: match (dynamic.read?.rounds ?? 0) > 1 { true: call tool.refund { input { } }, false: null } }`,
-    found: ["untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund"],
+    found: [
+      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund",
+    ],
   },
   "a repetition may fail because of what ends it": {
     files: { "read.wire": closed },
@@ -92,7 +98,9 @@ output { a: match (dynamic.read?.rounds ?? 0) > 1 { true: call tool.refund { inp
 input { mail: untrusted string }
 dynamic { read: repeat workflow.read { input { mail: "x" } until: length(input.mail) > 3 at_most: 1 on_failure: skip } }
 output { a: dynamic.read ?? call tool.refund { input { } } }`,
-    found: ["untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund"],
+    found: [
+      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund",
+    ],
   },
   "that a repetition was skipped may be private": {
     files: {
@@ -103,7 +111,9 @@ output { ok: length(release input.mail because "only its length") > 1 }`,
 input { name: private string }
 dynamic { read: repeat workflow.read { input { mail: input.name } until: result.ok at_most: 1 on_failure: skip } }
 output { a: match dynamic.read == null { true: call tool.post { input { } }, false: null } }`,
-    found: ["private-leak output.a: input.name → workflow.read → workflow.read, which may fail → dynamic.read → tool.post"],
+    found: [
+      "private-leak output.a: input.name → workflow.read → workflow.read, which may fail → dynamic.read → tool.post",
+    ],
   },
   "so does what the file read by itself": {
     files: {
@@ -114,7 +124,9 @@ output { ok: agent.reader.ok }`,
 input { mail: untrusted string }
 dynamic { read: call workflow.read { input { } on_failure: skip } }
 output { a: match dynamic.read?.ok ?? true { true: call tool.refund { input { } }, false: null } }`,
-    found: ["untrusted-action output.a: read.wire#tool.search → workflow.read, which may fail → dynamic.read → tool.refund"],
+    found: [
+      "untrusted-action output.a: read.wire#tool.search → workflow.read, which may fail → dynamic.read → tool.refund",
+    ],
   },
   "a model reads why a file failed that it called": {
     files: {

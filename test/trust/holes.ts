@@ -25,8 +25,7 @@ export interface Hole {
   readonly codes?: readonly string[]
 }
 
-const act = (value: string, name = "done"): string =>
-  `output { ${name}: call tool.act { input { x: ${value} } } }`
+const act = (value: string, name = "done"): string => `output { ${name}: call tool.act { input { x: ${value} } } }`
 const post = (value: string): string => `output { done: call tool.post { input { x: ${value} } } }`
 const reader = (name: string, output: string, more = ""): string =>
   `agent ${name} { model: model.small  instruction: "{{ input.mail }}"  output { ${output} }\n${more} }\n`
@@ -40,10 +39,19 @@ const spelled = (count: number, at: (index: number) => string): string =>
 
 export const holes: Readonly<Record<string, readonly Hole[]>> = {
   "more markers than a value keeps sources": [
-    { source: `input { o: { ${fields(8, "untrusted string")}  last: private string } }\n${post("json(input.o)")}`, codes: leak },
-    { source: `input { o: { ${fields(40, "untrusted string")}  last: private string } }\n${post("json(input.o)")}`, codes: leak },
+    {
+      source: `input { o: { ${fields(8, "untrusted string")}  last: private string } }\n${post("json(input.o)")}`,
+      codes: leak,
+    },
+    {
+      source: `input { o: { ${fields(40, "untrusted string")}  last: private string } }\n${post("json(input.o)")}`,
+      codes: leak,
+    },
     { source: `input { o: { ${fields(40, "private string")}  last: untrusted string } }\n${act("json(input.o)")}` },
-    { source: `input { o: { last: private string  ${fields(40, "untrusted string")} } }\n${post("json(input.o)")}`, codes: leak },
+    {
+      source: `input { o: { last: private string  ${fields(40, "untrusted string")} } }\n${post("json(input.o)")}`,
+      codes: leak,
+    },
     {
       source: `input { o: schema.o }\nschema o { ${fields(40, "untrusted string")}  last: private string }\n${post("json(input.o)")}`,
       codes: leak,
@@ -74,16 +82,13 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
 
   "an object that is used as a variant": [
     {
-      source: `${mail}schema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.shop == "" ?? { kind: "a", x: input.mail } }\n${act("dynamic.v")}`.replace('input.shop == "" ?? ', ""),
-    },
-    {
       source: `input { mail: untrusted string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.mail } }\n${act('dynamic.v#a.x ?? ""')}`,
     },
     {
-      source: `input { mail: untrusted string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.mail } }\n${act('match dynamic.v { a.x  b.y }')}`,
+      source: `input { mail: untrusted string  v: maybe schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: input.v ?? { kind: "a", x: input.mail } }\n${act("match dynamic.v { a.x  b.y }")}`,
     },
     {
-      source: `input { mail: untrusted string  go: boolean  v: schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: match input.go { true: input.v  false: { kind: "a", x: input.mail } } }\n${act('match dynamic.v { a.x  b.y }')}`,
+      source: `input { mail: untrusted string  go: boolean  v: schema.v }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { v: match input.go { true: input.v  false: { kind: "a", x: input.mail } } }\n${act("match dynamic.v { a.x  b.y }")}`,
     },
     {
       source: `input { mail: untrusted string }\nask q { question: "?"  on_expiry: { v: { kind: "a", x: input.mail } }  output { v: variant kind { a { x: string }  b { y: string } } } }\n${act("match ask.q.v { a.x  b.y }")}`,
@@ -93,7 +98,10 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
     },
     {
       source: `${mail}workflow w from "./w.wire"\n${act('json(call workflow.w { input { v: { kind: "a", x: input.mail } } })')}`,
-      modules: { "w.wire": "+input { v: variant kind { a { x: string }  b { y: string } } }\noutput { r: match input.v { a.x  b.y } }" },
+      modules: {
+        "w.wire":
+          "+input { v: variant kind { a { x: string }  b { y: string } } }\noutput { r: match input.v { a.x  b.y } }",
+      },
     },
     {
       source: `${mail}workflow w from "./w.wire"\noutput { r: call workflow.w { input { v: { kind: "a", x: input.mail } } } }`,
@@ -115,18 +123,22 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
       codes: leak,
     },
     {
-      source: `input { mail: untrusted string  v: maybe schema.v  go: boolean }\nschema v { variant kind { a { x: string }  b { x: string } } }\ndynamic { v: input.v ?? { kind: match input.mail contains "x" { true: "a"  false: "b" }, x: "" } }\noutput { r: match dynamic.v { a: call tool.act { input { } }  b: null } }`,
+      source: `input { mail: untrusted string  v: maybe schema.v  go: boolean }\nschema v { variant kind { a { x: string }  b { x: string } } }\ndynamic { v: input.v ?? { kind: "a", x: "" } }\ndynamic { w: match input.mail contains "x" { true: { kind: "a", x: "" }  false: input.v } }\noutput { r: match dynamic.w#a == null { true: call tool.act { input { } }  false: null } }`,
     },
     {
-      source: `input { mail: untrusted string  vs: [schema.v] }\nschema v { variant kind { a { x: string }  b { y: string } } }\ndynamic { vs: concat(input.vs, [{ kind: "a", x: input.mail }]) }\n${act("[v#a.x for v in dynamic.vs]")}`,
+      source: `input { mail: untrusted string  vs: [schema.v] }\nschema v { variant kind { a { x: string }  b { y: string } } }\nworkflow w from "./w.wire"\n${act('json(call workflow.w { input { vs: [{ kind: "a", x: input.mail }] } })')}`,
+      modules: {
+        "w.wire":
+          "+input { vs: [variant kind { a { x: string }  b { y: string } }] }\noutput { r: [v#a.x for v in input.vs] }",
+      },
     },
   ],
 
   "labels that need several rounds": [
     {
-      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { xs: ["", "", ""]  m: input.mail } until: result.ok next { xs: result.xs } at_most: 5 } }\n${act("dynamic.r.result.xs[0] ?? \\"\\"".replaceAll('\\\\"', '"').replaceAll('\\"', '"'))}`,
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { xs: ["", "", ""]  m: input.mail } until: result.ok next { xs: [result.a, result.b, input.mail] } at_most: 5 } }\n${act("dynamic.r.result.first")}`,
       modules: {
-        "w.wire": `+input { xs: (string, string, string)  m: string }\noutput { xs: [input.xs[1], input.xs[2], input.m]  ok: false }`,
+        "w.wire": `+input { xs: (string, string, string)  m: string }\noutput { first: input.xs[0]  a: input.xs[1]  b: input.xs[2]  ok: false }`,
       },
     },
     {
@@ -152,9 +164,9 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
       modules: { "w.wire": `+input { o: object  m: string }\noutput { o: { a: input.m }  ok: false }` },
     },
     {
-      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { xs: [["", ""], ["", ""]]  m: input.mail } until: result.ok next { xs: result.xs } at_most: 9 } }\n${act("json(dynamic.r.result.xs[0])")}`,
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { xs: [["", ""], ["", ""]]  m: input.mail } until: result.ok next { xs: [[result.b, result.c], [result.d, input.mail]] } at_most: 9 } }\n${act("dynamic.r.result.a")}`,
       modules: {
-        "w.wire": `+input { xs: ((string, string), (string, string))  m: string }\noutput { xs: [input.xs[1], [input.m, ""]]  ok: false }`,
+        "w.wire": `+input { xs: ((string, string), (string, string))  m: string }\noutput { a: input.xs[0][0]  b: input.xs[0][1]  c: input.xs[1][0]  d: input.xs[1][1]  ok: false }`,
       },
     },
     {
@@ -164,15 +176,15 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
       },
     },
     {
-      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { v: { kind: "b", y: "" }  m: input.mail } until: result.ok next { v: result.v } at_most: 4 } }\n${act("match dynamic.r.result.v { a.x  b.y }")}`,
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { v: { kind: "b", y: "" }  m: input.mail } until: result.ok next { v: { kind: "a", x: result.y } } at_most: 4 } }\n${act("dynamic.r.result.x")}`,
       modules: {
-        "w.wire": `+schema v { variant kind { a { x: string }  b { y: string } } }\ninput { v: schema.v  m: string }\ndynamic { v: match input.v { a: { kind: "b", y: text(input.v) }  b: { kind: "a", x: input.m } } }\noutput { v: dynamic.v  ok: false }`,
+        "w.wire": `+schema v { variant kind { a { x: string }  b { y: string } } }\ninput { v: schema.v  m: string }\noutput { x: input.v#a.x  y: input.m  ok: false }`,
       },
     },
     {
-      source: `input { secret: private string }\nworkflow w from "./w.wire"\noutput { r: repeat workflow.w { input { xs: ["", ""]  m: input.secret } until: result.ok next { xs: result.xs } at_most: 5 } }`,
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\noutput { r: repeat workflow.w { input { xs: ["", ""]  m: input.secret } until: result.ok next { xs: [result.b, input.secret] } at_most: 5 } }`,
       modules: {
-        "w.wire": `+input { xs: (string, string)  m: string }\ndynamic { x: call tool.post { input { x: input.xs[0] } } }\noutput { xs: [input.xs[1], input.m]  ok: false }`,
+        "w.wire": `+input { xs: (string, string)  m: string }\ndynamic { x: call tool.post { input { x: input.xs[0] } } }\noutput { b: input.xs[1]  ok: false }`,
       },
       codes: leak,
     },
@@ -224,12 +236,20 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
       ["schema m { b: untrusted string }", "schema.m.b", "input.o"],
       ["schema m { b: { c: untrusted string } }", "schema.m.b.c", "input.o"],
       ["schema m { b: schema.n }\nschema n { c: untrusted string }", "schema.m.b.c", "input.o"],
-      ["schema m { b: schema.n }\nschema n { c: schema.p }\nschema p { d: untrusted string }", "schema.m.b.c.d", "input.o"],
+      [
+        "schema m { b: schema.n }\nschema n { c: schema.p }\nschema p { d: untrusted string }",
+        "schema.m.b.c.d",
+        "input.o",
+      ],
       ["schema m { b: schema.n.c }\nschema n { c: { d: untrusted string } }", "schema.m.b.d", "input.o"],
       ["schema m { b: schema.n.c }\nschema n { c: untrusted { d: string } }", "schema.m.b", "input.o.d"],
       ["schema m { b: untrusted { c: string } }", "schema.m.b.c", "input.o"],
       ["schema m { b: (schema.n) }\nschema n { c: [untrusted string] }", "schema.m.b.c", "json(input.o)"],
-      ["schema m { b: schema.n }\nschema n { c: variant k { a { x: untrusted string } } }", "schema.m.b.c", 'input.o#a.x'],
+      [
+        "schema m { b: schema.n }\nschema n { c: variant k { a { x: untrusted string } } }",
+        "schema.m.b.c",
+        "input.o#a.x",
+      ],
       ["schema m { b: schema.n }\nschema n { c: maybe { d: untrusted string } }", "[schema.m.b.c]", "json(input.o)"],
       ["schema m { b: schema.n }\nschema n { c: (string, untrusted string) }", "schema.m.b.c", "input.o[1]"],
     ].map(([schema = "", type = "", value = ""]): Hole => ({
@@ -259,7 +279,7 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
       "dynamic { d: length([parse_json(m) for m in [input.mail]]) }",
       "dynamic { d: 1 / length(input.mail) }",
       "dynamic { d: [1 for x in lines(input.mail)] }",
-      "dynamic { d: match input.mail == \"x\" { true: 1  false: 2 } }",
+      'dynamic { d: match input.mail == "x" { true: 1  false: 2 } }',
       "dynamic { e: input.mail  d: dynamic.e }",
     ].map((local): Hole => ({
       source: `${mail}agent a { model: model.small  instruction: "Go."  on_failure: skip  ${local}  output { ok: boolean } }\n${act("agent.a == null")}`,
@@ -276,15 +296,16 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
     },
     {
       source: `${mail}workflow w from "./w.wire"\n${act("(call workflow.w { input { m: input.mail } on_failure: skip }) == null")}`,
-      modules: { "w.wire": `+input { m: string }\ndynamic { d: length([parse_json(x) for x in [input.m]]) }\noutput { r: 1 }` },
+      modules: {
+        "w.wire": `+input { m: string }\ndynamic { d: length([parse_json(x) for x in [input.m]]) }\noutput { r: 1 }`,
+      },
     },
   ],
 
   "resources that a model reads": [
     ...["page", '"web://{path}"', '"web://fixed"', '"web://{a}/{b}"'].flatMap((remote): Hole[] => {
-      const name = `resource page from mcp.web.resource.${remote}`.replace("resource page from mcp.web.resource.page", "resource page from mcp.web.resource.page")
       const uses = (more: string): string =>
-        `input { secret: private string }\n${name}${remote.startsWith('"') ? "" : ""}\nagent a { model: model.careful  instruction: "{{ input.secret }}"  uses: [resource.page${more}]  output { ok: boolean } }\noutput { x: agent.a.ok }`
+        `input { secret: private string }\nresource page from mcp.web.resource.${remote}\nagent a { model: model.careful  instruction: "{{ input.secret }}"  uses: [resource.page${more}]  output { ok: boolean } }\noutput { x: agent.a.ok }`
       return [
         { source: uses(""), codes: leak },
         { source: uses(' { bindings { path: "x" } }'), codes: leak },
@@ -319,18 +340,36 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
   "closed values that are taken apart": [
     { source: `${mail}${reader("spell", fields(20, letters))}${act(spelled(20, (at) => `agent.spell.f${at}`))}` },
     { source: `${mail}${reader("spell", fields(5, letters))}${act("agent.spell.f0")}` },
-    { source: `${mail}${reader("spell", `word: [${letters}; 30]`)}${act(spelled(30, (at) => `agent.spell.word[${at}]`))}` },
-    { source: `${mail}${reader("spell", `word: [${letters}; 30]`)}${act('agent.spell.word[0]')}` },
-    { source: `${mail}${reader("spell", `word: (${Array.from({ length: 6 }, () => letters).join(", ")})`)}${act("agent.spell.word[0]")}` },
-    { source: `${mail}${reader("spell", `a: { ${fields(3, letters)} }  b: { ${fields(3, letters)} }`)}${act("agent.spell.a.f0")}` },
-    { source: `${mail}${reader("spell", `text: string  a: { text: string  ${fields(5, letters)} }`)}${act("agent.spell.a.f0")}` },
+    {
+      source: `${mail}${reader("spell", `word: [${letters}; 30]`)}${act(spelled(30, (at) => `agent.spell.word[${at}]`))}`,
+    },
+    { source: `${mail}${reader("spell", `word: [${letters}; 30]`)}${act("agent.spell.word[0]")}` },
+    {
+      source: `${mail}${reader("spell", `word: (${Array.from({ length: 6 }, () => letters).join(", ")})`)}${act("agent.spell.word[0]")}`,
+    },
+    {
+      source: `${mail}${reader("spell", `a: { ${fields(3, letters)} }  b: { ${fields(3, letters)} }`)}${act("agent.spell.a.f0")}`,
+    },
+    {
+      source: `${mail}${reader("spell", `text: string  a: { text: string  ${fields(5, letters)} }`)}${act("agent.spell.a.f0")}`,
+    },
     { source: `${mail}${reader("spell", `a: maybe { ${fields(5, letters)} }`)}${act('agent.spell.a?.f0 ?? ""')}` },
     { source: `${mail}${reader("spell", fields(21, "boolean"))}${act("agent.spell.f3")}` },
-    { source: `${mail}schema l { c: ${letters}  next: maybe schema.l }\n${reader("spell", "word: schema.l")}${act("agent.spell.word.c")}` },
-    { source: `${mail}${reader("spell", `v: variant k { a { ${fields(5, letters)} }  b { x: boolean } }`)}${act('agent.spell.v#a.f0 ?? ""')}` },
-    { source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `agent.spell[${at}]?.c ?? \\"\\"`.replaceAll('\\\\', "").replaceAll('\\"', '"')))}` },
-    { source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `at(agent.spell, ${at})?.c ?? ""`))}` },
-    { source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `first(slice(agent.spell, ${at}))?.c ?? ""`))}` },
+    {
+      source: `${mail}schema l { c: ${letters}  next: maybe schema.l }\n${reader("spell", "word: schema.l")}${act("agent.spell.word.c")}`,
+    },
+    {
+      source: `${mail}${reader("spell", `v: variant k { a { ${fields(5, letters)} }  b { x: boolean } }`)}${act('agent.spell.v#a.f0 ?? ""')}`,
+    },
+    {
+      source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `agent.spell[${at}]?.c ?? ""`))}`,
+    },
+    {
+      source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `at(agent.spell, ${at})?.c ?? ""`))}`,
+    },
+    {
+      source: `${mail}agent spell for x in range(20) { model: model.small  instruction: "{{ x }} {{ input.mail }}"  output { c: ${letters} } }\n${act(spelled(20, (at) => `first(slice(agent.spell, ${at}))?.c ?? ""`))}`,
+    },
   ],
 
   "webhooks and assets": [
