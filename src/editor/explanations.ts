@@ -421,8 +421,8 @@ const propertyTexts: {
     cleared: "`private`: those whom `to` names may see private values.",
   },
   auth: {
-    issuer: "The address of the authorization server, which publishes its token endpoint.",
-    token_endpoint: "The address that gives tokens, where no issuer publishes it.",
+    issuer: "The address of the authorization server, which publishes a token endpoint at the same address.",
+    token_endpoint: "The address that gives tokens, where no issuer publishes it at its own address.",
     client_id: "The name of the client.",
     client_secret: "Its secret. Declare it in `secrets { }`.",
     private_key: "Its private key, in PEM (PKCS#8), for a signed assertion instead of a secret.",

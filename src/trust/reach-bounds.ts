@@ -1,3 +1,4 @@
+import { modelAdaptations } from "../base/limits.ts"
 import { remembered } from "../base/remembered.ts"
 import type { Expression } from "../plan/expression.ts"
 import { children, traits } from "../plan/expression-traits.ts"
@@ -22,6 +23,8 @@ interface OwnCall {
   readonly workflow?: string
   readonly times: number
   readonly isRepeated: boolean
+  /** The most that the call, or what it calls, may be called. */
+  readonly max_calls: number | null
 }
 
 /** `known`: those of called files, which may be called in many places. */
@@ -58,7 +61,9 @@ function ofAgent(plan: Plan, agent: AgentNode, key: Bounded, file: (name: string
   const own = agent.limits?.[key]
   if (own !== undefined) return [{ most: own, by: `${agent.id}.limits` }]
   const files = (agent.workflows ?? []).map(({ workflow, max_calls }) => {
-    return times(file(workflow), max_calls, () => `${agent.id} may use workflow.${workflow} without \`max_calls\``)
+    const used = `workflow.${workflow}`
+    const because = max_calls === null ? `${agent.id} may use ${used} without \`max_calls\`` : loopsOver(agent.id, used)
+    return times(file(workflow), agent.loop === null ? max_calls : null, () => because)
   })
   if (key === "model_calls") return [modelCalls(plan, agent), ...files]
   if (key === "tool_calls") return [...toolCalls(plan, agent), ...files]
@@ -69,22 +74,44 @@ function modelCalls(plan: Plan, agent: AgentNode): Bound {
   if (agent.loop !== null) {
     return { most: "unbounded", because: `${agent.id} loops, and no \`limits { model_calls: … }\` bounds it` }
   }
-  const models = agent.models.length + (agent.context?.compact?.models.length ?? 0)
-  const turns = agent.uses.length === 0 && agent.workflows === undefined ? 1 : agent.max_steps
-  // A list of models is tried in order; each call may be tried again, and each answer may be sent back.
-  const settings = agent.models.map(({ name, inference }) => mergedInference(plan, name, inference))
-  const retries = Math.max(...settings.map(({ max_retries = defaultRetries }) => max_retries))
-  const repairs = Math.max(...settings.map(({ output_retries = defaultRepairs }) => output_retries))
-  return { most: (turns + repairs) * (1 + retries) * models, by: "steps, models and retries" }
+  const hasTools = agent.uses.length > 0 || agent.workflows !== undefined
+  // After the tools, one turn may be for the output alone. Each model of the list that fails spends a turn.
+  const turns = (hasTools ? agent.max_steps + 1 : 1) + agent.models.length - 1
+  const most = turns * mostRequests(plan, agent.models, hasTools ? 2 : 0)
+  const compact = agent.context?.compact?.models ?? []
+  return { most: most + compact.length * mostRequests(plan, compact, 0), by: "steps, models and retries" }
 }
 
-/** What the model of an agent may call, over all of its items. */
-function toolCalls(plan: Plan, { id, uses }: AgentNode): Bound[] {
+/**
+ * The requests of one turn with any of these models. Each answer may be sent back; `more` answers may be asked for without tools, or
+ * without a stream. Each of them may be tried again, and the turn may do without what its backend refuses.
+ */
+function mostRequests(plan: Plan, models: readonly AgentNode["models"][number][], more: number): number {
+  const each = models.map(({ name, inference }) => {
+    const { max_retries = defaultRetries, output_retries = defaultRepairs } = mergedInference(plan, name, inference)
+    return (1 + output_retries + more) * (1 + max_retries) + modelAdaptations
+  })
+  return Math.max(0, ...each)
+}
+
+/** What the model of an agent may call. That of a use counts for each item, that of an import for all of them. */
+function toolCalls(plan: Plan, { id, uses, loop }: AgentNode): Bound[] {
   return uses.flatMap(({ kind, name, max_calls }) => {
     if (kind === "prompt") return []
-    const most = max_calls ?? (kind === "tool" ? (plan.tools[name]?.max_calls ?? null) : null)
-    return times({ most: 1, by: "max_calls" }, most, () => `${id} may use ${kind}.${name} without \`max_calls\``)
+    const ofImport = kind === "tool" ? (plan.tools[name]?.max_calls ?? null) : null
+    const most = least(loop === null ? max_calls : null, ofImport)
+    const because =
+      max_calls === null ? `${id} may use ${kind}.${name} without \`max_calls\`` : loopsOver(id, `${kind}.${name}`)
+    return times({ most: 1, by: "max_calls" }, most, () => because)
   })
+}
+
+function loopsOver(id: string, used: string): string {
+  return `${id} loops, and \`max_calls\` of ${used} counts for each item`
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b)
 }
 
 // ---------------------------------------------------------------------------------------------------------------- calls
@@ -94,11 +121,22 @@ function callsIn(plan: Plan): OwnCall[] {
   const look = (expression: Expression, step: string, isRepeated: boolean): void => {
     if (traits(expression).pure) return
     const { op } = expression
-    if (op === "call") calls.push({ step, callee: `tool.${expression.tool}`, times: 1, isRepeated })
-    if (op === "read") calls.push({ step, callee: `resource.${expression.resource}`, times: 1, isRepeated })
+    if (op === "call") {
+      const max_calls = least(expression.max_calls, plan.tools[expression.tool]?.max_calls ?? null)
+      calls.push({ step, callee: `tool.${expression.tool}`, times: 1, isRepeated, max_calls })
+    }
+    if (op === "read")
+      calls.push({ step, callee: `resource.${expression.resource}`, times: 1, isRepeated, max_calls: null })
     if (op === "call-workflow") {
       const { workflow, repeat } = expression
-      calls.push({ step, callee: `workflow.${workflow}`, workflow, times: repeat?.at_most ?? 1, isRepeated })
+      calls.push({
+        step,
+        callee: `workflow.${workflow}`,
+        workflow,
+        times: repeat?.at_most ?? 1,
+        isRepeated,
+        max_calls: null,
+      })
     }
     for (const part of children(expression)) {
       look(part, step, isRepeated || (op === "list" && part === expression.value))
@@ -115,7 +153,7 @@ function ofCall(call: OwnCall, key: Bounded, file: (name: string) => Bound): Bou
   // A call of a file is no call of a tool, and neither uses a model.
   const tool: Bound = key === "tool_calls" ? { most: 1, by: "the steps" } : nothing
   const one = call.workflow === undefined ? tool : file(call.workflow)
-  return times(one, call.isRepeated ? null : call.times, () => {
+  return times(one, call.isRepeated ? call.max_calls : call.times, () => {
     return `${call.step} calls ${call.callee} for each item of a list`
   })
 }

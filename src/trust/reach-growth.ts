@@ -1,3 +1,4 @@
+import { shownChoices } from "./reach-choices.ts"
 import type { Bound } from "./reach-bounds.ts"
 import type { Pattern, Reach } from "./reach-shape.ts"
 import { boundNames, guardsOfCallers, showBound } from "./show-reach.ts"
@@ -7,8 +8,8 @@ const danger: Readonly<Record<Pattern, number>> = { plain: 0, privileged: 0, qua
 
 /** The lines by which a reach grew: what it could not do before. Fewer callers, sources or choices, and more guards, are no growth. */
 export function growthOf(before: Reach, after: Reach): string[] {
-  const known = new Set(factsOf(before))
-  const added = factsOf(after).filter((fact) => !known.has(fact))
+  const known = new Set(factsOf(before).map(({ key }) => key))
+  const added = new Set(factsOf(after).flatMap(({ key, text }) => (known.has(key) ? [] : [text])))
   const patterns = new Map(before.agents.map(({ agent, pattern }) => [agent, pattern]))
   const worse = after.agents.flatMap(({ agent, pattern }) => {
     return danger[pattern] > danger[patterns.get(agent) ?? "plain"] ? [`${agent} is ${pattern}`] : []
@@ -21,22 +22,32 @@ export function growthOf(before: Reach, after: Reach): string[] {
   return [...added, ...lostGuards(before, after), ...worse, ...higher]
 }
 
-/** Each fact by itself: more of them is more that a workflow can do. */
-function factsOf({ hosts, tools, agents, decisions, exceptions }: Reach): string[] {
-  const facts: string[] = []
+/** Each fact by itself: more of them is more that a workflow can do. Facts with the same key are the same, however they are shown. */
+function factsOf({
+  hosts,
+  tools,
+  agents,
+  decisions,
+  exceptions,
+}: Reach): { readonly key: string; readonly text: string }[] {
+  const facts: { readonly key: string; readonly text: string }[] = []
+  const add = (text: string, key = text): number => facts.push({ key, text })
   for (const { host, backend, inputs, secrets, private: isPrivate } of hosts) {
-    const gets = [...inputs, ...secrets, ...(isPrivate ? ["private data"] : [])]
-    facts.push(`${host} (${backend}) is called`, ...gets.map((one) => `${host} (${backend}) gets ${one}`))
+    add(`${host} (${backend}) is called`)
+    for (const one of [...inputs, ...secrets, ...(isPrivate ? ["private data"] : [])]) {
+      add(`${host} (${backend}) gets ${one}`)
+    }
   }
-  for (const { tool, callers } of tools) facts.push(...callers.map((caller) => `${caller} may call ${tool}`))
-  for (const { agent, reads } of agents) facts.push(...reads.map((source) => `${agent} reads ${source}`))
+  for (const { tool, callers } of tools) for (const caller of callers) add(`${caller} may call ${tool}`)
+  for (const { agent, reads } of agents) for (const source of reads) add(`${agent} reads ${source}`)
   for (const { value, type, sources, leads_to } of decisions) {
-    facts.push(...sources.map((source) => `${source} may choose ${value} (${type})`))
-    facts.push(...leads_to.map((step) => `${value}, which strangers may choose, leads to ${step}`))
+    for (const source of sources) {
+      for (const choice of shownChoices(type))
+        add(`${source} may choose ${value} (${type})`, `${source} ${value} ${choice}`)
+    }
+    for (const step of leads_to) add(`${value}, which strangers may choose, leads to ${step}`)
   }
-  for (const { place, word, value, because } of exceptions) {
-    facts.push(`${place}: ${word} ${value} because "${because}"`)
-  }
+  for (const { place, word, value, because } of exceptions) add(`${place}: ${word} ${value} because "${because}"`)
   return facts
 }
 

@@ -17,16 +17,22 @@ function defaultEndpoint(backend: Backend): string {
   return providerKinds.get(kind ?? "")?.endpoint ?? ""
 }
 
+interface Sent {
+  readonly steps: Set<string>
+  readonly inputs: Set<string>
+  readonly secrets: Set<string>
+  isPrivate: boolean
+}
+
+const nothingSent: Sent = { steps: new Set(), inputs: new Set(), secrets: new Set(), isPrivate: false }
+
 /** The hosts that a file can call, and what is sent there. */
 export class ReachedHosts {
   readonly #program: Program
   readonly #names: RunNames
   readonly #inputs: readonly Syntax.Chain[]
   readonly #secrets: readonly Syntax.Chain[]
-  readonly #sent = new Map<
-    string,
-    { readonly steps: Set<string>; readonly inputs: Set<string>; readonly secrets: Set<string>; isPrivate: boolean }
-  >()
+  readonly #sent = new Map<string, Sent>()
 
   constructor(program: Program, names: RunNames) {
     this.#program = program
@@ -37,7 +43,7 @@ export class ReachedHosts {
 
   /** A step sends something to a backend. */
   send(backend: string, step: string, isPrivate: boolean, bound: readonly Bound[]): void {
-    const known = remembered(this.#sent, backend, () => {
+    const known = remembered(this.#sent, backend, (): Sent => {
       return { steps: new Set(), inputs: new Set(), secrets: new Set(), isPrivate: false }
     })
     known.steps.add(step)
@@ -62,12 +68,13 @@ export class ReachedHosts {
       }))
   }
 
-  /** Where a backend is, and where it gets its tokens; nothing for one that no step uses. */
+  /** Where a backend is, and where it gets its tokens; nothing for one that is not called. */
   #hostsOf(declaration: Backend): ReachedHost[] {
     const { kind, name, body } = declaration
     const backend = `${kind}.${name.text}`
-    const sent = this.#sent.get(backend)
-    if (sent === undefined) return []
+    const sent = this.#sent.get(backend) ?? nothingSent
+    // MCP servers are connected to when the run begins, whether a step uses what they have or not.
+    if (sent === nothingSent && kind !== "mcp") return []
     const auth = propertyOf(body, "auth")
     const isAuth = ({ start, end }: Span): boolean => auth !== undefined && auth.start <= start && end <= auth.end
     const namesIn = (chains: readonly Syntax.Chain[], root: "input" | "secrets", spans: readonly Span[]): string[] => {
@@ -77,7 +84,7 @@ export class ReachedHosts {
           .map(fieldOf(root)),
       )
     }
-    const spans = [declaration, ...this.#importsOf(declaration)]
+    const spans = [declaration, ...(kind === "provider" ? this.#modelsOf(name.text) : this.#importsOf(declaration))]
     const own: ReachedHost = {
       host: this.#hostAt(expressionIn(body, "endpoint"), defaultEndpoint(declaration)),
       backend,
@@ -99,8 +106,12 @@ export class ReachedHosts {
     return [own, tokens]
   }
 
+  /** The models of a provider: their ids and system texts go there. */
+  #modelsOf(provider: string): Span[] {
+    return [...this.#program.models.values()].filter((model) => model.provider?.text === provider)
+  }
+
   #importsOf({ kind, name }: Backend): Span[] {
-    if (kind === "provider") return []
     const { tools, resources, prompts } = this.#program
     return [...tools.values(), ...resources.values(), ...prompts.values()].flatMap(
       ({ origin, server, node, batch }) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
+import { modelAdaptations } from "../base/limits.ts"
 import { compile } from "../compile.ts"
 import type { Reach } from "./reach-shape.ts"
 import { openAgents, reachOf } from "./reach.ts"
@@ -255,13 +256,14 @@ describe("the reach of a workflow", () => {
         }).most
       }
       const call = "call workflow.pin { input { who: input.mail } }"
+      const one = 1 + modelAdaptations
       const none = most("output { x: 1 }")
       assert.deepEqual(
         Object.values(none).map((bound) => bound.most),
         [0, 0, 0, 0],
       )
       const twice = most(`output { x: ${call}  y: ${call} }`)
-      assert.deepEqual(twice.model_calls, { most: 2, by: "pin.wire: steps, models and retries" })
+      assert.deepEqual(twice.model_calls, { most: 2 * one, by: "pin.wire: steps, models and retries" })
       assert.equal(twice.tool_calls.most, 0)
       assert.deepEqual(twice.cost, {
         most: "unbounded",
@@ -276,7 +278,7 @@ describe("the reach of a workflow", () => {
       const rounds = most(
         `output { x: repeat workflow.pin { input { who: input.mail }  until: result.k == "a"  next { who: "x" }  at_most: 5 } }`,
       )
-      assert.equal(rounds.model_calls.most, 5)
+      assert.equal(rounds.model_calls.most, 5 * one)
       const each = most(`output { x: [call workflow.pin { input { who: one } } for one in input.all] }`)
       assert.deepEqual(each.model_calls, {
         most: "unbounded",
@@ -287,7 +289,7 @@ describe("the reach of a workflow", () => {
         most(
           `agent clerk { model: model.m  instruction: "x"  max_steps: 3  uses: [workflow.pin${more}]  output { t: string } } output { t: agent.clerk.t }`,
         )
-      assert.equal(used(" { max_calls: 4 }").model_calls.most, 7)
+      assert.equal(used(" { max_calls: 4 }").model_calls.most, 4 * (3 + modelAdaptations) + 4 * one)
       assert.deepEqual(used("").model_calls, {
         most: "unbounded",
         because: "agent.clerk may use workflow.pin without `max_calls`",
@@ -296,7 +298,7 @@ describe("the reach of a workflow", () => {
     })
   })
 
-  test("hosts that no step calls are left out", () => {
+  test("providers and apis that no step calls are left out; MCP servers are connected to when a run begins", () => {
     const found = reach(`secrets { key: string }
       provider used from openai { endpoint: "https://used.example.com/v1" }
       provider other from openai { endpoint: "https://other.example.com/v1"  api_key: secrets.key }
@@ -304,11 +306,18 @@ describe("the reach of a workflow", () => {
       model n from other { id: "x" }
       mcp s { endpoint: "https://s.example.com/mcp"  headers { Authorization: "Bearer {{ secrets.key }}" } }
       tool act from mcp.s.tool.act
+      mcp t { endpoint: "https://t.example.com/mcp"  auth { token_endpoint: "https://id.example.com/token"  client_id: "x"  client_secret: secrets.key } }
+      api c { endpoint: "https://c.example.com/mcp"  headers { Authorization: "Bearer {{ secrets.key }}" } }
       agent a { model: model.m  instruction: "x"  output { t: string } }
       output { t: agent.a.t }`)
     assert.deepEqual(
-      found.hosts.map(({ host }) => host),
-      ["used.example.com"],
+      found.hosts.map(({ host, secrets }) => [host, secrets]),
+      [
+        ["id.example.com", ["secrets.key"]],
+        ["s.example.com", ["secrets.key"]],
+        ["t.example.com", []],
+        ["used.example.com", []],
+      ],
     )
   })
 
@@ -325,13 +334,92 @@ describe("the reach of a workflow", () => {
       model n from p { id: "x"  inference { max_retries: 0  output_retries: 1 } }\n`
     const agent = (loop: string, more: string): string =>
       `${head}agent a ${loop} { ${more} instruction: "x" output { t: string } } output { t: agent.a }`
-    assert.equal(reach(agent("", "model: model.m")).most.model_calls.most, 2)
-    assert.equal(reach(agent("", "model: [model.m, model.n]")).most.model_calls.most, 8)
+    const turn = 2 + modelAdaptations
+    assert.equal(reach(agent("", "model: model.m")).most.model_calls.most, turn)
+    assert.equal(reach(agent("", "model: [model.m, model.n]")).most.model_calls.most, 2 * turn)
+    // Three turns with tools and one for the output alone; in each of them an answer more without tools, and one without a stream.
+    const used = `mcp s { endpoint: "demo" } tool t from mcp.s.tool.t\n${agent("", "model: model.m uses: [tool.t] max_steps: 3")}`
+    assert.equal(reach(used).most.model_calls.most, 4 * (3 * 2 + modelAdaptations))
+    // Each model of a compaction is tried again as often as any other.
+    const compacted = `${agent("", "model: model.m")}
+      agent b { model: model.m instruction: "x" output { t: string } context: compact agent.a { model: [model.m, model.n] } }`
+    assert.equal(reach(compacted).most.model_calls.most, turn + turn + 2 * turn)
     assert.equal(reach(agent("for i in input.items", "model: model.m")).most.model_calls.most, "unbounded")
     assert.equal(
       reach(agent("for i in input.items", "model: model.m limits { model_calls: 3 }")).most.model_calls.most,
       3,
     )
+  })
+
+  test("`max_calls` of a use counts for each item of a loop, that of an import for all of them", () => {
+    const most = (tool: string, loop: string, use: string, more = ""): unknown => {
+      const found = reach(`input { items: [string] }
+        provider p from openai { }
+        model m from p { id: "x" }
+        mcp s { endpoint: "demo" }
+        tool t from mcp.s.tool.t { ${tool} }
+        agent a ${loop} { model: model.m  uses: [tool.t ${use}]  instruction: "x"  output { t: string } }
+        output { t: agent.a ${more} }`)
+      return found.most.tool_calls.most
+    }
+    assert.equal(most("", "", "{ max_calls: 2 }"), 2)
+    assert.equal(most("max_calls: 5", "", "{ max_calls: 2 }"), 2)
+    assert.equal(most("", "for i in input.items", "{ max_calls: 2 }"), "unbounded")
+    assert.equal(most("max_calls: 5", "for i in input.items", "{ max_calls: 2 }"), 5)
+    assert.equal(most("", "", "{ max_calls: 2 }", "u: [call tool.t { max_calls: 4 } for i in input.items]"), 6)
+  })
+
+  test("a model's id and system text are sent to its provider", () => {
+    const [host] = reach(`input { id: string  who: string  other: string }
+      provider p from openai { endpoint: "https://p.example.com/v1" }
+      model m from p { id: input.id  system: "You are {{ input.who }}." }
+      agent a { model: model.m  instruction: "x"  output { t: string } }
+      output { t: agent.a.t  o: input.other }`).hosts
+    assert.deepEqual(host?.inputs, ["input.id", "input.who"])
+  })
+
+  describe("decisions", () => {
+    const decided = (output: string, more = ""): Reach => {
+      return reach(`input { mail: untrusted string }
+        ${more}
+        provider p from openai { }
+        model m from p { id: "x" }
+        agent a { model: model.m  instruction: input.mail  output { ${output} } }
+        output { t: agent.a }`)
+    }
+    const shown = (found: Reach): string[] => found.decisions.map(({ value, type }) => `${value} ${type}`)
+
+    test("cases of variants, members of tuples, elements of arrays, and what may be null", () => {
+      const output = `v: variant kind { one { ok: boolean, text: string } two { } }
+        t: (boolean, string)
+        l: [{ ok: boolean, text: string }; 2]
+        m: maybe { ok: boolean, text: string }
+        s: maybe string`
+      assert.deepEqual(shown(decided(output)), [
+        "agent.a.l[].ok boolean",
+        "agent.a.m null or not",
+        "agent.a.m.ok boolean",
+        "agent.a.s null or not",
+        "agent.a.t[0] boolean",
+        "agent.a.v#one.ok boolean",
+        "agent.a.v.kind enum { one, two }",
+      ])
+    })
+
+    test("an enum of a named schema has its values, and one more of them is growth", () => {
+      const schema = (values: string): string => `schema order { item: { size: enum { ${values} } }  note: string }`
+      const before = decided("order: schema.order  size: schema.order.item.size", schema("small, large"))
+      assert.deepEqual(shown(before), [
+        "agent.a.order.item { size: enum { small, large } }",
+        "agent.a.size enum { small, large }",
+      ])
+      const after = decided("order: schema.order  size: schema.order.item.size", schema("small, large, huge"))
+      assert.equal(growthOf(before, after).length, 2)
+      assert.deepEqual(growthOf(decided("size: enum { a, b, c }"), decided("size: enum { c, a }")), [])
+      const letters = "a b c d e f g h i j k l m n o p q r s t u v w x y".split(" ")
+      const many = decided(`size: enum { ${letters.join(", ")} }`)
+      assert.equal(growthOf(many, decided(`size: enum { ${[...letters, "z"].join(", ")} }`)).length, 1)
+    })
   })
 
   test("a guard of the tool holds for every caller; each caller has its own; a call in a list has no bound, and secrets of bindings are sent", () => {

@@ -5,13 +5,12 @@ import { plan } from "../plan/plan.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { showType } from "../types/show-type.ts"
-import type { Type } from "../types/types.ts"
 import { ClosedTypes } from "./closed-type.ts"
 import { usesTrust, type Requires } from "./declared.ts"
 import type { Place } from "./flow.ts"
 import type { Marks, Source } from "./marks.ts"
 import { mostOf } from "./reach-bounds.ts"
+import { choicesIn } from "./reach-choices.ts"
 import { ReachedHosts } from "./reach-hosts.ts"
 import { readersOf, shortText, sorted } from "./reach-places.ts"
 import type { Decision, Exception, Pattern, Reach, ReachedAgent, ReachedTool, ReachedWay } from "./reach-shape.ts"
@@ -24,8 +23,6 @@ const fromLeast: readonly Pattern[] = ["plain", "privileged", "quarantined", "gu
 
 /** Thousands of values that thousands of steps read would be millions of names. */
 const mostReaders = 100
-/** Values deeper in an output are part of the ones above. */
-const deepestDecision = 4
 
 /** For a program without errors. */
 export function reachOf(program: Program): Reach {
@@ -206,21 +203,14 @@ class ReachReader implements Watcher {
       const name = id.slice("agent.".length)
       const fields = reads.size === 0 ? [] : (this.#program.agents.get(name)?.output.fields ?? [])
       return fields.flatMap(({ name: field, type }) =>
-        this.#closedIn(type, field).map(({ path, closed }) => ({
-          value: this.#names.of(`${id}.${path}`),
-          type: showType(closed),
+        choicesIn(type, field, this.#closed, this.#program.types).map((choice) => ({
+          value: this.#names.of(`${id}.${choice.path}`),
+          type: choice.type,
           sources: sorted(reads),
           leads_to: this.#stepsThatRead(`agent.${name}`, field),
         })),
       )
     })
-  }
-
-  /** The closed values in a value, the largest ones. */
-  #closedIn(type: Type, path: string, depth = 0): { readonly path: string; readonly closed: Type }[] {
-    if (this.#closed.isClosed(type)) return [{ path, closed: type }]
-    if (type.kind !== "record" || depth >= deepestDecision) return []
-    return type.fields.flatMap((field) => this.#closedIn(field.type, `${path}.${field.name}`, depth + 1))
   }
 
   /** The steps that refer to a field of a step's value, or to all of it. */

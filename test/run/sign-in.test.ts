@@ -163,7 +163,11 @@ describe("tokens", () => {
     const asked = issuer.received.filter(({ url }) => url === "/token")
     assert.equal(asked.length, 1)
     const form = new URLSearchParams(asked[0]?.body)
-    assert.deepEqual(Object.fromEntries(form), { grant_type: "client_credentials", audience: "crm", resource: "urn:x" })
+    assert.deepEqual(Object.fromEntries(form), {
+      grant_type: "client_credentials",
+      audience: "crm",
+      resource: "urn:x",
+    })
     const pair = Buffer.from((asked[0]?.headers.authorization ?? "").slice(6), "base64").toString()
     assert.equal(pair, `${who["id"]}:p%40ss+word%2Fvery%3Asecret`)
     await run(sourceOf(auth), who)
@@ -201,6 +205,10 @@ describe("tokens", () => {
       [
         /no token endpoint/,
         (_, response) => json(response, { ...metadata, token_endpoint: "http://login.example.com/token" }),
+      ],
+      [
+        /names a token endpoint at https:\/\/other\.example\.com, and not at its own address: write `token_endpoint`/,
+        (_, response) => json(response, { ...metadata, token_endpoint: "https://other.example.com/token" }),
       ],
       [/redirects/, (_, response) => response.writeHead(302, { location: api.origin }).end()],
       [/closed the connection/, (_, response) => response.socket?.destroy()],

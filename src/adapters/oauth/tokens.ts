@@ -166,6 +166,12 @@ async function discover(issuer: string, asking: Asking): Promise<string> {
     if (typeof token_endpoint !== "string" || addressProblem(token_endpoint) !== null) {
       throw asking.failure("publishes no token endpoint that can be used")
     }
+    // Where the secret goes is written in the workflow, and in no document that a server publishes.
+    const { origin } = new URL(token_endpoint)
+    if (origin !== url.origin) {
+      const message = `the issuer names a token endpoint at ${origin}, and not at its own address: write \`token_endpoint\` beside or in place of \`issuer\``
+      throw asking.plainFailure(message)
+    }
     return token_endpoint
   }
   throw failure
