@@ -4,6 +4,7 @@ import { mergeOptions } from "../model-turn/wire-options.ts"
 import { modelApi } from "./api.ts"
 import { apiUrl } from "./api-url.ts"
 import { readAnthropic, writeAnthropic } from "./anthropic-body.ts"
+import { anthropicSchema } from "./anthropic-schema.ts"
 import { AnthropicFold } from "./fold-anthropic.ts"
 
 /** Required by the API; sent where the workflow sets none. */
@@ -13,8 +14,9 @@ const defaultMaxTokens = 8192
 export const anthropicApi = modelApi({
   name: "anthropic",
   other_kind: "If it has no `/messages`, but `/chat/completions`, its provider is of the kind `openai_chat`",
-  // `strict` is the API's own output format, `json_schema` a forced tool call with the schema.
+  // `strict` is the API's own output format, `json_schema` a forced tool call with the schema, which newer models refuse.
   ladder: ["strict", "json_schema", "instruction_only"],
+  takesStrict: (form) => anthropicSchema(form) !== null,
   excludes_citations: ["strict"],
   excludes_tools: ["json_schema"],
   demoEndpoint: (endpoint) => endpoint,
@@ -42,9 +44,10 @@ export const anthropicApi = modelApi({
     const finished = mergeOptions(body, options)
     if (stream) finished["stream"] = true
     if (stream && Array.isArray(body["tools"])) finished["tools"] = body["tools"].map(eager)
-    if (format?.rung !== "strict") return finished
-    const schema = JSON.parse(format.form.strict_schema ?? format.form.schema) as JsonObject
-    return mergeOptions(finished, { output_config: { format: { type: "json_schema", schema } } })
+    const schema = format?.rung === "strict" ? anthropicSchema(format.form) : null
+    return schema === null
+      ? finished
+      : mergeOptions(finished, { output_config: { format: { type: "json_schema", schema } } })
   },
   problem: (body) =>
     Array.isArray(body["choices"])

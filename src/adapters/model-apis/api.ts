@@ -3,7 +3,7 @@ import type { ModelRequest } from "../../ports/model.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
-import type { Rung } from "../model-turn/output-format.ts"
+import type { ContractForm, Rung } from "../model-turn/output-format.ts"
 import { assetOptions } from "../../check/provider-kinds.ts"
 import { requestHeaders } from "../model-turn/request-headers.ts"
 import { mergeOptions, optionNames } from "../model-turn/wire-options.ts"
@@ -49,6 +49,10 @@ class DialectTurn implements ApiTurn {
         message.role === "assistant" &&
         message.parts.some(({ provider }) => provider?.api === dialect.name && provider.origin === parts.quirks.origin),
     )
+  }
+
+  takesStrict(form: ContractForm): boolean {
+    return this.#dialect.takesStrict?.(form) ?? form.strict_schema !== null
   }
 
   options(): JsonObject {

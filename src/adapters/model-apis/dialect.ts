@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Backend, ModelRequest, ToolDefinition } from "../../ports/model.ts"
 import type { Ask } from "../model-turn/model-api.ts"
-import type { Rung } from "../model-turn/output-format.ts"
+import type { ContractForm, Rung } from "../model-turn/output-format.ts"
 import type { Turn } from "./conversation.ts"
 import type { Fold } from "./fold-events.ts"
 import type { Result } from "./result.ts"
@@ -21,6 +21,8 @@ export interface Talk {
 export interface Dialect {
   readonly name: ApiName
   readonly ladder: readonly Rung[]
+  /** Whether the rung `strict` can carry this contract. Absent: where it fits OpenAI's strict mode. */
+  readonly takesStrict?: (form: ContractForm) => boolean
   /** For an address that has nothing of this API: which kind of provider it may be of. */
   readonly other_kind: string
   /** Rungs that cannot be asked for while documents are to be cited. */

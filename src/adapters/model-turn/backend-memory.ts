@@ -14,8 +14,8 @@ export interface BackendQuirks {
   readonly key: string
   /** On this machine or in this network. */
   readonly local: boolean
-  /** Loosest rung that had to be taken, so far as it held. */
-  rung: Rung | null
+  /** Output formats that it does not take, so far as a looser one held. */
+  readonly refused: Set<Rung>
   /** Fields that it does not take: `seed`, or with a value that it does not take: `temperature=3`. */
   readonly dropped: Set<string>
   /** Structured output and tools cannot be asked for in one request. */
@@ -79,7 +79,7 @@ function blank(endpoint: string, model: string, key: string): BackendQuirks {
     origin: hash("sha256", `${endpoint}\n${model}`).slice(0, 16),
     key,
     local: isLocalEndpoint(endpoint),
-    rung: null,
+    refused: new Set(),
     dropped: new Set(),
     apart: false,
     no_stream_with_tools: false,

@@ -33,6 +33,8 @@ export interface ApiTurnParts {
 export interface ApiTurn {
   /** The ways to ask for structured output that the API has for this request, from the tightest to the loosest. */
   readonly ladder: readonly Rung[]
+  /** Whether the rung `strict` can carry this contract. */
+  takesStrict(form: ContractForm): boolean
   /** The optional fields of a request, under the API's names. */
   options(tools: boolean): JsonObject
   /** The option that bounds the output tokens. */

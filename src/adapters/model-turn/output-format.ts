@@ -46,30 +46,16 @@ export function contractForm(contract: OutputContract): ContractForm {
   return form
 }
 
-/** Where to begin: as the author says, else at the tightest that the backend is not known to refuse. */
-export function firstRung(
-  asked: ResponseFormat,
-  form: ContractForm,
-  known: Rung | null,
-  backend: string,
-  ladder: readonly Rung[],
-): Rung {
-  return onLadder(wantedRung(asked, form, known, backend), ladder)
-}
-
-function wantedRung(asked: ResponseFormat, form: ContractForm, known: Rung | null, backend: string): Rung {
-  const tightest: Rung = form.strict_schema === null ? "json_schema" : "strict"
-  const refused = form.refused_by.get(backend) ?? null
+/** Where to begin: as the author says, else at `tightest`, or at the next looser rung of those that the backend is not known to refuse. */
+export function firstRung(asked: ResponseFormat, tightest: Rung, ladder: readonly Rung[], left: readonly Rung[]): Rung {
   switch (asked) {
     case "auto":
-      return looser(tightest, known, refused)
-    case "json_schema": {
-      const rung = looser(tightest, known, refused)
-      return rung === "strict" ? "strict" : "json_schema"
-    }
+      return onLadder(tightest, left)
+    case "json_schema":
+      return onLadder(onLadder(tightest, left) === "strict" ? "strict" : "json_schema", ladder)
     case "json_object":
     case "instruction_only":
-      return asked
+      return onLadder(asked, ladder)
   }
 }
 
@@ -80,7 +66,7 @@ export function rungNamed(name: string | null): Rung | null {
 
 /** The next looser rung that the author's choice leaves; null at the end. */
 export function nextRung(asked: ResponseFormat, rung: Rung, ladder: readonly Rung[]): Rung | null {
-  const next = ladder[ladder.indexOf(rung) + 1] ?? null
+  const next = ladder.find((candidate) => place(candidate) > place(rung)) ?? null
   if (asked === "auto" || (asked === "json_schema" && rung === "strict")) return next
   return null
 }
@@ -89,6 +75,11 @@ export function looser(...rungs: readonly (Rung | null)[]): Rung {
   let result: Rung = "strict"
   for (const rung of rungs) if (rung !== null && place(rung) > place(result)) result = rung
   return result
+}
+
+/** The rungs from one to another, without the last. */
+export function between(from: Rung, to: Rung, ladder: readonly Rung[]): readonly Rung[] {
+  return ladder.filter((rung) => place(rung) >= place(from) && place(rung) < place(to))
 }
 
 /** The rung itself, or the next looser one that the API has. */

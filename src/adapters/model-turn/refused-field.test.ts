@@ -78,6 +78,15 @@ const cases: readonly (readonly [string, { readonly param?: string; readonly cod
   ["Input should be 'text'", { param: "text.format.json_schema.type" }, { about: "format", schema: false }],
   ["tools cannot be combined with json_schema", {}, { about: "both" }],
   ["Unknown parameter: 'tools[0].strict'.", { param: "tools[0].strict" }, { about: "tool_strict" }],
+  ["temperature: Sampling parameters are not supported by this model.", {}, option("temperature", true)],
+  ["Sampling parameters are not supported by this model.", {}, option("temperature", true)],
+  ["`top_p` is deprecated for this model.", {}, option("top_p", true)],
+  [
+    "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+    {},
+    { about: "option", name: "top_p", unknown: false, beside: "temperature" },
+  ],
+  ["output_config.format.schema: Too many recursive definitions in schema", {}, { about: "format", schema: true }],
   ["Streaming is not available", { param: "stream" }, { about: "stream" }],
   ["Unknown field `stream`", {}, { about: "stream" }],
   // Words of a sentence, not names of fields.
@@ -95,6 +104,23 @@ for (const [message, more, expected] of cases) {
     assert.deepEqual(partOf(refusedField(error, sent)), expected)
   })
 }
+
+test("of a model that reasons, other settings are told from the reasoning that is sent back", () => {
+  const reasons = { ...sent, reasoning: true, tools: false, options: () => ["thinking", "thinking.budget_tokens"] }
+  const partIn = (message: string): RefusedPart | null =>
+    partOf(
+      refusedField({ status: 400, code: null, param: null, message, retryable: false, retryAfterMs: null }, reasons),
+    )
+  assert.deepEqual(partIn("messages.1.content.0.thinking: Invalid signature in thinking block"), { about: "reasoning" })
+  assert.deepEqual(
+    partIn("thinking.budget_tokens: Extra inputs are not permitted"),
+    option("thinking.budget_tokens", true),
+  )
+  assert.deepEqual(partIn("Thinking may not be enabled when tool_choice forces tool use."), {
+    about: "format",
+    schema: false,
+  })
+})
 
 test("only what was sent can be refused, and only by a 400 or 422", () => {
   const error = {

@@ -4,8 +4,8 @@ import type { UpstreamError } from "./upstream-failure.ts"
 export type Refusal = RefusedPart & { readonly by: "param" | "words" }
 
 export type RefusedPart =
-  /** An optional field of ours; `unknown` when it is the field itself, not its value, that is not taken. */
-  | { readonly about: "option"; readonly name: string; readonly unknown: boolean }
+  /** An optional field of ours; `unknown` when it is the field itself, not its value, that is not taken; `beside`: not together with this other one. */
+  | { readonly about: "option"; readonly name: string; readonly unknown: boolean; readonly beside?: string }
   /** `text.format`; `schema` when it is this schema rather than the format. */
   | { readonly about: "format"; readonly schema: boolean }
   /** Tools and a format in one request. */
@@ -27,6 +27,9 @@ export interface Sent {
 
 /** Other names under which backends know a field, mostly those of their older interface. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
+  temperature: ["temperature", "sampling parameters"],
+  top_p: ["top_p", "sampling parameters"],
+  top_k: ["top_k", "sampling parameters"],
   max_output_tokens: ["max_output_tokens", "max_tokens", "max_completion_tokens"],
   reasoning: ["reasoning"],
   "reasoning.effort": ["reasoning.effort", "reasoning_effort", "effort"],
@@ -38,8 +41,8 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   "generationConfig.temperature": ["temperature"],
   "generationConfig.maxOutputTokens": ["maxOutputTokens", "max_output_tokens"],
   "generationConfig.stopSequences": ["stopSequences", "stop_sequences"],
-  "generationConfig.frequencyPenalty": ["frequencyPenalty", "frequency_penalty"],
-  "generationConfig.presencePenalty": ["presencePenalty", "presence_penalty"],
+  "generationConfig.frequencyPenalty": ["frequencyPenalty", "frequency_penalty", "penalty"],
+  "generationConfig.presencePenalty": ["presencePenalty", "presence_penalty", "penalty"],
   "generationConfig.thinkingConfig": [
     "thinkingConfig",
     "thinking_config",
@@ -96,8 +99,18 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
     if (candidates.some((name) => isParam(name, param))) return "param"
     return candidates.some((name) => isInWords(name, message)) ? "words" : null
   }
+  // The longest name first: `reasoning.effort` before `reasoning`.
+  const options = sent
+    .options()
+    .filter((name) => name !== "text")
+    .sort((a, b) => b.length - a.length)
+  // Models that reason say of other settings, too, what they do to their reasoning: `thinking.budget_tokens`, a forced `tool_choice`.
+  const forced = sent.format && !options.includes("tool_choice") && isInWords("tool_choice", message)
+  const within = options.find((name) => name.includes(".") && isInWords(name, message))
   if (
     sent.reasoning &&
+    !forced &&
+    within === undefined &&
     /\brs_|encrypted|reasoning item|reasoning_content|thinking|signature|type.{0,3}reasoning|\['content'\]/i.test(
       `${message} ${error.code}`,
     )
@@ -108,12 +121,14 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
   if (sent.tool_strict && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict", by: "param" }
   const format = sent.format ? refusedFormat(error, named) : null
   if (format !== null && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both", by: "words" }
-  // The longest name first: `reasoning.effort` before `reasoning`.
-  const options = sent
-    .options()
-    .filter((name) => name !== "text")
-    .sort((a, b) => b.length - a.length)
-  if (!(format !== null && param?.startsWith("text.format") === true)) {
+  const isNamed = (name: string): boolean => (aliases[name] ?? [name]).some((alias) => isInWords(alias, message))
+  const isKept = (name: string): number => Number(name.endsWith("temperature"))
+  const pair = options.filter(isNamed).sort((a, b) => isKept(b) - isKept(a))
+  const [first = "", second = ""] = pair
+  if (pair.length === 2 && !first.startsWith(`${second}.`) && /\bboth\b|only one/i.test(message)) {
+    return { about: "option", name: second, unknown: false, beside: first, by: "words" }
+  }
+  if (!forced && !(format !== null && param?.startsWith("text.format") === true)) {
     // What `param` names counts before what is only mentioned.
     for (const wanted of ["param", "words"] as const) {
       const name = options.find((option) => named(...(aliases[option] ?? [option])) === wanted)
@@ -135,7 +150,11 @@ function refusedFormat(
 }
 
 function isAboutSchema({ code, param, message }: UpstreamError): boolean {
-  return code === "invalid_json_schema" || param?.endsWith("schema") === true || /invalid schema|grammar/i.test(message)
+  return (
+    code === "invalid_json_schema" ||
+    param?.endsWith("schema") === true ||
+    /invalid schema|format\.schema\b|recursive definitions|too complex|grammar/i.test(message)
+  )
 }
 
 /** The backend refuses the field itself, not only its value. */
@@ -145,7 +164,7 @@ function isUnknown(error: UpstreamError): boolean {
     error.code !== "unsupported_value"
   )
     return true
-  return /unsupported (?:parameter|field|argument)|unknown|unrecogni[sz]ed|not (?:supported|permitted|allowed|accepted)|unexpected|extra inputs|does not support|isn't supported|no such/i.test(
+  return /unsupported (?:parameter|field|argument)|unknown|unrecogni[sz]ed|not (?:supported|permitted|allowed|accepted)|unexpected|extra inputs|does not support|isn't supported|no such|deprecated|removed|no longer|not (?:enabled|available)/i.test(
     error.message,
   )
 }

@@ -15,6 +15,7 @@ import { fitOutput, rejectedFit } from "./fit-output.ts"
 import type { Answer, ApiTurn, ModelApi } from "./model-api.ts"
 import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
 import {
+  between,
   contractForm,
   firstRung,
   formatName,
@@ -26,7 +27,7 @@ import {
 } from "./output-format.ts"
 import type { Refusal } from "./refused-field.ts"
 import { AnswerRepairs, misfit, redactJson } from "./repair-answer.ts"
-import { mergeOptions, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
+import { mergeOptions, optionBeside, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
 
 /** Where a turn's calls go. */
 export interface Target {
@@ -51,8 +52,8 @@ interface PendingContract {
   readonly contract: OutputContract
   readonly form: ContractForm
   rung: Rung
-  /** The rung that the backend, not the schema, made us take. */
-  fallen_to: Rung | null
+  /** Rungs that the backend refused, whatever the schema. */
+  readonly refused: Set<Rung>
 }
 
 /** The turn's result; null when another call has to be made. */
@@ -80,7 +81,7 @@ export class Turn {
     this.#request = request
     this.#watch = watch
     this.#knownQuirks = quirks
-    this.#quirks = { ...quirks, dropped: new Set(quirks.dropped) }
+    this.#quirks = { ...quirks, dropped: new Set(quirks.dropped), refused: new Set(quirks.refused) }
     this.#calls = target.api.begin({ request, quirks: this.#quirks, egress: target.egress, endpoint: target.endpoint })
     this.#apart = quirks.apart || (!target.demo && quirks.local)
     this.#closing = request.progress?.closing ?? false
@@ -182,7 +183,7 @@ export class Turn {
   }
 
   #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {
-    if (pending.fallen_to !== null) this.#knownQuirks.rung = looser(this.#knownQuirks.rung, pending.fallen_to)
+    for (const rung of pending.refused) this.#knownQuirks.refused.add(rung)
     const kept = JSON.stringify(output)
     return { kind: "output", output, ...this.#result(answer, kept, []) }
   }
@@ -264,22 +265,30 @@ export class Turn {
 
   #pendingContract(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
-    const { rung: known, key } = this.#quirks
-    const first = firstRung(this.#request.response_format, form, known, key, this.#calls.ladder)
+    const tightest = looser(
+      this.#calls.takesStrict(form) ? "strict" : "json_schema",
+      form.refused_by.get(this.#quirks.key) ?? null,
+    )
+    const first = firstRung(this.#request.response_format, tightest, this.#calls.ladder, this.#ladder())
     const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
-    return { contract, form, rung, fallen_to: rung === first ? null : rung }
+    return { contract, form, rung, refused: new Set(between(first, rung, this.#calls.ladder)) }
+  }
+
+  /** The rungs that the backend is not known to refuse. */
+  #ladder(): readonly Rung[] {
+    return this.#calls.ladder.filter((rung) => !this.#quirks.refused.has(rung))
   }
 
   /** To the next looser format, where the author leaves the choice. */
   #fall(pending: PendingContract): void {
     const asked = this.#request.response_format
-    const { ladder } = this.#calls
+    const ladder = this.#ladder()
     // A schema that is not enforced helps only where the schema itself was the trouble.
     const skips = asked === "auto" && pending.rung === "strict" && ladder.includes("json_object")
     const next = skips ? "json_object" : nextRung(asked, pending.rung, ladder)
     if (next === null) return
+    for (const rung of between(pending.rung, next, this.#calls.ladder)) pending.refused.add(rung)
     pending.rung = next
-    pending.fallen_to = next
   }
 
   // ------------------------------------------------------------------------------------------------- refusals
@@ -295,10 +304,11 @@ export class Turn {
     const named = refusal.by === "param"
     switch (refusal.about) {
       case "option": {
-        const { name } = refusal
+        const { name, beside } = refusal
         if (bounded && isMost(name)) return null
         const value = optionValue(this.#calls.options(built.sent.tools), name)
-        const field = refusal.unknown ? name : optionWithValue(name, value)
+        const field =
+          beside !== undefined ? optionBeside(name, beside) : refusal.unknown ? name : optionWithValue(name, value)
         this.#quirks.dropped.add(field)
         this.#learn((quirks) => addDropped(quirks, field), named)
         return `The backend does not take ${cutText(name, 100)}: asked again without it`
@@ -326,7 +336,7 @@ export class Turn {
     if (pending === null) return null
     const before = pending.rung
     if (schema) {
-      const rung = nextRung(this.#request.response_format, before, this.#calls.ladder) ?? before
+      const rung = nextRung(this.#request.response_format, before, this.#ladder()) ?? before
       const { refused_by } = pending.form
       const remember = ({ key }: BackendQuirks): void => {
         if (refused_by.size >= 100) refused_by.clear()

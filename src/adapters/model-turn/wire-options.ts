@@ -32,11 +32,22 @@ export function optionWithValue(name: string, value: JsonValue | undefined): str
   return `${name}=${JSON.stringify(value)}`
 }
 
-/** The options without those that the backend does not take, by name, or by name and value. */
+const besideWord = " beside "
+
+/** How an option is remembered that is not taken together with another one. */
+export function optionBeside(name: string, other: string): string {
+  return `${name}${besideWord}${other}`
+}
+
+/** The options without those that the backend does not take: by name, by name and value, or beside another one. */
 export function withoutOptions(options: JsonObject, dropped: ReadonlySet<string>): JsonObject {
   if (dropped.size === 0) return options
+  const besides = [...dropped].flatMap((field) => {
+    const [name = "", other] = field.split(besideWord)
+    return other !== undefined && optionValue(options, other) !== undefined ? name : []
+  })
   const isDropped = (name: string, value: JsonValue): boolean =>
-    dropped.has(name) || dropped.has(optionWithValue(name, value))
+    dropped.has(name) || dropped.has(optionWithValue(name, value)) || besides.includes(name)
   const left = new Map<string, JsonValue>()
   for (const [key, value] of Object.entries(options)) {
     if (isDropped(key, value)) continue

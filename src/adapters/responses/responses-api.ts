@@ -4,7 +4,7 @@ import type { ModelRequest } from "../../ports/model.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { BackendQuirks } from "../model-turn/backend-memory.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
-import { wholeLadder } from "../model-turn/output-format.ts"
+import { wholeLadder, type ContractForm } from "../model-turn/output-format.ts"
 import { requestHeaders } from "../model-turn/request-headers.ts"
 import { optionNames } from "../model-turn/wire-options.ts"
 import { formatText, itemsText, requestBody, toolsText, wireOptions } from "./build-request.ts"
@@ -40,6 +40,10 @@ class ResponsesTurn implements ApiTurn {
     this.#headers = requestHeaders(request, bearer(request.backend.api_key))
     this.#url = responsesUrl(parts.endpoint)
     this.#holdsReasoning = holdsReasoning(request.input)
+  }
+
+  takesStrict({ strict_schema }: ContractForm): boolean {
+    return strict_schema !== null
   }
 
   /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */

@@ -15,6 +15,8 @@ export const anthropicDemo: DemoApi = {
     const instructions = textIn(system)
     const forced = forcedTool(body)
     const format = isJsonObject(output_config) && isJsonObject(output_config["format"]) ? output_config["format"] : null
+    const unfit = format === null ? null : unfitIn(format["schema"])
+    if (unfit !== null) return `output_config.format.schema: ${unfit}`
     const schema = forced?.["input_schema"] ?? format?.["schema"]
     return {
       // The arguments of a tool call are always an object: a sloppy model cannot spoil them.
@@ -67,6 +69,31 @@ export const anthropicDemo: DemoApi = {
   },
 
   error: ({ status, message }) => ({ type: "error", error: { type: errorType(status), message } }),
+}
+
+/** What the API's output format does not take: open objects, lengths of arrays, schemas that contain themselves. */
+function unfitIn(schema: JsonValue | undefined): string | null {
+  if (Array.isArray(schema)) return firstUnfit(schema)
+  if (!isJsonObject(schema)) return null
+  const { type, additionalProperties, minItems, properties, items, anyOf } = schema
+  if ("$ref" in schema) return "Recursive schemas are not supported"
+  if (type === "object" && additionalProperties !== false) {
+    return "For 'object' type, 'additionalProperties' must be explicitly set to false"
+  }
+  if (minItems !== undefined && minItems !== 0 && minItems !== 1) {
+    return "For 'array' type, 'minItems' values other than 0 or 1 are not supported"
+  }
+  const unknown = ["maxItems", "prefixItems"].find((name) => name in schema)
+  if (unknown !== undefined) return `For 'array' type, property '${unknown}' is not supported`
+  return firstUnfit([...(isJsonObject(properties) ? Object.values(properties) : []), items ?? null, anyOf ?? null])
+}
+
+function firstUnfit(schemas: readonly JsonValue[]): string | null {
+  for (const one of schemas) {
+    const unfit = unfitIn(one)
+    if (unfit !== null) return unfit
+  }
+  return null
 }
 
 function errorType(status: number): string {

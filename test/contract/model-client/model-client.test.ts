@@ -56,6 +56,15 @@ function outputOf(turn: ModelTurn): unknown {
   return turn.kind === "output" ? turn.output : turn
 }
 
+/** The paths of all values of a body: `seed`, `generationConfig.topP`. */
+function leaves(body: JsonObject, before = ""): string[] {
+  return Object.entries(body).flatMap(([name, value]) =>
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? leaves(value, `${before}${name}.`)
+      : [`${before}${name}`],
+  )
+}
+
 for (const voice of voices) {
   suite(`model client: ${voice.api}`, () => {
     for (const deltas of [false, true]) {
@@ -332,6 +341,66 @@ for (const voice of voices) {
       for (let at = 0; at < 2; at++) await model.ask({ backend, inference: { top_p: 0.5, temperature: 0.25 } })
       assert.equal(fake.asked.length, 3)
       for (const body of fake.asked) assert.match(JSON.stringify(body), /"temperature":0.25/)
+    })
+
+    test("every setting that a model refuses is left out, which costs one call, once", async (t) => {
+      const settings = {
+        temperature: 0.25,
+        top_p: 0.5,
+        top_k: 7,
+        frequency_penalty: 0.125,
+        presence_penalty: 0.375,
+        repeat_penalty: 1.5,
+        seed: 42,
+        stop: "END",
+        reasoning_effort: "low",
+        verbosity: "low",
+      } as const
+      let refused: string | null = null
+      const { backend, fake } = await start(t, voice, ({ body }) =>
+        refused !== null && leaves(body).includes(refused)
+          ? json(voice.unknownField(voice.api === "google" ? (refused.split(".").at(-1) ?? "") : refused), 400)
+          : json(voice.says({ text: good })),
+      )
+      await askModel(t).ask({ backend })
+      const plain = leaves(fake.asked.at(-1) ?? {})
+      const sent: string[] = []
+      for (const [name, value] of Object.entries(settings)) {
+        const inference = { [name]: value }
+        refused = null
+        await askModel(t).ask({ backend, inference })
+        const [field] = leaves(fake.asked.at(-1) ?? {}).filter((leaf) => !plain.includes(leaf))
+        if (field === undefined) continue
+        sent.push(name)
+        refused = field
+        const model = askModel(t)
+        const before = fake.asked.length
+        for (let at = 0; at < 3; at++) assert.deepEqual(outputOf(await model.ask({ backend, inference })), output)
+        assert.equal(fake.asked.length - before, 4, `${name} as ${field}`)
+      }
+      assert.ok(sent.length >= 5, sent.join())
+    })
+
+    test("two settings that exclude each other: one is left out beside the other, and sent alone", async (t) => {
+      const [one, other] = voice.api === "google" ? ["temperature", "topP"] : ["temperature", "top_p"]
+      const { backend, fake } = await start(t, voice, ({ body }) => {
+        const text = JSON.stringify(body)
+        return text.includes(`"${one}"`) && text.includes(`"${other}"`)
+          ? json(
+              voice.error(
+                400,
+                `\`${one}\` and \`${other}\` cannot both be specified for this model. Please use only one.`,
+              ),
+              400,
+            )
+          : json(voice.says({ text: good }))
+      })
+      const model = askModel(t)
+      for (let at = 0; at < 2; at++) await model.ask({ backend, inference: { temperature: 0.25, top_p: 0.5 } })
+      await model.ask({ backend, inference: { top_p: 0.5 } })
+      const sent = fake.asked.map((body) => /"temperature":0.25/.test(JSON.stringify(body)))
+      assert.deepEqual(sent, [true, true, true, false])
+      assert.match(JSON.stringify(fake.asked.at(-1)), new RegExp(`"${other}":0.5`))
     })
 
     test("the system text is sent the API's way, and extra changes nothing that is the service's", async (t) => {
