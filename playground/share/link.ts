@@ -66,20 +66,24 @@ const tooLarge = "Not opened: what this link holds is too large for this page."
 
 /** What a fragment holds; a sentence where it is damaged, or too large. */
 export async function fromFragment(fragment: string): Promise<Shared | string> {
+  const value = await unpacked(fragment)
+  if (!isJsonObject(value)) return damaged
+  const { source, input, file, modules } = value
+  if (typeof source !== "string" || !isJsonObject(input)) return damaged
+  const files = { file, modules }
+  if (!isFiles(files)) return damaged
+  const shared = { source, input, ...filesOf(files) }
+  return sourceLength(shared) > largestSource || shownLength(input) > largestInput ? tooLarge : shared
+}
+
+async function unpacked(fragment: string): Promise<JsonValue | undefined> {
+  const text = fragment.slice(prefix.length).replaceAll("-", "+").replaceAll("_", "/")
   try {
-    const text = fragment.slice(prefix.length).replaceAll("-", "+").replaceAll("_", "/")
     const packed = Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0))
     const bytes = await collect(bytesOf(packed).pipeThrough(new DecompressionStream("deflate-raw")))
-    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as JsonValue
-    if (!isJsonObject(value)) return damaged
-    const { source, input, file, modules } = value
-    if (typeof source !== "string" || !isJsonObject(input)) return damaged
-    const files = { file, modules }
-    if (!isFiles(files)) return damaged
-    const shared = { source, input, ...filesOf(files) }
-    return sourceLength(shared) > largestSource || shownLength(input) > largestInput ? tooLarge : shared
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as JsonValue
   } catch {
-    return damaged
+    return undefined
   }
 }
 

@@ -32,14 +32,8 @@ async function parse(text: string): Promise<JsonValue | undefined> {
     if (/^\s*[{[]/.test(text)) return undefined
   }
   if (isTooDeep(text)) return undefined
-  try {
-    const yaml = await import("yaml")
-    // Aliases can make a gigabyte of a kilobyte: few are followed. Nesting beyond the stack throws.
-    const value: unknown = yaml.parse(text, { maxAliasCount: 100, logLevel: "error" })
-    return value as JsonValue
-  } catch {
-    return undefined
-  }
+  const { parseYaml } = await import("./parse-yaml.ts")
+  return parseYaml(text) as JsonValue | undefined
 }
 
 const deepest = 500

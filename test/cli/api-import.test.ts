@@ -52,6 +52,9 @@ describe("real documents", () => {
       const text = `// ${outcome.tools} tools, ${outcome.left} left out\n${outcome.text}`
       if (update || !existsSync(path)) writeFileSync(path, text)
       assert.equal(text, readFileSync(path, "utf8"))
+      // Bundled readers are other code than installed ones.
+      const { out, err } = await runWire(["api", "import", join(folder, file), "--as", "crm"])
+      assert.equal(out, outcome.text, err)
     })
   }
 })

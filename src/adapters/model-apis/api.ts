@@ -140,7 +140,9 @@ class DialectTurn implements ApiTurn {
           apis.includes(dialect.name) ? name : [],
         ),
       })
-    } catch {
+    } catch (error) {
+      const isOfAddress = error instanceof URIError || (error instanceof TypeError && "code" in error)
+      if (!isOfAddress) throw error
       throw failure("evaluation_error", request.path, "An asset is neither an address nor a data URL.")
     }
     const talk = { model: request.model, system: system === "" ? null : system, turns }

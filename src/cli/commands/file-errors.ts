@@ -1,7 +1,7 @@
-/** `EACCES` and the like; the text of anything that has no code. */
+/** `EACCES` and the like. An error without a code is not the file system's: it is a bug, and thrown again. */
 export function errorCode(error: unknown): string {
   if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code
-  return String(error)
+  throw error
 }
 
 const reasons: Readonly<Record<string, string>> = {

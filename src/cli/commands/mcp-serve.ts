@@ -247,7 +247,6 @@ async function serveHttp(factory: McpServerFactory, what: string, settings: Sett
     await service.close()
     return 0
   } catch (error) {
-    if (errorCode(error) === String(error)) throw error
     throw new CommandFailure(`Cannot listen on ${settings.host}:${settings.port} (${errorCode(error)}).`)
   } finally {
     stop.ignore()
