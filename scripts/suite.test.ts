@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -43,6 +43,17 @@ test("a file says by its name or by what it imports where it runs", () => {
   assert.ok(isSoakOnly("test/cluster/chaos.soak.test.ts") && isOfSoak("test/cluster/chaos.soak.test.ts"))
   assert.ok(takesSeed("test/simulation/simulation.test.ts") && takesSeed("test/properties/format.test.ts"))
   assert.equal(partOf("test/crash/crash.test.ts").name, "crash")
+})
+
+test("what users run is tested as it is built: the command, the service and the client", () => {
+  const places = /^test\/(?:browser|cli|contract\/http|postgres|support\/full-disk)/
+  const sources =
+    /^import (?!type )[^\n]*"[./]*src\/(?:client\/|cli\/compose\/(?:compose|service)\.ts|cli\/wire\.ts)|"src\/cli\/wire\.ts"/gm
+  const folder = join(import.meta.dirname, "..")
+  const all = readdirSync(join(folder, "test"), { recursive: true, encoding: "utf8" }).map((file) => `test/${file}`)
+  const chosen = all.filter((file) => places.test(file) && file.endsWith(".ts"))
+  assert.ok(chosen.length > 80, String(chosen.length))
+  for (const file of chosen) assert.deepEqual(readFileSync(join(folder, file), "utf8").match(sources), null, file)
 })
 
 test("the soak lists what it would run, all of it or a part", () => {

@@ -18,6 +18,7 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
 describe("GitHub Actions", () => {
   const files = {
+    "pull-request.yml": read(".github/workflows/pull-request.yml"),
     "release.yml": read(".github/workflows/release.yml"),
     "workflows.yml of a new project": projectFiles()[".github/workflows/workflows.yml"] ?? "",
   }
@@ -33,11 +34,37 @@ describe("GitHub Actions", () => {
     assert.notDeepEqual(lint(files["release.yml"].replace("runs-on:", "run-on:"), ".github/workflows/one.yml"), [])
   })
 
-  test("every script that the release runs is there", () => {
+  const own = [files["pull-request.yml"], files["release.yml"]]
+
+  test("every script that they run is there", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> }
-    const named = [...files["release.yml"].matchAll(/npm run (\S+)/g)].map((found) => found[1] ?? "")
+    const named = own.flatMap((text) => [...text.matchAll(/npm run ([\w:-]+)/g)].map((found) => found[1] ?? ""))
     assert.ok(named.length > 0)
     for (const script of named) assert.ok(script in scripts, script)
+  })
+
+  test("actions of others are pinned by the hash of a commit, with its version", () => {
+    for (const text of own) {
+      const used = [...text.matchAll(/uses: (?!\.\/)(.*)/g)].map((found) => found[1] ?? "")
+      assert.ok(used.length > 0)
+      for (const action of used) assert.match(action, /^[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/)
+    }
+  })
+
+  interface Job {
+    readonly needs?: string
+    readonly uses?: string
+    readonly steps?: readonly { readonly run?: string }[]
+  }
+  const jobsOf = (text: string): Record<string, Job> => (parse(text) as { jobs: Record<string, Job> }).jobs
+
+  test("a pull request passes the checks, the tests and the soak with its fixed seeds; a release waits for all of them", () => {
+    const commands = Object.values(jobsOf(files["pull-request.yml"])).map(({ steps }) => steps?.at(-1)?.run)
+    assert.deepEqual(commands, ["npm run check", "npm test", "npm run soak"])
+    const { version: _, tests, ...publishing } = jobsOf(files["release.yml"])
+    assert.equal(tests?.uses, "./.github/workflows/pull-request.yml")
+    assert.deepEqual(Object.keys(publishing), ["packages", "image"])
+    for (const { needs } of Object.values(publishing)) assert.equal(needs, "tests")
   })
 })
 

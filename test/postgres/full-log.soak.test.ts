@@ -6,6 +6,7 @@ import { startService } from "../cli/run-wire.ts"
 import { smallDisk } from "../support/full-disk.ts"
 import { account, startPostgres } from "../support/postgres-server.ts"
 import { within } from "../support/within.ts"
+import { builtWire } from "../support/built-wire.ts"
 
 test("a write-ahead log of PostgreSQL without room stops the server: runs are refused, and all go on when it is started again", async (t) => {
   const disk = smallDisk(16)
@@ -17,7 +18,7 @@ test("a write-ahead log of PostgreSQL without room stops the server: runs are re
   const config = ["fsync=off", "min_wal_size=2MB", "max_wal_size=4MB"]
   const server = await startPostgres({ config, logFolder })
   t.after(() => server.close())
-  const service = await startService(process.execPath, ["src/cli/wire.ts", "serve"], {
+  const service = await startService(process.execPath, [builtWire, "serve"], {
     WIRE_PORT: "0",
     WIRE_RATE_LIMIT: "0",
     WIRE_STORE: server.url(),

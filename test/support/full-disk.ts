@@ -7,6 +7,7 @@ import { after } from "node:test"
 import { startService } from "../cli/run-wire.ts"
 import { startServer } from "./http-server.ts"
 import { within } from "./within.ts"
+import { builtWire } from "./built-wire.ts"
 
 // A disk without room, under the whole service.
 
@@ -65,7 +66,7 @@ export async function fillUnderService({ disk, store, sentence }: FullDisk): Pro
     })
   })
   after(() => backend.close())
-  const service = await startService(process.execPath, ["src/cli/wire.ts", "serve"], {
+  const service = await startService(process.execPath, [builtWire, "serve"], {
     WIRE_PORT: "0",
     WIRE_RATE_LIMIT: "0",
     ...store,
@@ -126,7 +127,7 @@ export async function fillUnderService({ disk, store, sentence }: FullDisk): Pro
 /** Killed while the disk is full, started on the full disk, which then gets room. */
 export async function startOnFullDisk(disk: Disk): Promise<void> {
   const start = (): ReturnType<typeof startService> =>
-    startService(process.execPath, ["src/cli/wire.ts", "serve"], {
+    startService(process.execPath, [builtWire, "serve"], {
       WIRE_PORT: "0",
       WIRE_RATE_LIMIT: "0",
       WIRE_DATA_DIR: join(disk.folder, "data"),

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import type { RunsAnswer } from "../../../src/api/runs.ts"
-import { createClient, WireworksError } from "../../../src/client/client.ts"
+import { createClient, WireworksError } from "../../support/built-client.ts"
 import { ada, errorOf, heldAgent, hello, oneAgent, startService, type TestService } from "./start-service.ts"
 
 const asks = `

@@ -9,6 +9,7 @@ import { startService, type Started } from "../../cli/run-wire.ts"
 import { startServer } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
 import { allEvents } from "./read-stream.ts"
+import { builtWire } from "../../support/built-wire.ts"
 
 describe("a process without file descriptors", () => {
   it("says so at its start, turns readiness off, and blames no provider", async () => {
@@ -80,7 +81,7 @@ describe("a process without file descriptors", () => {
     assert.deepEqual(await service.ended, { code: 0, signal: null })
   })
 
-  it("answers its first request with `overloaded`: the modules for it cannot be loaded", async () => {
+  it("answers its first request with `overloaded`", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wire-descriptors-"))
     after(() => rmSync(folder, { recursive: true, force: true }))
     const service = await startWith(100, folder)
@@ -90,7 +91,8 @@ describe("a process without file descriptors", () => {
     const body = JSON.stringify({ workflow_source: 'output { m: "x" }' })
     const refused = await ask(kept, `${service.address}/execute`, body)
     const message = "The service is out of file descriptors. Try again later"
-    assert.deepEqual(refused, { status: 503, body: { error: { kind: "overloaded", message, issues: [] } } })
+    const { error } = refused.body as { error: { kind: string; message: string } }
+    assert.deepEqual([refused.status, error.kind, error.message], [503, "overloaded", message])
     assert.ok(!service.output().includes("unexpected error"), service.output())
     for (const socket of sockets) socket.destroy()
     await until(async () => (await ready(kept, service.address)).status === 200)
@@ -115,7 +117,7 @@ describe("a process without file descriptors", () => {
 })
 
 function startWith(descriptors: number, folder: string): Promise<Started> {
-  const limit = [`--nofile=${descriptors}:${descriptors}`, process.execPath, "src/cli/wire.ts", "serve"]
+  const limit = [`--nofile=${descriptors}:${descriptors}`, process.execPath, builtWire, "serve"]
   return startService("prlimit", limit, { WIRE_PORT: "0", WIRE_DATA_DIR: folder, WIRE_RATE_LIMIT: "0" })
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { AgentPartial } from "../../../src/client/client.ts"
-import { WireworksClient } from "../../../src/client/client.ts"
+import { WireworksClient } from "../../support/built-client.ts"
 import { cuttingProxy } from "../../support/cutting-proxy.ts"
 import { fakeBackend, sse, streamOf } from "../../support/fake-backend.ts"
 import { collect, eventsOf, type SeenEvent } from "./read-stream.ts"

@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http"
 import { after } from "node:test"
 import { Agent, setGlobalDispatcher } from "undici"
 import type { OnlyInTests } from "../../../src/cli/compose/compose.ts"
-import { compose } from "../../../src/cli/compose/compose.ts"
 import { readSettings } from "../../../src/cli/compose/settings.ts"
 import { atEnd } from "../../support/at-end.ts"
+import { compose } from "../../support/built-service.ts"
 import { startServer } from "../../support/http-server.ts"
 import { logOfTest } from "../../support/log-of-test.ts"
 
@@ -20,7 +20,7 @@ export interface TestService {
   stop(): Promise<void>
 }
 
-/** The whole service in this process, over real HTTP on a free port. Settings by their variables, without `WIRE_`. */
+/** The whole service as it is built, in this process, over real HTTP on a free port. Settings by their variables, without `WIRE_`. */
 export async function startService(
   variables: Readonly<Record<string, string>> = {},
   onlyInTests: OnlyInTests = {},
