@@ -267,7 +267,7 @@ describe("the other routes", async () => {
     const answers = [
       [await service.post("/demo/v1/responses", "{"), 400],
       [await service.post("/demo/v1/responses", "x", text), 415],
-      [await service.post("/demo/v1/responses", { model: "other", input: "x" }), 404],
+      [await service.post("/demo/v1/responses", { model: "demo-unknown", input: "x" }), 404],
       [await keyed.post("/demo/v1/responses", { model: "demo", input: "x" }), 401],
     ] as const
     for (const [answer, status] of answers) {
