@@ -205,7 +205,7 @@ function sqlInMemory(): RunStore {
   const vault = key.unlock(key.newRecord())
   if (vault === null) throw new Error("A key opens what it has made")
   const settings = { pollMs: 200, thoroughEvery: 10, tombstoneMs: 60_000 }
-  return new SqlStore(new SqliteMedium(queue, database, ":memory:"), vault, clock, settings)
+  return new SqlStore(new SqliteMedium(queue, database, ":memory:", async () => clock.now()), vault, clock, settings)
 }
 
 const directory = mkdtempSync(join(tmpdir(), "wireworks-bench-"))

@@ -41,7 +41,9 @@ const limitOptions: Schema<Limits> = closed(
     tokens: limit("Most tokens of all model calls, input and output."),
     model_calls: limit("Most requests to backends, retries and repairs included."),
     tool_calls: limit("Most tool calls and resource reads."),
-    time_seconds: limit("Most seconds, without the time spent waiting for people."),
+    time_seconds: limit(
+      "Most seconds in which a process has the run: time spent waiting for people, and time between two processes, does not count.",
+    ),
   },
   {
     description: "What the run may use at most. For each key the smallest of the workflow's limit and this one counts.",
@@ -83,7 +85,7 @@ export const executeOptions = closed({
     integer({
       minimum: 1,
       maximum: 86_400_000,
-      description: `Time for the whole run; ${runTimeMs / 60_000} minutes unless given.`,
+      description: `Time in which a process has the run, counted as \`limits.time_seconds\` is; ${runTimeMs / 60_000} minutes unless given.`,
     }),
   ),
   deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),

@@ -98,6 +98,7 @@ export class LogFold {
     past.logBytes += eventBytes(event)
     const at = Date.parse(event.at)
     past.startedAt ??= at
+    if (event.type === "run_resumed") past.idle.push({ from: past.lastAt ?? at, to: at })
     past.lastAt = Math.max(past.lastAt ?? at, at)
     if (isProgress(event)) past.vainResumes = 0
     const { scope } = event.data
@@ -135,10 +136,10 @@ export class LogFold {
         if (kept<"run_resumed">(event)?.given_back !== true) past.vainResumes++
         break
       case "run_waiting":
-        past.waits.push({ from: at, to: null })
+        past.idle.push({ from: at, to: null })
         break
       case "run_continued": {
-        const wait = past.waits.at(-1)
+        const wait = past.idle.at(-1)
         if (wait !== undefined) wait.to ??= at
         break
       }

@@ -33,8 +33,8 @@ export interface ReplayState {
   used: UsedByAll
   /** When each agent first started, in milliseconds, and when it last ended a step. */
   readonly agentTimes: Map<string, AgentTime>
-  /** When the run waited for people; the last stretch may go on still. */
-  readonly waits: { readonly from: number; to: number | null }[]
+  /** When no process had the run: it waited for people (the last wait may go on still), or was between two owners. No time limit counts that. */
+  readonly idle: { readonly from: number; to: number | null }[]
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
   /** By scope: the calls of workflows that are made here. */
@@ -66,6 +66,12 @@ export interface ReplayState {
   readonly asks: Map<string, QuestionPast>
   /** How often the run was taken up after a process that died, without getting any further since. */
   vainResumes: number
+}
+
+/** A stretch of time, in milliseconds since the epoch. */
+export interface TimeRange {
+  readonly from: number
+  readonly to: number
 }
 
 export interface AgentTime {
@@ -186,7 +192,7 @@ export function emptyPast(): ReplayState {
     spent: nothingSpent,
     used: { run: nothingUsed(), agents: new Map() },
     agentTimes: new Map(),
-    waits: [],
+    idle: [],
     agents: new Map(),
     workflowCalls: new Map(),
     inside: new Map(),
@@ -208,14 +214,35 @@ export function emptyPast(): ReplayState {
   }
 }
 
-/** What happened inside a called workflow: questions and waits are those of the run. */
-export function emptyPastInside({ waits, questions, inside }: ReplayState): ReplayState {
-  return { ...emptyPast(), waits, questions, inside }
+/** What happened inside a called workflow: questions and idle time are those of the run. */
+export function emptyPastInside({ idle, questions, inside }: ReplayState): ReplayState {
+  return { ...emptyPast(), idle, questions, inside }
 }
 
 /** The log ends with a wait for people. */
-export function isWaiting({ waits }: ReplayState): boolean {
-  return waits.at(-1)?.to === null
+export function isWaiting({ idle }: ReplayState): boolean {
+  return idle.at(-1)?.to === null
+}
+
+/** When no process had the run until this one took it up, which is now. */
+export function idleUntil({ idle, lastAt }: ReplayState, now: number): TimeRange[] {
+  const closed = idle.map(({ from, to }) => ({ from, to: to ?? now }))
+  return lastAt === null ? closed : [...closed, { from: lastAt, to: now }]
+}
+
+/**
+ * Milliseconds from one time of a log to another in which a process had the run. Between two events of one owner, times differ by what its monotonic
+ * clock measured: a wall clock that is wrong, or is set, adds nothing.
+ */
+export function timeHad(idle: readonly TimeRange[], from: number, to: number): number {
+  let had = to - from
+  let end = from
+  for (const range of idle) {
+    const begin = Math.max(range.from, end)
+    end = Math.max(end, Math.min(range.to, to))
+    had -= Math.max(0, end - begin)
+  }
+  return Math.max(0, had)
 }
 
 /** The model calls of steps that have begun and not ended, as far as the log has them. */

@@ -1,23 +1,25 @@
 export interface Clock {
-  /** Milliseconds since the epoch. May jump in either direction when the system's clock is set. */
+  /** Milliseconds since the epoch: the store's time in a service, else that of the machine. May jump in either direction when that clock is set. */
   now(): number
   /**
    * Milliseconds from an arbitrary start, for durations: never jumps, and keeps going while the process is stopped. All
    * processes of a machine have the same start, until the machine restarts.
    */
   monotonic(): number
+  /** The wall clock of this machine, where `now` is not that. It shows that the machine has slept; nothing is decided by it. */
+  wall?(): number
   /** Resolves after the delay; rejects with the signal's reason when it aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
 /** A moment, by both clocks. */
 export interface Instant {
-  readonly now: number
+  readonly wall: number
   readonly monotonic: number
 }
 
 export function instant(clock: Clock): Instant {
-  return { now: clock.now(), monotonic: clock.monotonic() }
+  return { wall: wallOf(clock), monotonic: clock.monotonic() }
 }
 
 /**
@@ -25,7 +27,12 @@ export function instant(clock: Clock): Instant {
  * too: setting that one makes the result too long, never too short.
  */
 export function mostElapsed(clock: Clock, since: Instant): number {
-  return Math.max(clock.monotonic() - since.monotonic, Math.abs(clock.now() - since.now))
+  return Math.max(clock.monotonic() - since.monotonic, Math.abs(wallOf(clock) - since.wall))
+}
+
+/** The wall clock of this machine. */
+export function wallOf(clock: Clock): number {
+  return clock.wall?.() ?? clock.now()
 }
 
 /** In whole milliseconds, as databases have them, and never early. */

@@ -296,6 +296,8 @@ export interface RunStore extends RunList {
    * not ended, and stays. `gone`: there is no such run (any more). If the process dies meanwhile, the next sweep deletes the rest.
    */
   delete(run_id: string): Promise<Deletion>
+  /** The time by the store's own clock, in milliseconds since the epoch: what all processes decide by (`StoreClock`). */
+  time(): Promise<number>
   /** Readiness: rejects with a `StoreFailure` when the store can not be written to now. */
   probe(): Promise<void>
   /**

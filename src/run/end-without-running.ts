@@ -5,7 +5,7 @@ import { limitsOfRun } from "./budget/limit-scopes.ts"
 import type { LogEvent, ShownRunLimits, WireError } from "../log/events.ts"
 import { thisWriter } from "../log/log-version.ts"
 import { RunLog } from "./log/log.ts"
-import { interruptedSteps, isWaiting, type ReplayState } from "../log/past.ts"
+import { idleUntil, interruptedSteps, isWaiting, timeHad, type ReplayState } from "../log/past.ts"
 import { readPast } from "./log/read-past.ts"
 import { continueFromWait } from "./questions/take-outcomes.ts"
 import { runClock } from "./run-clock.ts"
@@ -43,7 +43,7 @@ export async function endWithoutRunning(
   const all = interrupted.reduce((sum, { calls, scope }) => addSpent(sum, spentBy(calls, prices, scope)), past.spent)
   const spent = {
     usage: showSpent(all),
-    ...limitsAtEnd(plan, request, past, duration_ms),
+    ...limitsAtEnd(plan, request, past),
     ...(interrupted.length > 0 && { interrupted }),
   }
   return storeEnd(
@@ -58,14 +58,14 @@ function limitsAtEnd(
   plan: Plan | null,
   { options }: RunRequest,
   past: ReplayState,
-  duration_ms: number,
 ): { readonly limits?: ShownRunLimits } {
   if (plan === null) return {}
   const budget = new Budget(limitsOfRun(plan, options.limits ?? null), past.used, new AbortController().signal)
   const seconds = (agent: string | null): number => {
-    const time = agent === null ? undefined : past.agentTimes.get(agent)
-    if (agent === null) return duration_ms / 1000
-    return time === undefined ? 0 : ((time.endedAt ?? past.lastAt ?? time.startedAt) - time.startedAt) / 1000
+    const time = agent === null ? { startedAt: past.startedAt, endedAt: null } : past.agentTimes.get(agent)
+    const from = time?.startedAt ?? null
+    const to = time?.endedAt ?? past.lastAt ?? from
+    return from === null || to === null ? 0 : timeHad(idleUntil(past, to), from, to) / 1000
   }
   return budget.limited ? { limits: budget.shown(seconds) } : {}
 }

@@ -27,7 +27,7 @@ import { prepare } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
 import { namedSecrets, redactor, SharedSearches } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
-import { isWaiting, noPast, type ReplayState } from "../log/past.ts"
+import { idleUntil, isWaiting, noPast, type ReplayState } from "../log/past.ts"
 import { readEarlier, readPast } from "./log/read-past.ts"
 import type { EarlierRun } from "../log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
@@ -214,7 +214,7 @@ class Run {
         clock: ports.clock,
         deadlines: job.deadlines,
         startedAt: this.#startedAt,
-        waits: past.waits.map(({ from, to }) => ({ from, to: to ?? ports.clock.now() })),
+        idle: idleUntil(past, ports.clock.now()),
         agents: past.agentTimes,
         fail: (error) => this.#fail(error),
       }),
@@ -359,18 +359,11 @@ class Run {
     }
   }
 
-  /** Milliseconds that the run waited for people: no limit counts them. */
-  #waited(): number {
-    const { past, ports } = this.#running
-    return past.waits.reduce((sum, { from, to }) => sum + (to ?? ports.clock.now()) - from, 0)
-  }
-
-  /** A resumed run whose time was up long ago does not begin again. */
+  /** A resumed run whose time is used up does not begin again. */
   #watchTime(): () => void {
-    const { options, limits, ports } = this.#running
+    const { options, limits, time } = this.#running
     const allowed = options.timeout_ms ?? limits.timeout_ms
-    const passed = ports.clock.now() - this.#startedAt - this.#waited()
-    return this.#job.deadlines.add(allowed - passed, () => {
+    return this.#job.deadlines.add(allowed - time.elapsed(null) * 1000, () => {
       this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
     })
   }

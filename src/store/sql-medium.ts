@@ -18,6 +18,8 @@ export interface SqlMedium {
   onNews(listener: (news: News) => void): void
   /** Changes whenever another process may have written something. */
   version(): number | Promise<number>
+  /** The time by the database's clock. */
+  time(): Promise<number>
   /** After what is under way. */
   close(): Promise<void>
 }

@@ -326,6 +326,10 @@ export class SqlStore implements RunStore {
     return deletion
   }
 
+  time(): Promise<number> {
+    return this.#medium.time()
+  }
+
   async probe(): Promise<void> {
     await this.#medium.version()
     if (this.#medium.storedLately) return

@@ -11,6 +11,7 @@ import { leasing } from "./run-store/leasing.ts"
 import type { Bench } from "./run-store/material.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
+import { tellingTime } from "./run-store/telling-time.ts"
 import { triggering } from "./run-store/triggering.ts"
 
 /** What every `RunStore` promises. `open` makes an empty store; `close` throws it away. */
@@ -38,5 +39,6 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     deleting(onBench)
     notifyingContract(onBench)
     triggering(onBench)
+    tellingTime(onBench)
   })
 }

@@ -7,7 +7,7 @@ import {
   type Transport,
 } from "../../src/adapters/nats/transport.ts"
 import type { Wanted } from "../../src/adapters/nats/streams.ts"
-import type { Machine, World } from "./world.ts"
+import { epoch, type Machine, type World } from "./world.ts"
 
 interface Message extends Stored {
   readonly at: number
@@ -112,6 +112,11 @@ export class SimulatedBroker {
     for (const message of stream.messages) {
       if (matches(filter, message.subject) && isThere(stream, message, now)) message.removedAt = now
     }
+  }
+
+  /** By the broker's own clock, which is right. */
+  time(): number {
+    return epoch + this.#now()
   }
 
   erase(name: string, seq: number): boolean {
@@ -252,6 +257,10 @@ export class SimulatedConnection implements Transport {
 
   purge(stream: string, filter: string): Promise<void> {
     return this.#request(() => this.#broker.purge(stream, filter), true)
+  }
+
+  time(): Promise<number> {
+    return this.#request(() => this.#broker.time())
   }
 
   erase(stream: string, seq: number): Promise<boolean> {
@@ -409,6 +418,7 @@ export function directTransport(broker: SimulatedBroker): Transport {
     at: (stream, seq) => done(() => broker.at(stream, seq)),
     subjects: (stream, filter) => done(() => broker.subjects(stream, filter)),
     purge: (stream, filter) => done(() => broker.purge(stream, filter)),
+    time: () => done(() => broker.time()),
     erase: (stream, seq) => done(() => broker.erase(stream, seq)),
     listen: (subject, listener) => {
       const subscriber = { subject, hear: listener }

@@ -380,6 +380,10 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.delete(run_id))
   }
 
+  time(): Promise<number> {
+    return this.#send(() => this.#store.time())
+  }
+
   probe(): Promise<void> {
     return this.#send(() => this.#store.probe())
   }

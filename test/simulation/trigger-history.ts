@@ -126,6 +126,10 @@ export async function simulateTriggers(
         world.count(`trigger: ${trigger} ${outcome}`)
         if (trigger === "timer") counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
       },
+      tookBack: () => {
+        world.note(`${name}: took a mark back`)
+        world.count("trigger: a mark is taken back")
+      },
       bug: (error) => bugs.push(error),
     })
     const whenReady = (): void => {

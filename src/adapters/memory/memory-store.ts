@@ -22,7 +22,7 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
-import { leaseEnd, type Clock } from "../../ports/clock.ts"
+import { leaseEnd, wallOf, type Clock } from "../../ports/clock.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
@@ -314,6 +314,10 @@ export class MemoryStore implements RunStore {
       if (kept_until > this.#clock.now()) this.#keptKeys.set(slot, { run_id, fingerprint, until: kept_until })
     }
     this.#tombstones.set(run_id, { caller: run.caller, until: this.#clock.now() + tombstoneMs })
+  }
+
+  async time(): Promise<number> {
+    return wallOf(this.#clock)
   }
 
   async probe(): Promise<void> {}

@@ -232,6 +232,11 @@ export class Broker<T extends Transport = Transport> {
     })
   }
 
+  /** The time by the clock of the leader that all processes ask. */
+  time(): Promise<number> {
+    return this.#held(holdMs.read, () => this.transport.time(this.names.stream("keys")))
+  }
+
   listen(subject: string, listener: (message: Announcement) => void): () => void {
     return this.transport.listen(subject, listener)
   }

@@ -12,7 +12,7 @@ interface OwnLease {
   storedAt: Instant
 }
 
-const longAgo: Instant = { now: 0, monotonic: Number.NEGATIVE_INFINITY }
+const longAgo: Instant = { wall: 0, monotonic: Number.NEGATIVE_INFINITY }
 
 /** One lease in the message of its holder: run, fence, and how many milliseconds ago it was renewed. */
 export type SaidLease = readonly [run_id: string, fence: number, ageMs: number]

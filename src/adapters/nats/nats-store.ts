@@ -320,6 +320,10 @@ export class NatsStore implements RunStore {
     return this.#stored.of(caller)
   }
 
+  time(): Promise<number> {
+    return this.#broker.time()
+  }
+
   async probe(): Promise<void> {
     await probe(this.#broker, this.#vault, this.#leases)
   }

@@ -36,6 +36,8 @@ export interface Transport {
   /** Subjects that hold messages, and how many, as the leader knows them. */
   subjects(stream: string, filter: string): Promise<Readonly<Record<string, number>>>
   purge(stream: string, filter: string): Promise<void>
+  /** The time by the clock of the stream's leader, in milliseconds since the epoch. */
+  time(stream: string): Promise<number>
   /** Overwrites the message on the disk. */
   erase(stream: string, seq: number): Promise<boolean>
   listen(subject: string, listener: (message: Announcement) => void): () => void
@@ -110,6 +112,13 @@ export class NatsTransport implements Transport {
 
   async subjects(stream: string, filter: string): Promise<Readonly<Record<string, number>>> {
     return (await this.manager.streams.info(stream, { subjects_filter: filter })).state.subjects ?? {}
+  }
+
+  async time(stream: string): Promise<number> {
+    const { ts } = (await this.manager.streams.info(stream)) as { readonly ts?: string }
+    const time = Date.parse(ts ?? "")
+    if (Number.isNaN(time)) throw new Error("The broker does not say what time it is")
+    return time
   }
 
   async purge(stream: string, filter: string): Promise<void> {

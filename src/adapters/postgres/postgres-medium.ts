@@ -1,5 +1,5 @@
 import type { News, Sending, SqlMedium } from "../../store/sql-medium.ts"
-import type { Steps } from "../../store/sql.ts"
+import { get, type Steps } from "../../store/sql.ts"
 import type { Operation, ResultOf } from "../../store/writes.ts"
 import type { CommitQueue } from "../../store/commit-queue.ts"
 import type { Reads } from "./reads.ts"
@@ -47,8 +47,18 @@ export class PostgresMedium implements SqlMedium {
     return ++this.#looks
   }
 
+  time(): Promise<number> {
+    return this.#reads.read(serverTime())
+  }
+
   async close(): Promise<void> {
     await this.#queue.close()
     await Promise.all([this.#reads.close(), this.#listening.close()])
   }
+}
+
+function* serverTime(): Steps<number> {
+  const row = yield* get("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS float8) AS now")
+  if (row === undefined) throw new Error("The server said nothing")
+  return row["now"] as number
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite"
-import type { Clock } from "../../ports/clock.ts"
+import { wallOf, type Clock } from "../../ports/clock.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import type { MasterKey, Vault } from "../../ports/vault.ts"
 import { ThreadWriter } from "./thread-writer.ts"
@@ -15,6 +15,8 @@ export interface SqliteStoreOptions {
   readonly path: string
   readonly masterKey: MasterKey
   readonly clock: Clock
+  /** The machine's time: that of `clock`, unless told otherwise. */
+  readonly time?: () => Promise<number>
   /** How often to look for what other processes appended and asked for. */
   readonly pollMs?: number
   /** How long after its deletion something may still be found in the database's log file. */
@@ -36,7 +38,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunS
   const queue = new CommitQueue(writer)
   const database = openForReading(path)
   const vault = await unlock(path, database, queue, masterKey)
-  const store = new SqlStore(new SqliteMedium(queue, database, path), vault, clock, {
+  const time = options.time ?? (async () => wallOf(clock))
+  const store = new SqlStore(new SqliteMedium(queue, database, path, time), vault, clock, {
     pollMs: options.pollMs ?? 200,
     thoroughEvery: 10,
     tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,

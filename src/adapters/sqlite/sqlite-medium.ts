@@ -10,8 +10,10 @@ export class SqliteMedium implements SqlMedium {
   readonly #queue: CommitQueue
   readonly #database: DatabaseSync
   readonly #read: Reads
+  readonly time: () => Promise<number>
 
-  constructor(queue: CommitQueue, database: DatabaseSync, path: string) {
+  constructor(queue: CommitQueue, database: DatabaseSync, path: string, time: () => Promise<number>) {
+    this.time = time
     this.#queue = queue
     this.#database = database
     this.#read = readsOf(database, path)

@@ -10,6 +10,7 @@ const counts = {
   waiting: async () => ({ runs: 0, questions: 0, oldest_asked_at: null }),
   broker: null,
   isAlone: true,
+  clock: { now: () => Date.now(), aheadMs: 0 },
 }
 
 test("a thousand workflows have labels of their own, the others share one", async () => {

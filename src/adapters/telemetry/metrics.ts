@@ -17,7 +17,8 @@ export interface LiveCounts {
   readonly streams: () => number
   /** What waits for people in the whole store, whichever process put it there. Rejects while the store fails. */
   readonly waiting: () => Promise<WaitingCounts>
-  /** The broker of a cluster; null without a cluster. */
+  /** The store's time, and how far the clock of this process is ahead of it; then the broker of a cluster, null without a cluster. */
+  readonly clock: { now(): number; readonly aheadMs: number }
   readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
   /** No other process serves with this one behind its port. */
   readonly isAlone: boolean
@@ -106,7 +107,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   // All labels are there from the start: without them, the first failure is no increase for an alert.
   const settledAs = { answered: settled.of("answered"), expired: settled.of("expired") }
   for (const outcome of ["delivered", "failed", "gave_up"]) notifications.of(outcome)
-  const refreshWaiting = waitingGauges(make, counts.waiting)
+  const refreshWaiting = waitingGauges(make, counts)
   make.liveGauge("wire_runs_active", "Runs under way here", counts.active)
   make.liveGauge("wire_runs_queued", "Runs that wait for their turn here", counts.queued)
   make.liveGauge("wire_streams_open", "Open event streams", counts.streams)
@@ -115,7 +116,12 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     make.liveGauge("wire_processes", "Processes that serve", () => 1)
     make.counter("wire_process_restarts_total", "Processes that ended and were started again").of()
   }
-  const { broker } = counts
+  const { broker, clock } = counts
+  make.liveGauge(
+    "wire_clock_offset_seconds",
+    "How far the clock of this process is ahead of the store's time; negative: behind it",
+    () => clock.aheadMs / 1000,
+  )
   if (broker !== null) {
     make.liveGauge("wire_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
     make.liveGauge(
@@ -276,17 +282,17 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
 }
 
 /** Read together by the function that this returns; without values while the store fails. */
-function waitingGauges(make: Instruments, read: () => Promise<WaitingCounts>): () => Promise<void> {
+function waitingGauges(make: Instruments, { waiting, clock }: LiveCounts): () => Promise<void> {
   const runs = make.gauge("wire_runs_waiting", "Runs in the store that wait for people, of all replicas")
   const questions = make.gauge("wire_questions_open", "Open questions in the store, of all replicas")
   const oldest = make.gauge("wire_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
   return async () => {
     try {
-      const counts = await read()
+      const counts = await waiting()
       const { oldest_asked_at } = counts
       runs.set(counts.runs)
       questions.set(counts.questions)
-      oldest.set(oldest_asked_at === null ? 0 : Math.max(0, (Date.now() - oldest_asked_at) / 1000))
+      oldest.set(oldest_asked_at === null ? 0 : Math.max(0, (clock.now() - oldest_asked_at) / 1000))
     } catch {
       for (const gauge of [runs, questions, oldest]) gauge.remove()
     }

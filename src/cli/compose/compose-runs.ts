@@ -44,7 +44,7 @@ export async function composeRuns(
   const policy = egressPolicy(settings)
   const store = openMemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
-  const ports = joinPorts(policy, store, demo, null, bug)
+  const ports = joinPorts(policy, store, systemClock, demo, null, bug)
   const runs = new Runs(
     recorded === null ? ports : withRecording(ports, recorded),
     async (source) => planSource({ ...source, maxCalled: settings.maxCalled }),
@@ -86,7 +86,7 @@ export async function composeTests(
   bug: (error: unknown) => void,
 ): Promise<RecordedTestEngines> {
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
-  const ports = joinPorts(egressPolicy(settings), openMemoryStore(systemClock), demo, null, bug)
+  const ports = joinPorts(egressPolicy(settings), openMemoryStore(systemClock), systemClock, demo, null, bug)
   const deadlines = new Deadlines(systemClock)
   const limits = limitsOf(settings)
   return {

@@ -1,7 +1,6 @@
 import about from "../../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
 import { getHeapStatistics } from "node:v8"
-import { systemClock } from "../../adapters/system/system-clock.ts"
 import { auditRuns } from "../../adapters/telemetry/audit-runs.ts"
 import { createMetrics } from "../../adapters/telemetry/metrics.ts"
 import { observeStore } from "../../adapters/telemetry/observe-store.ts"
@@ -15,6 +14,8 @@ import { Sparing } from "../../server/sparing.ts"
 import { errorStatus } from "../../api/error-kinds.ts"
 import { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
 import { startTraces } from "../../adapters/telemetry/traces.ts"
+import { isoTime } from "../../base/iso-time.ts"
+import type { ClockReports } from "../../ports/store-clock.ts"
 import { Compiler } from "../../compiler/compiler.ts"
 import type { Planned } from "../../compiler/source-jobs.ts"
 import { startDemoServer } from "../../demo/demo-server.ts"
@@ -86,6 +87,19 @@ function logNotice(log: ServerLog, ...attempt: Parameters<NonNullable<NotifierPo
   else log.warn(about, "notification given up")
 }
 
+/** Nothing is decided by a clock that is wrong, so that this harms no run. Times in this log are that clock's. */
+function clockReports(log: ServerLog): ClockReports {
+  const seconds = (ms: number): number => Math.round(ms / 1000)
+  return {
+    wrong: (aheadMs) =>
+      log.warn(
+        { offset_seconds: seconds(aheadMs) },
+        `the clock of this machine is ${aheadMs > 0 ? "ahead of" : "behind"} the store's time: set it (NTP)`,
+      ),
+    jumped: (byMs) => log.warn({ seconds: seconds(byMs) }, "the store's time was set: schedules and expiries go by it"),
+  }
+}
+
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
 
@@ -118,6 +132,7 @@ export async function compose(
     untraced.happened(code === undefined ? {} : { code })
   })
   const opened = await opening
+  const { clock } = opened
   if (isFirst) warnOfSettings(settings, log)
   for (const sentence of opened.remarks) log.info({}, sentence)
   for (const sentence of opened.warnings) log.error({}, sentence)
@@ -131,6 +146,7 @@ export async function compose(
       waiting: () => opened.store.questions.waitingCounts(),
       broker: opened.broker,
       isAlone: link === null,
+      clock,
     },
     Object.keys(errorStatus),
   )
@@ -143,9 +159,9 @@ export async function compose(
     auditRuns(audit),
     ...(passesTraces ? [contexts] : []),
   ]
-  const health = new Health(systemClock, log)
-  const timed = timeStore(shareParts(opened.store), metrics.service.store, () => systemClock.monotonic())
-  const watched = watchStore(timed, health, systemClock, (failure) => {
+  const health = new Health(clock, log)
+  const timed = timeStore(shareParts(opened.store), metrics.service.store, () => clock.monotonic())
+  const watched = watchStore(timed, health, clock, (failure) => {
     if (isShared(settings.store)) streams.giveUp(failure)
   })
   const descriptors = watchDescriptors(health)
@@ -154,6 +170,7 @@ export async function compose(
   const joined = joinPorts(
     policy,
     store,
+    clock,
     demo,
     passesTraces ? { targets, contexts } : null,
     (error) => log.error({ err: error }, "unexpected error"),
@@ -164,7 +181,7 @@ export async function compose(
     ...joined,
     model: timeFirstToken(
       joined.model,
-      () => systemClock.monotonic(),
+      () => clock.monotonic(),
       (api, ms) => metrics.service.firstToken(api, ms),
     ),
     taken(run) {
@@ -218,9 +235,14 @@ export async function compose(
           runs,
           planOf,
           serverSecrets,
-          clock: systemClock,
+          clock,
           caller: triggerCaller(settings) ?? "",
           counted: (...outcome) => metrics.triggered(...outcome),
+          tookBack: (workflow, schedule, mark) =>
+            log.warn(
+              { workflow, schedule, mark: isoTime(mark) },
+              "the last due time of this schedule was ahead of the store's time, and was taken back: a clock was wrong",
+            ),
           bug: (error) => log.error({ err: error }, "unexpected error"),
         })
   const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
@@ -276,10 +298,12 @@ export async function compose(
         )
   const sweep = (): void => {
     store
-      .sweep(systemClock.now() - settings.retention)
+      .sweep(clock.now() - settings.retention)
       // Trouble with the store is logged once for all that it concerns.
       .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
   }
+  const keepsTime = new AbortController()
+  void clock.keep({ time: () => store.time(), learned: opened.learned }, clockReports(log), keepsTime.signal)
   const sweeper = setInterval(sweep, sweepEvery(settings.retention)).unref()
   return {
     bound() {
@@ -301,6 +325,7 @@ export async function compose(
     async stop(graceMs, reason) {
       if (reason !== null) log.info({ reason, runs: runs.active, queued: runs.queued }, "service stops")
       clearInterval(sweeper)
+      keepsTime.abort(new Error("The service stops"))
       drain()
       await triggers?.stop()
       await runs.drain(graceMs)

@@ -7,10 +7,10 @@ import { ToolHosts } from "../../adapters/http-tools/tool-hosts.ts"
 import { createModelClient } from "../../adapters/model-turn/model-client.ts"
 import { Tokens } from "../../adapters/oauth/tokens.ts"
 import { systemChance } from "../../adapters/system/system-chance.ts"
-import { systemClock } from "../../adapters/system/system-clock.ts"
 import type { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { DemoServer } from "../../demo/demo-server.ts"
+import type { Clock } from "../../ports/clock.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { HostSession, ToolHost } from "../../ports/tools.ts"
@@ -34,6 +34,7 @@ export interface TracePassing {
 export function joinPorts(
   policy: EgressPolicy,
   store: RunStore,
+  clock: Clock,
   demo: DemoServer | null,
   trace: TracePassing | null,
   bug: (error: unknown) => void,
@@ -57,11 +58,11 @@ export function joinPorts(
     egress,
     ...(traced !== undefined && { traced }),
     api: modelApi,
-    clock: systemClock,
+    clock,
     chance: systemChance,
     demo: demo === null ? null : { endpoint: demo.endpoint, egress: demoEgress },
   })
-  const tokens = new Tokens(systemClock)
+  const tokens = new Tokens(clock)
   const mcp = new LazyTools(async () => {
     const { McpHost } = await import("../../adapters/mcp/mcp-host.ts")
     const meta = (run_id: string, endpoint: string): JsonObject =>
@@ -78,7 +79,7 @@ export function joinPorts(
   const http = new HttpHost({
     egress,
     demo: demo === null ? null : { endpoint: demo.crm, egress: demoEgress },
-    clock: systemClock,
+    clock,
     chance: systemChance,
     tokens,
     ...(traced !== undefined && { traced }),
@@ -88,7 +89,7 @@ export function joinPorts(
     egress,
     model,
     tools: new ToolHosts(mcp, http),
-    clock: systemClock,
+    clock,
     chance: systemChance,
     bug,
     async close() {

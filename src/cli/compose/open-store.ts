@@ -6,12 +6,14 @@ import type { BrokerHealth } from "../../adapters/nats/broker.ts"
 import { backUp } from "../../adapters/sqlite/back-up.ts"
 import { changeSqliteKey } from "../../adapters/sqlite/change-key.ts"
 import { checkRefusal, checkStore } from "../../adapters/sqlite/check-store.ts"
+import { clockFile } from "../../adapters/sqlite/clock-file.ts"
 import { openSqliteStore } from "../../adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 export { tooFewToStart } from "../../adapters/system/watch-descriptors.ts"
 import { loadMasterKey, parseMasterKey, parseOldKey } from "../../adapters/vault/master-key.ts"
 import { changeOfMasterKey, createMasterKey } from "../../adapters/vault/vault.ts"
 import { StoreFailure, type RunStore } from "../../ports/store.ts"
+import { StoreClock, type TimeSource } from "../../ports/store-clock.ts"
 import type { StoreReport } from "../../store/check-tables.ts"
 import { moveStore, movingMark, type MoveEnd, type MoveProgress } from "../../store/move-store.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
@@ -37,8 +39,9 @@ export class StartRefusal extends WrongValue {}
 export const isRefusal = (error: unknown): error is Error =>
   error instanceof StartRefusal || error instanceof StoreFailure
 
-export interface OpenedStore {
+interface BareStore {
   readonly store: RunStore
+  readonly learned?: TimeSource["learned"]
   readonly leaseMs: number
   /** Bytes that it has room for now, those that it holds included; null where that is not known. */
   readonly capacity: () => number | null
@@ -50,20 +53,37 @@ export interface OpenedStore {
   readonly warnings: readonly string[]
 }
 
+export interface OpenedStore extends BareStore {
+  /** The store's time. */
+  readonly clock: StoreClock
+}
+
 /** Rejects with a `StartRefusal` or a `StoreFailure`. */
 export async function openStore(settings: Settings): Promise<OpenedStore> {
+  const clock = new StoreClock(systemClock)
+  const opened = await openWith(settings, clock)
+  try {
+    await clock.learn({ time: () => opened.store.time(), learned: opened.learned })
+  } catch (error) {
+    await opened.store.close()
+    throw error
+  }
+  return { ...opened, clock }
+}
+
+async function openWith(settings: Settings, clock: StoreClock): Promise<BareStore> {
   const { store, dataDir, encryptionKey } = settings
   if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
     throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
   }
   if (store === "memory") {
-    const memory = openMemoryStore(systemClock)
+    const memory = openMemoryStore(clock)
     // The rest is for runs under way and for what is in transit.
     const capacity = getHeapStatistics().heap_size_limit / 2
     return { store: memory, leaseMs, capacity: () => capacity, broker: null, remarks: [], warnings: [] }
   }
-  if (isNats(store)) return openCluster(settings)
-  if (isPostgres(store)) return openPostgres(settings)
+  if (isNats(store)) return openCluster(settings, clock)
+  if (isPostgres(store)) return openPostgres(settings, clock)
   if (store !== "sqlite") {
     throw new StartRefusal(
       `WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, like postgres://user:password@host/database, or like nats://a:4222.`,
@@ -82,9 +102,10 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   const masterKey = createMasterKey(loadMasterKey({ configured: encryptionKey, file: keyFile, database: path }))
   const warn = (sentence: string): number => warnings.push(sentence)
   const shared = settings.processes > 1 && { pollMs: sharedPollMs }
-  const sqlite = await openSqliteStore({ path, masterKey, clock: systemClock, warn, ...shared })
+  const { time, learned } = clockFile(path, () => clock.wall())
+  const sqlite = await openSqliteStore({ path, masterKey, clock, time, warn, ...shared })
   const capacity = roomOnDisk(() => diskUse(folder, path))
-  return { store: sqlite, leaseMs, capacity, broker: null, remarks: [], warnings }
+  return { store: sqlite, learned, leaseMs, capacity, broker: null, remarks: [], warnings }
 }
 
 /** What the store of these settings says of itself, or why that cannot be known: a sentence for the operator. */
@@ -254,12 +275,12 @@ function makeDataDir(dataDir: string): string {
   return folder
 }
 
-async function openPostgres(settings: Settings): Promise<OpenedStore> {
+async function openPostgres(settings: Settings, clock: StoreClock): Promise<BareStore> {
   const { openPostgresStore } = await import("../../adapters/postgres/open-postgres-store.ts")
   const options = await postgresOptions(settings)
   const warnings: string[] = []
   const warn = (sentence: string): number => warnings.push(sentence)
-  const store = await openPostgresStore({ ...options, clock: systemClock, warn, tombstoneMs })
+  const store = await openPostgresStore({ ...options, clock, warn, tombstoneMs })
   return { store, leaseMs: postgresLeaseMs, capacity: () => null, broker: null, remarks: [], warnings }
 }
 
@@ -298,12 +319,12 @@ function sharedKey({ encryptionKey }: Settings, store: string): Uint8Array {
   return masterKey
 }
 
-async function openCluster(settings: Settings): Promise<OpenedStore> {
+async function openCluster(settings: Settings, clock: StoreClock): Promise<BareStore> {
   const { openNatsStore } = await import("../../adapters/nats/open-nats-store.ts")
   const options = await clusterOptions(settings)
   const remarks: string[] = []
   const remark = (sentence: string): number => remarks.push(sentence)
-  const store = await openNatsStore({ ...options, clock: systemClock, remark })
+  const store = await openNatsStore({ ...options, clock, remark })
   const capacity = (): number | null => settings.natsMaxBytes ?? null
   return { store, leaseMs: clusterLeaseMs, capacity, broker: () => store.health, remarks, warnings: [] }
 }

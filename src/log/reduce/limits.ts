@@ -3,9 +3,9 @@ import type { LimitKey, ShownLimits, Usage } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
 import { totalTokens, usageOf } from "../usage.ts"
 
-/** When the last event of a run came, and how long the run has waited for people, in milliseconds. */
+/** When the last event of a run came, and how long no process had the run, in milliseconds. */
 const seen = new WeakMap<RunState, number>()
-const waited = new WeakMap<RunState, number>()
+const idle = new WeakMap<RunState, number>()
 
 /** What a run with limits has used after an event. */
 export function countUse(state: RunState, event: SeenEvent, at: number | null): void {
@@ -28,12 +28,13 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
     used(agent, "cost", usage.cost ?? 0)
   }
   const run = state.limits?.time_seconds
-  // Time spent waiting for people does not count.
-  if (event.type === "run_continued" && at !== null && seen.has(state)) {
-    waited.set(state, (waited.get(state) ?? 0) + at - (seen.get(state) ?? at))
+  // Time spent waiting for people, and time between two owners, does not count.
+  const isTakenUp = event.type === "run_continued" || event.type === "run_resumed"
+  if (isTakenUp && at !== null && seen.has(state)) {
+    idle.set(state, (idle.get(state) ?? 0) + at - (seen.get(state) ?? at))
   }
   if (run !== undefined && at !== null && state.started_at !== null) {
-    used(undefined, "time_seconds", (at - state.started_at - (waited.get(state) ?? 0)) / 1000 - run.used)
+    used(undefined, "time_seconds", (at - state.started_at - (idle.get(state) ?? 0)) / 1000 - run.used)
   }
   if (at !== null) seen.set(state, at)
   switch (event.type) {

@@ -1,23 +1,17 @@
 import { LateMap } from "../../base/late-map.ts"
-import type { AgentTime } from "../../log/past.ts"
+import { timeHad, type AgentTime, type TimeRange } from "../../log/past.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { Deadlines } from "./deadlines.ts"
 import type { Limit, RunLimitSet } from "./limit-scopes.ts"
-
-/** A stretch of time, in milliseconds since the epoch. */
-export interface TimeRange {
-  readonly from: number
-  readonly to: number
-}
 
 export interface TimeParts {
   readonly limits: RunLimitSet
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly startedAt: number
-  /** When the run waited for people: that time does not count. */
-  readonly waits: readonly TimeRange[]
+  /** When no process had the run: that time does not count. */
+  readonly idle: readonly TimeRange[]
   /** As the log of an interrupted run has it. */
   readonly agents: ReadonlyMap<string, AgentTime>
   readonly fail: (error: RunEnding) => void
@@ -82,11 +76,7 @@ export class TimeLimits {
   }
 
   #counted(from: number, to: number): number {
-    const waited = this.#parts.waits.reduce(
-      (sum, wait) => sum + Math.max(0, Math.min(wait.to, to) - Math.max(wait.from, from)),
-      0,
-    )
-    return Math.max(0, to - from - waited)
+    return timeHad(this.#parts.idle, from, to)
   }
 
   #deadline(limit: Limit | undefined, from: number): () => void {

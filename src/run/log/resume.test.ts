@@ -326,26 +326,45 @@ test("attempts, calls and outputs too large to show are counted and found again"
   }
 })
 
-test("the time of a resumed run goes on from its start", async () => {
-  const slow = plan([agent("a")])
-  const recording = new Recording(systemClock)
-  const model = new ScriptedModel(async (request) => {
-    await later()
-    return answers({ message: "x" }, request)
-  })
-  await runPlan(slow, { model, store: recording })
-  const [first = []] = recording.appends
-  const hourAgo = new Date(Date.now() - 3_600_000).toISOString()
-  const old = first.map((event) => ({ ...event, at: hourAgo, data: { ...event.data, at: hourAgo } }) as LogEvent)
-  const store = await crashedAfter([old], {})
-  const outcome = await runPlan(slow, {
-    model,
-    store,
-    run_id: "r",
-    resumed: "restart",
-    limits: { timeout_ms: 600_000 },
-  })
-  assert.equal(errorOf(outcome).kind, "timeout")
+/** A run that owners before had for these many seconds each, with an hour between them. The last of them died during the agent's call. */
+async function hadBefore(seconds: readonly number[], limits: { timeout_ms?: number; time_seconds?: number }) {
+  const steps = plan([agent("a"), output({ message: ref("agent.a.message") })])
+  let now = Date.now() - 24 * 3_600_000
+  const at = (): string => new Date(now).toISOString()
+  const log: Omit<LogEvent, "id">[] = [
+    { type: "workflow_started", at: at(), data: { at: at() }, kept: { ...thisWriter } },
+    { type: "workflow_planned", at: at(), data: { nodes: [], at: at() } },
+  ]
+  for (const [count, had] of seconds.entries()) {
+    if (count > 0)
+      log.push({ type: "run_resumed", at: at(), data: { reason: "restart", at: at() }, kept: { ...thisWriter } })
+    now += had * 1000
+    log.push({ type: "step_skipped", at: at(), data: { step: `agent.skipped${count}`, at: at() } })
+    now += 3_600_000
+  }
+  const store = await crashedAfter([log.map((event, index) => ({ ...event, id: index + 1 }) as LogEvent)], {})
+  const model = new ScriptedModel((request) => answers({ message: "done" }, request))
+  const { timeout_ms = 600_000, time_seconds } = limits
+  const options = time_seconds === undefined ? {} : { options: { limits: { time_seconds } } }
+  return runPlan(steps, { model, store, run_id: "r", resumed: "restart", limits: { timeout_ms }, ...options })
+}
+
+test("time limits count the time that processes had the run, and not the time between them", async () => {
+  for (const had of [[0], [299], [100, 100, 99], [0, 0, 0, 0]]) {
+    for (const limits of [{ timeout_ms: 300_000 }, { time_seconds: 300 }]) {
+      const completed = await hadBefore(had, limits)
+      assert.deepEqual(resultOf(completed), { message: "done" }, `${had.join()} ${JSON.stringify(limits)}`)
+      const shown = completed.events.at(-1)?.data as { readonly limits?: { time_seconds?: { used: number } } }
+      const used = shown.limits?.time_seconds?.used
+      const sum = had.reduce((all, one) => all + one, 0)
+      assert.ok(used === undefined || (used >= sum && used < sum + 60), `${used} of ${sum}`)
+    }
+  }
+  for (const had of [[301], [100, 100, 101], [300, 0, 1]]) {
+    for (const limits of [{ timeout_ms: 300_000 }, { time_seconds: 300 }]) {
+      assert.equal(errorOf(await hadBefore(had, limits)).kind, "timeout", `${had.join()} ${JSON.stringify(limits)}`)
+    }
+  }
 })
 
 /** A run that was taken up again and again: each process died at its agent's first answer, or gave the run back. */

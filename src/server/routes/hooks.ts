@@ -58,7 +58,7 @@ async function claimOf(request: FastifyRequest, triggers: Triggers, failures: Re
   const end = path.lastIndexOf("/")
   const found = triggers.find(path.slice(0, Math.max(end, 0)), path.slice(end + 1))
   if (found === undefined || !isWebhook(found)) throw refuse("not_found", "There is no such webhook")
-  const signature = readSignature(found.plan.verify, request.headers, Date.now())
+  const signature = readSignature(found.plan.verify, request.headers, triggers.now)
   if (signature === null) {
     const sentence = "The signature is missing, malformed or too old"
     failures.count(found, sentence)

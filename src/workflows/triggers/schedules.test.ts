@@ -31,6 +31,7 @@ class World {
   readonly triggers: MemoryTriggers
   readonly runs: Map<string, { readonly due: string; status: RunStatus }>
   readonly outcomes: string[] = []
+  readonly takenBack: string[] = []
   readonly schedules: Schedules
   refusal: WireError | null = null
 
@@ -51,6 +52,7 @@ class World {
       cancel: async (run_id) => this.end(run_id, "cancelled"),
       status: async (run_id) => this.runs.get(run_id)?.status ?? null,
       decided: (_schedule, outcome) => void this.outcomes.push(outcome),
+      tookBack: (_schedule, mark) => void this.takenBack.push(new Date(mark).toISOString().slice(11, 16)),
       bug: (error) => {
         throw error
       },
@@ -264,6 +266,7 @@ test("clocks that disagree start no time twice", async () => {
     cancel: async () => undefined,
     status: async () => "completed",
     decided: () => undefined,
+    tookBack: () => undefined,
     bug: (error) => {
       throw error
     },
@@ -277,4 +280,61 @@ test("clocks that disagree start no time twice", async () => {
   }
   assert.deepEqual(one.started, ["09:00", "10:00", "11:00", "12:00"])
   await Promise.all([one.schedules.stop(), fast.stop()])
+})
+
+const always: SchedulePlan = { ...hourly, overlap: "allow" }
+
+test("a mark that is ahead of the store's time is taken back: at the start, and while the schedule is served", async () => {
+  for (const when of ["before", "after"] as const) {
+    const world = new World()
+    const wrong = async (): Promise<void> => {
+      const stored = await world.triggers.read("flow hourly")
+      assert.ok(stored)
+      await world.triggers.write("flow hourly", { ...stored.state, mark: start + 6 * hour }, stored.revision)
+    }
+    if (when === "before") {
+      // Another process has served it, and its clock was wrong.
+      const other = new World(world).serve(always)
+      await settled()
+      await other.schedules.stop()
+      await wrong()
+      world.serve(always)
+      await settled()
+    } else {
+      world.serve(always)
+      await settled()
+      await wrong()
+    }
+    await world.pass(3 * hour)
+    const expected = Array.from({ length: 3 }, (_, at) => new Date(start + (at + 1) * hour).toISOString().slice(11, 13))
+    assert.deepEqual(
+      world.started.map((time) => time.slice(0, 2)),
+      expected,
+      when,
+    )
+    assert.equal(world.takenBack.length, 1, when)
+    assert.ok(((await world.mark()) ?? 0) <= world.clock.now())
+    await world.schedules.stop()
+  }
+})
+
+test("a schedule that was resumed by a process whose clock was ahead starts from now", async () => {
+  const world = new World().serve(always)
+  await settled()
+  await world.triggers.setPause(idOf("flow", "hourly"), { paused: false, at: start + 6 * hour })
+  await world.pass(2 * hour)
+  assert.equal(world.started.length, 2)
+  await world.schedules.stop()
+})
+
+test("when the store's time is set back, due times go on from there, and none starts twice", async () => {
+  const world = new World().serve(always)
+  await settled()
+  await world.pass(2 * hour)
+  world.clock.jump(-2 * hour)
+  await world.pass(4 * hour)
+  assert.deepEqual(world.takenBack.length, 1)
+  assert.equal(new Set(world.started).size, world.started.length)
+  assert.equal(world.started.length, 4)
+  await world.schedules.stop()
 })

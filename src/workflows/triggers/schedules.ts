@@ -2,6 +2,7 @@ import type { Calendar } from "../../plan/schedule-times.ts"
 import { calendarOf } from "../../plan/schedule-times.ts"
 import type { SchedulePlan } from "../../plan/plan-triggers.ts"
 import type { Clock } from "../../ports/clock.ts"
+import { wrongMs } from "../../ports/store-clock.ts"
 import { isStoreTrouble } from "../../ports/store.ts"
 import type { RunStatus } from "../../ports/store.ts"
 import type {
@@ -30,10 +31,12 @@ export interface SchedulePorts {
   status(run_id: string): Promise<RunStatus | null>
   /** Hears of what became of due times, as far as this process decided it. */
   decided(schedule: ServedSchedule, outcome: TriggerOutcome, lagMs: number | null): void
+  /** Due times were decided up to this one, which has not come yet: a clock was wrong. They are decided again from now on. */
+  tookBack(schedule: ServedSchedule, mark: number): void
   bug(error: unknown): void
 }
 
-/** The wall clock may be set: it is looked at this often. */
+/** The store's time may be set: it is looked at this often. */
 const lookMs = 30_000
 /** How long to wait before an admission that failed is tried again. */
 const againMs = 2_000
@@ -144,12 +147,14 @@ export class Schedules {
     const { clock } = this.#ports
     const { signal } = working.stop
     const calendar = calendarFor(working.schedule.plan)
-    const since = clock.now()
+    const began = clock.monotonic()
     let from: number | null = null
     while (!signal.aborted) {
       try {
-        from ??= await this.#firstMark(id, working.definition, since)
         const now = clock.now()
+        const since = now - (clock.monotonic() - began)
+        if (from !== null && isAhead(from, now)) from = null
+        from ??= await this.#firstMark(id, working, now)
         const next = calendar.next(from)
         if (next > now) await clock.sleep(Math.min(next - now, lookMs), signal)
         else from = await this.#decide(id, working, calendar, from, since)
@@ -161,11 +166,15 @@ export class Schedules {
     }
   }
 
-  /** Up to where due times have been decided: from now on for a schedule that is new or was changed. */
-  async #firstMark(id: string, definition: string, now: number): Promise<number> {
+  /** Up to where due times have been decided: from now on for a schedule that is new or was changed, or whose mark a wrong clock has made. */
+  async #firstMark(id: string, { definition, schedule }: Working, now: number): Promise<number> {
+    let wrong: number | null = null
     const state = await changeTrigger(this.#ports.triggers, id, (state) => {
-      return state.definition === definition && state.mark !== null ? null : { ...state, definition, mark: now }
+      const mark = state.definition === definition ? state.mark : null
+      wrong = mark !== null && isAhead(mark, now) ? mark : null
+      return mark !== null && wrong === null ? null : { ...state, definition, mark: now }
     })
+    if (wrong !== null) this.#ports.tookBack(schedule, wrong)
     return state.mark ?? now
   }
 
@@ -175,10 +184,10 @@ export class Schedules {
     const now = clock.now()
     const due = calendar.last(from, now) ?? from
     const pause = await triggers.pause(id)
-    if (isHeld(pause, due)) return due
+    if (isHeld(pause, due, now)) return due
     const { state } = (await triggers.read(id)) ?? { state: freshTrigger }
     const isOwn = state.definition === working.definition
-    if (isOwn && state.mark !== null && state.mark > from) return state.mark
+    if (isOwn && state.mark !== null && state.mark > from && !isAhead(state.mark, now)) return state.mark
     const settle = (last: Omit<LastOutcome, "due_at">, isNew?: boolean): Promise<number> => {
       const missed = countBetween(calendar, Math.max(from, pause?.at ?? from), due)
       return this.#settle(id, working, { ...last, due_at: due }, missed, isNew)
@@ -221,7 +230,7 @@ export class Schedules {
       if (error.kind !== "overloaded") return settle({ outcome: "refused", run_id: null, error })
       if (clock.now() + againMs >= next) return settle({ outcome: "missed", run_id: null, error })
       await clock.sleep(againMs, working.stop.signal)
-      if (isHeld(await triggers.pause(id), due)) return due
+      if (isHeld(await triggers.pause(id), due, clock.now())) return due
     }
   }
 
@@ -236,19 +245,23 @@ export class Schedules {
     missed: number,
     isNew?: boolean,
   ): Promise<number> {
+    const { clock, triggers } = this.#ports
     const due = last.due_at
     let isOurs = false
-    await changeTrigger(this.#ports.triggers, id, (state) => {
+    let wrong: number | null = null
+    await changeTrigger(triggers, id, (state) => {
       const isOwn = state.definition === working.definition
-      const isDecided = isOwn && state.mark !== null && state.mark >= due
+      wrong = isOwn && state.mark !== null && isAhead(state.mark, clock.now()) ? state.mark : null
+      const isDecided = isOwn && state.mark !== null && state.mark >= due && wrong === null
       isOurs = !isDecided
       const isCorrected = isDecided && isNew === true && state.last?.due_at === due && state.last.run_id !== last.run_id
       if (isDecided && !isCorrected) return null
-      const mark = isOwn ? Math.max(state.mark ?? due, due) : state.mark
+      const mark = isOwn ? (wrong === null ? Math.max(state.mark ?? due, due) : due) : state.mark
       return { ...state, mark, last, previous: last.run_id ?? state.previous }
     })
+    if (wrong !== null) this.#ports.tookBack(working.schedule, wrong)
     const isCounted = isNew ?? isOurs
-    const lag = last.outcome === "started" ? this.#ports.clock.now() - due : null
+    const lag = last.outcome === "started" ? clock.now() - due : null
     if (isCounted) this.#ports.decided(working.schedule, last.outcome, lag)
     if (isOurs) for (let count = 0; count < missed; count++) this.#ports.decided(working.schedule, "missed", null)
     return due
@@ -256,8 +269,13 @@ export class Schedules {
 }
 
 /** A due time is nobody's while the schedule is paused, and what was due until it was resumed is not caught up with. */
-function isHeld(pause: TriggerPause | null, due: number): boolean {
-  return pause !== null && (pause.paused || pause.at >= due)
+function isHeld(pause: TriggerPause | null, due: number, now: number): boolean {
+  return pause !== null && (pause.paused || (pause.at >= due && !isAhead(pause.at, now)))
+}
+
+/** A time that cannot have come yet, whichever process has written it: its clock was wrong. */
+function isAhead(at: number, now: number): boolean {
+  return at > now + wrongMs
 }
 
 /** The due times between two instants, without either. */

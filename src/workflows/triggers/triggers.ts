@@ -22,6 +22,8 @@ export interface TriggersOptions extends Omit<TriggerParts, "runs"> {
   readonly runs: Runs
   /** Hears of outcomes; `lagMs` is how late a due time's run was started. */
   readonly counted: (workflow: string, name: string, outcome: TriggerOutcome, lagMs: number | null) => void
+  /** The mark of a schedule was ahead of the store's time, and was taken back. */
+  readonly tookBack: (workflow: string, schedule: string, mark: number) => void
   readonly bug: (error: unknown) => void
 }
 
@@ -61,6 +63,7 @@ export class Triggers {
       cancel: (run_id) => runs.cancel(run_id),
       status: (run_id) => runs.status(run_id),
       decided: ({ workflow, plan }, outcome, lag) => options.counted(workflow, plan.name, outcome, lag),
+      tookBack: ({ workflow, plan }, mark) => options.tookBack(workflow, plan.name, mark),
       bug: options.bug,
     })
   }
@@ -100,6 +103,11 @@ export class Triggers {
     const found = this.#options.folder.get(workflow)
     const plan = found?.serving?.described.triggers.find((one) => one.name === name)
     return found === undefined || plan === undefined ? undefined : { workflow: found, plan }
+  }
+
+  /** The store's time. */
+  get now(): number {
+    return this.#options.clock.now()
   }
 
   /** Answers when every file has been compiled. */
