@@ -31,7 +31,7 @@ test("the simulated broker answers as the real one does", { timeout: 600_000 }, 
     const streams = wantedStreams(names, usualSizes, 1)
     const simulated = new Broker(
       names,
-      directTransport(new SimulatedBroker(() => performance.now(), streams)),
+      directTransport(new SimulatedBroker(() => performance.now(), { now: () => Date.now() }, streams)),
       realSurroundings,
     )
     const received: [string[], string[]] = [[], []]

@@ -16,7 +16,7 @@ export class BareStores {
   readonly clock = new SetClock()
   readonly #names = namesOf("sim")
   readonly #world = new World(1)
-  readonly broker = new SimulatedBroker(() => this.#world.now, wantedStreams(this.#names, usualSizes, 1))
+  readonly broker = new SimulatedBroker(() => this.#world.now, this.clock, wantedStreams(this.#names, usualSizes, 1))
 
   async open(between: (direct: Transport) => Partial<Transport> = () => ({})): Promise<NatsStore> {
     const around = surroundingsOf(this.#world, { name: "", state: "running", missed: [] })

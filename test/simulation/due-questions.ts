@@ -1,4 +1,3 @@
-import type { Clock } from "../../src/ports/clock.ts"
 import { isTerminal, type LogEvent } from "../../src/log/events.ts"
 import type { Lease } from "../../src/ports/store.ts"
 
@@ -6,23 +5,18 @@ import type { Lease } from "../../src/ports/store.ts"
 export class DueQuestions {
   /** By run and question. */
   readonly #expiries = new Map<string, Map<string, number>>()
-  readonly #clock: Clock
   #first = Number.POSITIVE_INFINITY
 
-  constructor(clock: Clock) {
-    this.#clock = clock
+  isDue(now: number): boolean {
+    return now >= this.#first
   }
 
-  isDue(): boolean {
-    return this.#clock.now() >= this.#first
-  }
-
-  /** What the store did. */
-  applied(operation: string, detail: unknown): void {
+  /** What the store did, by the clock of the process that asked for it. */
+  applied(operation: string, detail: unknown, now: number): void {
     if (operation === "append") {
       const { lease, events } = detail as { lease: Lease; events: readonly LogEvent[] }
       for (const event of events) this.#take(lease.run_id, event)
-    } else if (operation === "expire") this.#expired(this.#clock.now())
+    } else if (operation === "expire") this.#expired(now)
   }
 
   #take(run_id: string, event: LogEvent): void {

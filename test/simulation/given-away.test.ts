@@ -23,13 +23,13 @@ const at = "2026-11-15T01:00:00.000Z"
 function cluster() {
   const world = new World(1)
   const names = namesOf("sim")
-  const simulated = new SimulatedBroker(() => world.now, wantedStreams(names, usualSizes, 1))
+  const clock = new SetClock()
+  const simulated = new SimulatedBroker(() => world.now, clock, wantedStreams(names, usualSizes, 1))
   const around = {
     ...surroundingsOf(world, { name: "", state: "running", missed: [] }),
     every: () => () => undefined,
   }
   const masterKey = createMasterKey(randomBytes(32))
-  const clock = new SetClock()
   const broker = (): Broker => new Broker(names, directTransport(simulated), around)
   return {
     names,

@@ -13,7 +13,7 @@ import { requestFeatures } from "./coverage.ts"
 import { natsHome } from "./nats-home.ts"
 import type { SetClock, TracedCall } from "./replay.ts"
 import { noBrokerFaults } from "./simulated-broker.ts"
-import { leaseMs, SimulatedService, type Faults } from "./simulated-service.ts"
+import { leaseMs, SimulatedService, wrongBy, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
 import { noReceiverFaults, receiverOrigin, SimulatedReceiver } from "./simulated-receiver.ts"
 import { randomWorkflow } from "./workflows.ts"
@@ -87,8 +87,12 @@ export async function simulate(
   /** Runs that were taken from a process that held them. */
   const taken: string[] = []
   let crashes = 0
-  /** No clock is wrong, and no process stands still. */
+  /** No process stands still. */
   let punctual = true
+  /** No process has started while the store's clock was wrong: it would know of no other time. */
+  let timely = true
+  /** By process: when it was gone. */
+  const deaths = new Map<string, number>()
   /** Every message to the broker has arrived at once so far. */
   let calm = false
   const receiver = random.chance(0.15) ? new SimulatedReceiver(world, randomNotify(random)) : null
@@ -176,10 +180,9 @@ export async function simulate(
     const service = new SimulatedService(name, world, home, { ledger, receiver }, faultsNow(), (error) =>
       bugs.push(error),
     )
-    if (service.clock.offset_ms !== 0) {
-      punctual = false
-      world.count("process: its clock is wrong")
-    }
+    if (service.clock.offset_ms !== 0) world.count("process: its clock is wrong")
+    if (home.ownClock.offset_ms !== 0) timely = false
+    service.onDeath(() => deaths.set(name, world.now))
     services.push(service)
   }
   let troubled = true
@@ -301,11 +304,17 @@ export async function simulate(
           world.count("process: is told to stop")
           restart(service)
         } else {
-          const ms = (random.next() - 0.5) * 1_200_000
-          world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
-          service.clock.offset_ms += ms
-          punctual = false
-          world.count("process: its clock is set")
+          const ms = wrongBy(random)
+          // The store's own clock, too, for a moment.
+          const isStores = random.chance(0.2)
+          const clock = isStores ? home.ownClock : service.clock
+          const isBriefly = isStores || random.chance(0.5)
+          world.note(`the clock of ${isStores ? "the store" : machine.name} is set by ${ms.toFixed(0)} ms`)
+          world.count(isStores ? "store: its clock jumps" : "process: its clock is set")
+          clock.offset_ms += ms
+          if (isStores && services.some(({ isReady, machine: { state } }) => !isReady && state !== "dead"))
+            timely = false
+          if (isBriefly) world.after(random.next() * 10_000, null, () => (clock.offset_ms -= ms))
         }
       })
     }
@@ -360,7 +369,7 @@ export async function simulate(
   }
 
   const audit = await home.audit()
-  const book = { tenures, stored, answers, receiver, punctual }
+  const book = { tenures, deaths, stored, answers, receiver, punctual, timely }
   const problems = await violations(audit, clients, ledger, book).catch((error: Error) => [
     `what is stored cannot be read: ${error.message}`,
   ])

@@ -9,6 +9,7 @@ import { showMoney, toMoney } from "../../src/log/money.ts"
 import { secretOf, type Client, type Job } from "./client.ts"
 import type { Ledger, LedgerCall } from "./ledger.ts"
 import type { SimulatedReceiver } from "./simulated-receiver.ts"
+import { epoch } from "./world.ts"
 import { planned } from "./simulated-service.ts"
 import { planAt } from "../../src/plan/call-scope.ts"
 import {
@@ -46,8 +47,12 @@ export interface StoreBook {
   /** By run and question: the answer that the store took. */
   readonly answers: ReadonlyMap<string, JsonValue>
   readonly receiver: SimulatedReceiver | null
-  /** No clock was ever wrong, and no process stood still: time limits hold to the millisecond. */
+  /** No process stood still: time limits hold. */
   readonly punctual: boolean
+  /** No process has learned a wrong time from the store. */
+  readonly timely: boolean
+  /** By process: when it was gone. */
+  readonly deaths: ReadonlyMap<string, number>
 }
 
 /** The invariants that a history violates; none, as a rule. */
@@ -78,7 +83,8 @@ export async function violations(
     const { job, run_id } = client
     const all = insidesOf(log, job.id)
     const own = [
-      ...limitProblems(job, used, all, book.punctual ? (book.stored.get(run_id) ?? []) : null),
+      ...limitProblems(job, used, all, book.punctual && book.timely ? (book.stored.get(run_id) ?? []) : null),
+      ...(book.timely ? earlyProblems(job, run_id, book) : []),
       ...secretProblems(job, log),
       ...cancelProblems(cancelled.has(label), log),
       ...callEventProblems(job.source, job.id, log),
@@ -492,7 +498,37 @@ function overLimit(limits: Limits | null, calls: readonly LedgerCall[]): string[
   return found
 }
 
-/** Nobody is called when the time of the run, or of a call, is over. The time that it waits for people does not count. */
+/** By how much processes may differ in what they take for the store's time, which they learn over a slow network. */
+export const learnedMs = 1_500
+
+/** Whatever the clocks of processes say: no event is from the future, no question expires early, and no run fails before it had its time. */
+function earlyProblems({ timeout_ms }: Job, run_id: string, { stored, tenures, deaths }: StoreBook): string[] {
+  const found: string[] = []
+  const events = stored.get(run_id) ?? []
+  const expiries = new Map<string, number>()
+  for (const { at, event } of events) {
+    const now = epoch + at + learnedMs
+    if (Date.parse(event.at) > now) found.push(`the event ${event.id} is from the future`)
+    if (event.type === "question_asked") expiries.set(event.data.id, Date.parse(event.data.expires_at))
+    if (event.type === "question_expired" && (expiries.get(event.data.id) ?? 0) > now) {
+      found.push(`question ${event.data.id} expired early`)
+    }
+  }
+  const end = events.at(-1)?.event
+  if (end?.type !== "workflow_failed" || end.data.error.message.startsWith(`The run took longer than`) !== true) {
+    return found
+  }
+  const had = (tenures.get(run_id) ?? []).reduce((sum, { owner, from, until }) => {
+    return sum + Math.max(0, Math.min(until, deaths.get(owner) ?? until) - from)
+  }, 0)
+  const allowed = timeout_ms ?? 120_000
+  const [, seconds] = /longer than ([\d.]+) s /.exec(end.data.error.message) ?? []
+  const limit = seconds === undefined ? allowed : Number(seconds) * 1000
+  if (had < limit) found.push(`it ran out of time after ${had.toFixed(0)} of ${limit} ms`)
+  return found
+}
+
+/** Nobody is called when the time of the run, or of a call, is over. The time in which no process has it does not count. */
 function timeProblems(
   limits: Limits | null,
   calls: readonly LedgerCall[],
@@ -504,8 +540,12 @@ function timeProblems(
   if (limits?.time_seconds === undefined || start === undefined) return []
   let end = start + limits.time_seconds * 1000
   let [before, waits]: [number, number | null] = [start, null]
+  let last = Date.parse(stored[0]?.event.at ?? "")
   for (const { at, event } of stored) {
     if (waits !== null) end += at - waits
+    // Between two owners. Each of them has learned the time by itself.
+    if (event.type === "run_resumed") end += Math.max(0, Date.parse(event.at) - last) + learnedMs
+    last = Date.parse(event.at)
     // It waits from when there is nothing else to do, which the event before says, however late a slow store takes the next.
     waits = event.type === "run_waiting" ? before : null
     before = at

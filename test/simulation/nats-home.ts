@@ -23,7 +23,8 @@ const againMs = 1_000
 /** The NATS store of every machine, each with a connection of its own to one simulated broker. */
 export function natsHome(world: World, applied: Applied): StoreHome {
   const names = namesOf(prefix)
-  const broker = new SimulatedBroker(() => world.now, wantedStreams(names, usualSizes, 1))
+  const ownClock = new WorldClock(world, null)
+  const broker = new SimulatedBroker(() => world.now, ownClock, wantedStreams(names, usualSizes, 1))
   broker.onStored = (message, sender) => report(message, sender, applied)
   const still = { ...surroundingsOf(world, nobody), every: () => () => undefined }
   const clock = new WorldClock(world, null)
@@ -33,6 +34,7 @@ export function natsHome(world: World, applied: Applied): StoreHome {
   const direct = new Broker(names, directTransport(broker), still)
   const home: StoreHome = {
     clock,
+    ownClock,
     audit: async () => {
       const store = new NatsStore(direct, { masterKey: plainMasterKey(key), sizes: usualSizes, clock })
       await store.agreeOnKeys()

@@ -7,7 +7,8 @@ import {
   type Transport,
 } from "../../src/adapters/nats/transport.ts"
 import type { Wanted } from "../../src/adapters/nats/streams.ts"
-import { epoch, type Machine, type World } from "./world.ts"
+import type { Clock } from "../../src/ports/clock.ts"
+import type { Machine, World } from "./world.ts"
 
 interface Message extends Stored {
   readonly at: number
@@ -30,14 +31,17 @@ interface Subscriber {
 /** JetStream as far as the store uses it: what one cluster holds, decided in one order. */
 export class SimulatedBroker {
   readonly #now: () => number
+  readonly #clock: Pick<Clock, "now">
   readonly #streams = new Map<string, Stream>()
   readonly #byPrefix = new Map<string, Stream>()
   readonly subscribers = new Set<Subscriber>()
   /** Hears of every message that a stream has taken, and which machine sent it. */
   onStored: (message: Stored, sender: string) => void = () => undefined
 
-  constructor(now: () => number, streams: readonly Wanted[]) {
+  /** `clock`: what it takes for the time. */
+  constructor(now: () => number, clock: Pick<Clock, "now">, streams: readonly Wanted[]) {
     this.#now = now
+    this.#clock = clock
     for (const config of streams) {
       const stream: Stream = { config, messages: [], bySubject: new Map(), last: 0 }
       this.#streams.set(config.name, stream)
@@ -114,9 +118,8 @@ export class SimulatedBroker {
     }
   }
 
-  /** By the broker's own clock, which is right. */
   time(): number {
-    return epoch + this.#now()
+    return this.#clock.now()
   }
 
   erase(name: string, seq: number): boolean {

@@ -1,5 +1,7 @@
 import type { Chance } from "../../src/ports/chance.ts"
-import type { RunStore } from "../../src/ports/store.ts"
+import { isStoreTrouble, type RunStore } from "../../src/ports/store.ts"
+import { StoreClock } from "../../src/ports/store-clock.ts"
+import type { Random } from "../support/random.ts"
 import { HttpHost } from "../../src/adapters/http-tools/http-host.ts"
 import { ToolHosts } from "../../src/adapters/http-tools/tool-hosts.ts"
 import { Tokens } from "../../src/adapters/oauth/tokens.ts"
@@ -47,20 +49,29 @@ export function planned(text: SourceText): ReturnType<typeof planSource> {
   return found
 }
 
+/** By how much a clock may be wrong: by seconds, or by hours. */
+export function wrongBy(random: Random): number {
+  return (random.next() - 0.5) * (random.chance(0.5) ? 120_000 : 12 * 3_600_000)
+}
+
 /** One process of the service: the real engine, on simulated ports. */
 export class SimulatedService {
   readonly machine: Machine
   readonly runs: Runs
   readonly #connection: StoreConnection
+  /** What it takes for the time. */
   readonly clock: WorldClock
+  /** The store's time, as it has learned it. */
+  readonly storeClock: StoreClock
   readonly #model: SimulatedModel
   readonly #tools: SimulatedTools
   /** Only where somebody is notified. */
-  readonly #notifier: Notifier | null
+  #notifier: Notifier | null = null
   #receiverFaults: ReceiverFaults
   readonly #deaths: (() => void)[] = []
+  readonly #stop = new AbortController()
   /** Clients can reach it. */
-  isReady: boolean
+  isReady = false
 
   constructor(
     name: string,
@@ -72,8 +83,10 @@ export class SimulatedService {
   ) {
     this.machine = { name, state: "running", missed: [] }
     const { random } = world
-    this.clock = new WorldClock(world, this.machine, random.chance(0.3) ? (random.next() - 0.5) * 120_000 : 0)
-    this.#connection = home.connect(this.machine, this.clock, faults)
+    this.clock = new WorldClock(world, this.machine, random.chance(0.3) ? wrongBy(random) : 0)
+    const clock = new StoreClock(this.clock)
+    this.storeClock = clock
+    this.#connection = home.connect(this.machine, clock, faults)
     this.#model = new SimulatedModel(world, this.machine, ledger, faults.model)
     this.#tools = new SimulatedTools(world, this.machine, ledger, faults.tools)
     const chance: Chance = {
@@ -82,16 +95,16 @@ export class SimulatedService {
     }
     const http = new HttpHost({
       egress: simulatedApi(world, this.machine, ledger, () => this.#tools.faults),
-      clock: this.clock,
+      clock,
       chance,
-      tokens: new Tokens(this.clock),
+      tokens: new Tokens(clock),
     })
     this.runs = new Runs(
       {
         store: this.store,
         model: this.#model,
         tools: new ToolHosts(this.#tools, http),
-        clock: this.clock,
+        clock,
         chance,
         bug,
         serverSecrets: () => ({ token: serverSecret }),
@@ -107,31 +120,47 @@ export class SimulatedService {
       },
     )
     this.#receiverFaults = faults.receiver
-    this.#notifier =
-      receiver === null
-        ? null
-        : new Notifier(
-            {
-              store: this.store,
-              egress: receiver.egress(this.machine, () => this.#receiverFaults),
-              clock: this.clock,
-              chance,
-              bug,
-            },
-            { origins: new Set([receiverOrigin]), secrets: [Buffer.alloc(24)] },
-          )
-    const { ready } = this.#connection
-    this.isReady = ready === null
-    const recover = (): void => {
+    void this.#start().then((isStarted) => {
+      if (!isStarted) return
       this.isReady = true
+      if (receiver !== null) {
+        this.#notifier = new Notifier(
+          {
+            store: this.store,
+            egress: receiver.egress(this.machine, () => this.#receiverFaults),
+            clock,
+            chance,
+            bug,
+          },
+          { origins: new Set([receiverOrigin]), secrets: [Buffer.alloc(24)] },
+        )
+      }
       void this.runs.recover()
+    })
+  }
+
+  /** As the service starts: it learns the store's time before anything else. */
+  async #start(): Promise<boolean> {
+    await this.#connection.ready
+    const source = { time: () => this.store.time() }
+    const { signal } = this.#stop
+    for (;;) {
+      try {
+        await this.storeClock.learn(source)
+        break
+      } catch (error) {
+        if (!isStoreTrouble(error)) throw error
+        await this.clock.sleep(1_000, signal).catch(() => undefined)
+      }
+      if (signal.aborted) return false
     }
-    if (ready === null) recover()
-    else void ready.then(recover)
+    void this.storeClock.keep(source, { wrong: () => undefined, jumped: () => undefined }, signal)
+    return true
   }
 
   /** As the service stops when it is asked to. */
   async stop(graceMs: number): Promise<void> {
+    this.#stop.abort(new Error("The service stops"))
     await this.runs.drain(graceMs)
     await this.#notifier?.stop(Math.min(graceMs, 2_000))
     await this.store.close()

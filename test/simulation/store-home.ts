@@ -1,6 +1,7 @@
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { RunStore } from "../../src/ports/store.ts"
+import { wrapStore } from "../../src/ports/wrap-store.ts"
 import { traceStore, type TracedCall } from "./replay.ts"
 import { DueQuestions } from "./due-questions.ts"
 import type { BrokerFaults } from "./simulated-broker.ts"
@@ -30,28 +31,37 @@ export interface StoreHome {
   /** What there is, without latency and faults. */
   audit(): Promise<RunStore>
   readonly clock: Clock
+  /** The store's own clock, which tells the time. It may be set, too. */
+  readonly ownClock: WorldClock
   /** How the operator changes the master key: processes that are started afterwards have the new one. Null: there is no key. */
   readonly keys: { change(): Promise<void>; isDone(): boolean } | null
 }
 
 /** One memory store that all machines share. With `trace`, what it is asked for is written down. */
 export function memoryHome(world: World, applied: Applied, trace: TracedCall[] | null): StoreHome {
-  const clock = new WorldClock(world, null)
+  const right = new WorldClock(world, null)
+  const ownClock = new WorldClock(world, null)
+  const clock = new CallersClock(right, ownClock)
   const memory = new MemoryStore(clock)
   const shared = trace === null ? memory : traceStore(memory, clock, trace)
-  const due = new DueQuestions(clock)
+  const due = new DueQuestions()
   const begins = world.random.chance(0.5)
-  const watched: Applied = (operation, detail) => {
-    due.applied(operation, detail)
-    applied(operation, detail)
-  }
   return {
     audit: async () => shared,
-    clock,
+    clock: right,
+    ownClock,
     keys: null,
-    connect: (machine, _, faults) => {
-      const store = new SimulatedStore(shared, world, machine, faults.store, watched, {
-        isDue: () => due.isDue(),
+    connect: (machine, callersClock, faults) => {
+      const watched: Applied = (operation, detail) => {
+        due.applied(operation, detail, callersClock.now())
+        applied(operation, detail)
+      }
+      const own = wrapStore(shared, (name, method) => {
+        if (name === "follow") return null
+        return (...args) => clock.during(callersClock, () => method(...args))
+      })
+      const store = new SimulatedStore(own, world, machine, faults.store, watched, {
+        isDue: () => due.isDue(callersClock.now()),
         begins,
       })
       return {
@@ -64,5 +74,46 @@ export function memoryHome(world: World, applied: Applied, trace: TracedCall[] |
         breakFor: null,
       }
     },
+  }
+}
+
+/**
+ * The clock of the memory store. Whatever it decides goes by the clock of the process that calls it, as with a database that many processes have open;
+ * the time that it tells is its own.
+ */
+class CallersClock implements Clock {
+  readonly #own: Clock
+  #current: Clock
+
+  constructor(right: Clock, own: Clock) {
+    this.#current = right
+    this.#own = own
+  }
+
+  /** Calls of the memory store are over before their first `await`. */
+  during<T>(clock: Clock, act: () => T): T {
+    const before = this.#current
+    this.#current = clock
+    try {
+      return act()
+    } finally {
+      this.#current = before
+    }
+  }
+
+  now(): number {
+    return this.#current.now()
+  }
+
+  wall(): number {
+    return this.#own.now()
+  }
+
+  monotonic(): number {
+    return this.#current.monotonic()
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#current.sleep(ms, signal)
   }
 }

@@ -5,10 +5,12 @@ import type { NamedWorkflow } from "../../src/workflows/workflow-folder.ts"
 import type { WebhookPlan } from "../../src/plan/plan-triggers.ts"
 import { Triggers, type FoundTrigger } from "../../src/workflows/triggers/triggers.ts"
 import { quiet, randomFaults, type History, type Settings } from "./history.ts"
+import { learnedMs } from "./invariants.ts"
 import { Ledger } from "./ledger.ts"
 import { natsHome } from "./nats-home.ts"
 import type { TracedCall } from "./replay.ts"
-import { planned, SimulatedService } from "./simulated-service.ts"
+import { planned, SimulatedService, wrongBy } from "./simulated-service.ts"
+import type { Applied } from "./simulated-store.ts"
 import { memoryHome } from "./store-home.ts"
 import { World, WorldClock } from "./world.ts"
 
@@ -84,13 +86,17 @@ export async function simulateTriggers(
   const folder = folderOf(sourceOf(cron, catchUp))
   const calendar = calendarOf(cron, "UTC")
   if (calendar === undefined) throw new Error("The schedule of the history is wrong")
-  const home =
-    kind === "nats" ? natsHome(world, () => undefined) : memoryHome(world, () => undefined, traced ? trace : null)
+  /** By run: when it was stored, whatever the clock of its process said. */
+  const createdAt = new Map<string, number>()
+  const applied: Applied = (operation, detail) => {
+    if (operation === "create") createdAt.set((detail as { readonly run_id: string }).run_id, world.now)
+  }
+  const home = kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, traced ? trace : null)
   const epoch = new WorldClock(world, null).now() - world.now
   const ledger = new Ledger(world)
   const faults = randomFaults(world)
   let troubled = true
-  /** No clock was ever wrong: then it is known what has to happen at which time. */
+  /** The store's time was right, or wrong for a moment only: then it is known what has to happen at which time. */
   let punctual = true
   const wrongClocks = random.chance(0.5)
   let names = 0
@@ -112,14 +118,16 @@ export async function simulateTriggers(
       (error) => bugs.push(error),
     )
     if (!wrongClocks || !troubled) service.clock.offset_ms = 0
-    if (service.clock.offset_ms !== 0) punctual = false
+    // A process that starts while the store's clock is wrong knows of no other time.
+    if (home.ownClock.offset_ms !== 0) punctual = false
+    if (service.clock.offset_ms !== 0) world.count("process: its clock is wrong")
     const triggers = new Triggers({
       folder,
       store: service.store,
       runs: service.runs,
       planOf: ({ source }) => Promise.resolve(planned({ source })),
       serverSecrets: { of: () => ({}) },
-      clock: service.clock,
+      clock: service.storeClock,
       caller,
       counted: (_workflow, trigger, outcome) => {
         world.note(`${name}: ${trigger} ${outcome}`)
@@ -303,12 +311,25 @@ export async function simulateTriggers(
           )
         world.after(random.next() * 30_000, null, () => void begin())
       } else if (wrongClocks) {
-        const ms = (random.next() - 0.5) * 6 * minuteMs
-        punctual = false
+        const ms = wrongBy(random)
         world.count("process: its clock is set")
         world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
         clock.offset_ms += ms
+        if (random.chance(0.5)) world.after(random.next() * 10_000, null, () => (clock.offset_ms -= ms))
       }
+    })
+  }
+  if (random.chance(0.3)) {
+    // The store's own clock: for a moment, which does no harm, or until everybody believes it.
+    const ms = wrongBy(random)
+    const isBriefly = random.chance(0.5)
+    punctual = isBriefly
+    world.after(random.next() * troubleMs, null, () => {
+      world.count(isBriefly ? "store: its clock jumps" : "store: its clock is wrong for minutes")
+      world.note(`the clock of the store is set by ${ms.toFixed(0)} ms`)
+      home.ownClock.offset_ms += ms
+      if (living().some(({ service }) => !service.isReady)) punctual = false
+      world.after(isBriefly ? random.next() * 45_000 : 5 * minuteMs, null, () => (home.ownClock.offset_ms -= ms))
     })
   }
   await pass(troubleMs)
@@ -321,6 +342,8 @@ export async function simulateTriggers(
   }
   begin()
   await world.run(20 * minuteMs, () => awaited === 0 && resuming === 0)
+  // Until everybody believes the store's time again.
+  if (!punctual) await pass(8 * minuteMs)
   if (awaited > 0) problems.push(`${awaited} deliveries were never taken`)
   if (resuming > 0) problems.push("a trigger was never resumed")
   const calmFrom = world.now + 2 * minuteMs
@@ -341,6 +364,7 @@ export async function simulateTriggers(
   const query = { workflow: null, status: null, since: null, error_kind: null, after: null, limit: 1000 }
   const runs = await audit.list({ ...query, caller })
   const started = new Map<number, number>()
+  const startedAt = new Map<number, number>()
   const delivered = new Map<string, string[]>()
   for (const { trigger, run_id } of runs) {
     if (trigger === null) problems.push(`run ${run_id} has no trigger`)
@@ -349,6 +373,8 @@ export async function simulateTriggers(
     } else {
       const due = Date.parse(trigger.due_at ?? "") - epoch
       started.set(due, (started.get(due) ?? 0) + 1)
+      const at = createdAt.get(run_id) ?? Number.POSITIVE_INFINITY
+      startedAt.set(due, Math.min(startedAt.get(due) ?? at, at))
     }
   }
   const show = (at: number): string => new Date(epoch + at).toISOString()
@@ -363,16 +389,22 @@ export async function simulateTriggers(
       if (delivered.get(id)?.includes(run_id) !== true) problems.push(`delivery ${id} has no run`)
   }
   if ((counts.get("started") ?? 0) > started.size) problems.push("more due times are counted as started than were")
+  const dueIn = (from: number, until: number): number[] => {
+    const found: number[] = []
+    for (let at = calendar.next(epoch + from); at < epoch + until; at = calendar.next(at)) found.push(at - epoch)
+    return found
+  }
+  // A due time that a wrong time of the store has started before has its run.
+  for (const due of dueIn(calmFrom, calmUntil)) if (!started.has(due)) problems.push(`${show(due)} was never started`)
   if (punctual) {
-    const dueIn = (from: number, until: number): number[] => {
-      const found: number[] = []
-      for (let at = calendar.next(epoch + from); at < epoch + until; at = calendar.next(at)) found.push(at - epoch)
-      return found
+    for (const [due, at] of startedAt) {
+      if (due > at + learnedMs) problems.push(`${show(due)} was started at ${show(at)}`)
     }
     for (const { from, until } of pauses.get("timer") ?? []) {
-      for (const due of dueIn(from, until)) if (started.has(due)) problems.push(`${show(due)} was paused, and started`)
+      for (const due of dueIn(from, until - learnedMs)) {
+        if (started.has(due)) problems.push(`${show(due)} was paused, and started`)
+      }
     }
-    for (const due of dueIn(calmFrom, calmUntil)) if (!started.has(due)) problems.push(`${show(due)} was never started`)
     if (isGone) {
       world.count("trigger: times are missed")
       const missed = dueIn(goneFrom, backFrom - minuteMs - 1_000)

@@ -228,6 +228,7 @@ function before(a: Entry, b: Entry): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
+/** When histories begin. */
 export const epoch = Date.UTC(2026, 10, 15)
 
 /** The clock of one machine. Its wall clock may be wrong, and may be set; its monotonic clock is right. */
