@@ -91,12 +91,8 @@ function logNotice(log: ServerLog, ...attempt: Parameters<NonNullable<NotifierPo
 function clockReports(log: ServerLog): ClockReports {
   const seconds = (ms: number): number => Math.round(ms / 1000)
   return {
-    wrong: (aheadMs) =>
-      log.warn(
-        { offset_seconds: seconds(aheadMs) },
-        `the clock of this machine is ${aheadMs > 0 ? "ahead of" : "behind"} the store's time: set it (NTP)`,
-      ),
-    jumped: (byMs) => log.warn({ seconds: seconds(byMs) }, "the store's time was set: schedules and expiries go by it"),
+    wrong: (aheadMs) => log.warn({ offset_seconds: seconds(aheadMs) }, "the clock of this machine is wrong"),
+    jumped: (byMs) => log.warn({ seconds: seconds(byMs) }, "the store's time was set"),
   }
 }
 
@@ -241,7 +237,7 @@ export async function compose(
           tookBack: (workflow, schedule, mark) =>
             log.warn(
               { workflow, schedule, mark: isoTime(mark) },
-              "the last due time of this schedule was ahead of the store's time, and was taken back: a clock was wrong",
+              "the mark of a schedule was ahead, and was taken back",
             ),
           bug: (error) => log.error({ err: error }, "unexpected error"),
         })
