@@ -583,8 +583,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a model's call of a workflow is made without approval",
     file: "src/run/called/call-workflow.ts",
-    from: "if (approval === null) return null\n  const sent",
-    to: "if (approval === null || past === null) return null\n  const sent",
+    from: "const refusal = approval === null ? null :",
+    to: "const refusal = approval === null || past === null ? null :",
     seed: 770,
   },
   {
