@@ -292,7 +292,8 @@ class Run {
     }
     try {
       if (past.vainResumes > 0) this.#trusted = (await this.#job.suspects?.turn(this.#abort.signal)) ?? null
-    } catch {
+    } catch (error) {
+      if (!this.#abort.signal.aborted) throw error
       // The run stops.
       return
     }
