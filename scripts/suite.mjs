@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { run as runFiles } from "node:test"
 import { ensureNatsServers } from "./nats-servers.mjs"
 import { ensurePostgres } from "./postgres-server.mjs"
-import { ensureOlderNodes } from "./older-node.mjs"
+import { ensureOtherNodes } from "./other-nodes.mjs"
 import { root, run, SetupError } from "./setup.mjs"
 
 /**
@@ -180,7 +180,7 @@ export async function prepare(files, { brokers }) {
   for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
   if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers(brokers)
   if (has(/^test\/(postgres\/|simulation\/planted-bugs\.soak)/)) await ensurePostgres()
-  if (has(/^test\/(build|npm-start|package)\./)) await ensureOlderNodes()
+  if (has(/^test\/(build|npm-start|package)\./)) await ensureOtherNodes()
   if (has(/^test\/((browser|cli|contract|crash|cluster|hostile|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/))
     await import("../test/support/built-wire.ts")
   if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")

