@@ -1,3 +1,4 @@
+import { onOutputError, standardError, standardOutput } from "./terminal/screen.ts"
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { CommandFailure } from "./terminal/command-failure.ts"
@@ -9,7 +10,7 @@ import { bugReport, complain } from "./terminal/complain.ts"
  */
 export async function runCommandLine(): Promise<void> {
   // The reader of our output may stop early (`wire check . | head`).
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  onOutputError((error) => {
     if (error.code !== "EPIPE") throw error
   })
   try {
@@ -21,7 +22,7 @@ export async function runCommandLine(): Promise<void> {
       complain(error.message)
       process.exitCode = error.exitCode
     } else {
-      process.stderr.write(`This is a bug in wire ${about.version}, not a mistake of yours:\n${bugReport(error)}\n`)
+      complain(`This is a bug in wire ${about.version}, not a mistake of yours:\n${bugReport(error)}`)
       process.exitCode = 3
     }
   }
@@ -142,6 +143,10 @@ async function commandLine(args: readonly string[]): Promise<Command> {
     .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("(add --help to see how it is used)")
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => standardOutput.print(text.replace(/\n$/, "")),
+      writeErr: (text) => standardError.print(text.replace(/\n$/, "")),
+    })
   const [name, ofHelp] = args.filter((arg) => !arg.startsWith("-"))
   const chosen = name === "help" ? ofHelp : name
   for (const row of commands) {

@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import type { Command } from "commander"
 import { importBytes } from "../../base/limits.ts"
@@ -57,7 +58,7 @@ async function importDocument(file: string, { as, only = "", out }: ImportFlags)
   const patterns = only.split(",").map((pattern) => pattern.trim())
   const outcome = importApi(read.document, { as, only: patterns.filter((pattern) => pattern !== "") })
   if ("problem" in outcome) throw new CommandFailure(visibleText(`${file}: ${outcome.problem}`))
-  if (out === undefined) process.stdout.write(outcome.text)
+  if (out === undefined) standardOutput.document(outcome.text)
   else {
     try {
       writeFileSync(out, outcome.text)

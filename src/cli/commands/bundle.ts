@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import { compileWorkflow } from "./compile-workflow.ts"
 
@@ -21,5 +22,5 @@ function printBundle(file: string): void {
   const { text } = compileWorkflow(file, "Not bundled")
   const { source: main, ...files } = text
   const body = { workflow_source_base64: Buffer.from(main).toString("base64"), ...files }
-  process.stdout.write(`${JSON.stringify(body, null, 2)}\n`)
+  standardOutput.document(`${JSON.stringify(body, null, 2)}\n`)
 }

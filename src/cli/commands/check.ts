@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import type { Issue } from "../../source/diagnostic.ts"
 import { count } from "../terminal/count.ts"
@@ -39,7 +40,7 @@ Exit code: 0 without errors (warnings do not count), 1 with errors or files that
 type Sources = (visitor: SourceVisitor) => Promise<void>
 
 async function checkForPeople(sources: Sources, output: Output): Promise<number> {
-  const palette = paletteFor(process.stdout)
+  const palette = paletteFor(standardOutput)
   const total = { files: 0, unreadable: 0, misses: 0, errors: 0, warnings: 0 }
 
   await sources({

@@ -1,3 +1,4 @@
+import { standardError } from "../terminal/screen.ts"
 import { compileFile, type CompiledFile } from "../../compiler/folder-texts.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import { isError } from "../../source/diagnostic.ts"
@@ -16,7 +17,7 @@ export function compileWorkflow(
     | { readonly text: string; readonly problem: null }
     | { readonly text: null; readonly problem: string } = readSource(file),
 ): CompiledFile & { readonly plan: Plan } {
-  const palette = paletteFor(process.stderr)
+  const palette = paletteFor(standardError)
   const { text, problem } = source
   if (text === null) throw new CommandFailure(showProblem(file, problem, palette))
   const { plan, ...compiled } = compileFile(file, text)

@@ -1,3 +1,4 @@
+import { standardError, standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import { formatText } from "../../syntax/format.ts"
 import { count } from "../terminal/count.ts"
@@ -42,7 +43,7 @@ type Outcome = "same" | "changed" | "failed"
 
 /** Results go to standard output, complaints to standard error: with `--stdin` the output is the text itself. */
 async function formatAll(paths: readonly string[], options: FmtOptions, command: Command): Promise<number> {
-  const palette = paletteFor(process.stderr)
+  const palette = paletteFor(standardError)
   const output = new Output()
   const total = { same: 0, changed: 0, failed: 0, misses: 0 }
 
@@ -57,7 +58,7 @@ async function formatAll(paths: readonly string[], options: FmtOptions, command:
     if (options.check === true) {
       if (result.changed) output.out(visibleText(file))
     } else if (version === undefined) {
-      process.stdout.write(result.formatted)
+      standardOutput.document(result.formatted)
     } else if (result.changed) {
       const problem = writeAtomically(file, result.formatted, version)
       if (problem !== null) {

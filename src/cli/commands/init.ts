@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
@@ -53,8 +54,8 @@ function init(folder: string, files: Readonly<Record<string, string>>): void {
   const names = Object.keys(files).map((file) => `  ${visibleText(join(folder, file))}\n`)
   const enter = folder === "." ? "" : `  cd ${visibleText(folder)}\n`
   const pack = packCommand(resolve(folder))
-  const steps = `${enter}  ${visibleText(pack)}\n  npm install\n  npm test\n  npm start\n`
-  process.stdout.write(`Wrote\n${names.join("")}\nTry it:\n${steps}`)
+  const steps = `${enter}  ${visibleText(pack)}\n  npm install\n  npm test\n  npm start`
+  standardOutput.print(`Wrote\n${names.join("")}\nTry it:\n${steps}`)
 }
 
 // What `wire init` writes for coding agents.

@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import { withoutTrailing } from "../../base/without-trailing.ts"
 import type { Command } from "commander"
 import { isJsonObject } from "../../base/is-json-object.ts"
@@ -86,9 +87,9 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
   }
   const name = flags.name ?? nameFor(contents)
   const { text: imports, problems } = importsText(contents, { name, endpoint: url, headers: Object.keys(headers) })
-  if (flags.json === true) process.stdout.write(`${visibleJson({ ...contents, imports }, 2)}\n`)
-  else if (flags.wire === true) process.stdout.write(imports ?? "")
-  else process.stdout.write(`${shownContents(contents).join("\n")}\n\n${imports ?? ""}`)
+  if (flags.json === true) standardOutput.print(visibleJson({ ...contents, imports }, 2))
+  else if (flags.wire === true) standardOutput.document(imports ?? "")
+  else standardOutput.print(`${shownContents(contents).join("\n")}\n\n${imports ?? ""}`.trimEnd())
   for (const sentence of problems) complain(sentence)
   return imports === null ? 1 : 0
 }
@@ -115,8 +116,8 @@ function nameFor({ name }: ServerContents): string {
 }
 
 function shownContents(contents: ServerContents): string[] {
-  const palette = paletteFor(process.stdout)
-  const width = process.stdout.columns ?? 120
+  const palette = paletteFor(standardOutput)
+  const width = standardOutput.isTerminal ? standardOutput.columns : 120
   const { tools, resources, prompts } = contents
   const section = (title: string, rows: readonly (readonly string[])[]): string[] =>
     rows.length === 0 ? [] : ["", palette.bold(title), ...table(rows, width - 2).map((line) => `  ${line}`)]

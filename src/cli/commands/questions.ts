@@ -1,7 +1,6 @@
 import type { Command } from "commander"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import { visibleText } from "../../base/visible-text.ts"
 import { WireworksError, type Question, type WireworksClient } from "../../client/client.ts"
 import { fromJsonSchema } from "../../types/from-json-schema.ts"
 import { resolve } from "../../types/relations.ts"
@@ -113,7 +112,7 @@ async function answer(
     ...(by !== undefined && { by }),
   }
   const answered = await call.client.answer(run_id, question.id, body)
-  call.print(answered, () => [visibleText(`${question.name}: ${answered.status}`)])
+  call.print(answered, () => [`${question.name}: ${answered.status}`])
 }
 
 /** A member of a group sees its questions in the inbox, and not the run. */

@@ -1,9 +1,10 @@
+import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import type { Reach } from "../../trust/reach-shape.ts"
 import { reachOf } from "../../trust/reach.ts"
 import { growthOf } from "../../trust/reach-growth.ts"
 import { reachAsMarkdown, showReach } from "../../trust/show-reach.ts"
-import { visibleJson, visibleLines, visibleText } from "../../base/visible-text.ts"
+import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { readNamedFile } from "./read-file.ts"
 import { CommandFailure } from "../terminal/command-failure.ts"
 import { compileWorkflow } from "./compile-workflow.ts"
@@ -41,8 +42,8 @@ Exit code: 0 when all is well, 1 when the workflow is wrong or its reach grew, 2
 function printReach(file: string, { json, markdown, check }: ReachFlags): void {
   const reach = reachOf(compileWorkflow(file).program)
   if (check !== undefined) return checkReach(file, reach, check)
-  if (json === true) process.stdout.write(`${visibleJson(reach, 2)}\n`)
-  else process.stdout.write(visibleLines(markdown === true ? reachAsMarkdown(file, reach) : showReach(reach)))
+  if (json === true) standardOutput.print(visibleJson(reach, 2))
+  else standardOutput.print((markdown === true ? reachAsMarkdown(file, reach) : showReach(reach)).replace(/\n$/, ""))
 }
 
 function checkReach(file: string, reach: Reach, kept: string): void {
@@ -55,7 +56,7 @@ function checkReach(file: string, reach: Reach, kept: string): void {
   const added = growthOf(before, reach)
   const gone = growthOf(reach, before)
   const diff = [...gone.map((line) => `- ${line}`), ...added.map((line) => `+ ${line}`)]
-  if (diff.length > 0) process.stdout.write(`${diff.map(visibleText).join("\n")}\n`)
+  if (diff.length > 0) standardOutput.print(diff.map(visibleText).join("\n"))
   if (added.length === 0) return
   throw new CommandFailure(
     visibleText(`The reach of ${file} grew. If that is right: wire reach ${file} --json > ${kept}`),

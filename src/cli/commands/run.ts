@@ -1,3 +1,4 @@
+import { onOutputError, standardError, standardOutput, typedAt } from "../terminal/screen.ts"
 import { existsSync } from "node:fs"
 import type { Command } from "commander"
 import { parseDuration } from "../../base/parse-duration.ts"
@@ -181,7 +182,7 @@ async function execute(
     })
     const cancel = (): void => void runs.cancel(run_id).catch(reportBug)
     // The reader of the events may stop early (`wire run --events | head`): then no more models are called.
-    process.stdout.once("error", cancel)
+    const stopListening = onOutputError(cancel)
     const answering = new Answering(answers, {
       answer: async (question, answer) => {
         const answered = { answer, digest: question.digest ?? null, answered_by: { caller: null, by: null } }
@@ -193,18 +194,17 @@ async function execute(
       pause: () => watch.pause(),
       goOn: () => watch.goOn(),
       write: (line) => complain(line),
-      lines: isTerminal ? () => new TerminalLines(process.stdin, process.stderr, interrupt) : null,
+      lines: isTerminal ? () => new TerminalLines(process.stdin, typedAt.stream, interrupt) : null,
       bug: reportBug,
-      palette: paletteFor(process.stderr),
-      // A terminal that does not know its size says 0.
-      columns: process.stderr.columns || 80,
+      palette: paletteFor(standardError),
+      columns: standardError.columns,
     })
     for await (const event of store.follow(run_id, 0, new AbortController().signal)) {
       watch.event(event)
       answering.event(event)
     }
     // The error of the last events' writing is reported later, when the store is closed.
-    process.stdout.off("error", cancel)
+    stopListening()
     const missing = await answering.end()
     const code = watch.end(missing.length > 0)
     for (const sentence of missing) complain(sentence)
@@ -227,7 +227,7 @@ async function execute(
 }
 
 /** A person can read and type here. */
-const isTerminal = process.stdin.isTTY && process.stderr.isTTY
+const isTerminal = process.stdin.isTTY && standardError.isTerminal
 
 /** A terminal that reads lines itself gives Ctrl+C to us instead of making a signal of it. */
 function interrupt(): void {
@@ -239,7 +239,7 @@ class Watch {
   readonly #flags: RunFlags
   readonly #state: RunState = initialState()
   readonly #live: LiveLines | null
-  readonly #palette = paletteFor(process.stderr)
+  readonly #palette = paletteFor(standardError)
   readonly #timer: NodeJS.Timeout | null
   #last: LogEvent | null = null
   #paused = false
@@ -247,9 +247,9 @@ class Watch {
   constructor(flags: RunFlags) {
     this.#flags = flags
     // Live lines on standard error and events on the same terminal would overwrite each other.
-    const alone = flags.events !== true || process.stdout.isTTY !== true
-    const live = process.stderr.isTTY && alone && process.env["TERM"] !== "dumb" && flags.quiet !== true
-    this.#live = live ? new LiveLines(process.stderr) : null
+    const alone = flags.events !== true || !standardOutput.isTerminal
+    const live = standardError.isTerminal && alone && process.env["TERM"] !== "dumb" && flags.quiet !== true
+    this.#live = live ? new LiveLines(standardError) : null
     this.#timer = live ? setInterval(() => this.#draw(), 100) : null
   }
 
@@ -257,7 +257,7 @@ class Watch {
     reduce(this.#state, event)
     this.#last = event
     const { id, type, data } = event
-    if (this.#flags.events === true) process.stdout.write(`${visibleJson({ id, event: type, data })}\n`)
+    if (this.#flags.events === true) standardOutput.print(visibleJson({ id, event: type, data }))
     if (this.#live !== null || this.#flags.quiet === true) return
     const line = eventLine(event, this.#state)
     if (line !== null) complain(visibleText(line))
@@ -303,7 +303,7 @@ class Watch {
     if (this.#flags.quiet !== true) {
       complain(this.#palette.faint(`Done in ${seconds(duration_ms)}, ${tokensText(usage)}.`))
     }
-    if (this.#flags.events !== true) process.stdout.write(`${visibleJson(output.result, 2)}\n`)
+    if (this.#flags.events !== true) standardOutput.print(visibleJson(output.result, 2))
     return 0
   }
 
@@ -315,7 +315,7 @@ class Watch {
 
 /** The kind, then every issue with its place. */
 function showError({ kind, message, issues }: WireError): string {
-  const palette = paletteFor(process.stderr)
+  const palette = paletteFor(standardError)
   const lines = issues.map(({ path, message: said, hint }) => {
     // Many sentences name their place already.
     const place = path === "" || said.includes(path) ? "" : `${path}: `

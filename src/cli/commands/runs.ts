@@ -5,7 +5,7 @@ import { runStatuses } from "../../api/execute.ts"
 import { errorKinds } from "../../check/error-kinds.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
 import { parseTime } from "../../base/parse-time.ts"
-import { visibleJson, visibleText } from "../../base/visible-text.ts"
+import { visibleJson } from "../../base/visible-text.ts"
 import { isTerminal } from "../../log/events.ts"
 import { seconds } from "../terminal/run-progress.ts"
 import type { Palette } from "../terminal/terminal.ts"
@@ -72,7 +72,7 @@ Exit code: 0 when all is well, 1 when the service refuses or cannot be reached, 
     "delete runs that have ended, with everything that is stored of them",
     async (call, run_id) => {
       await call.client.delete(run_id)
-      call.print({ run_id, deleted: true }, () => [visibleText(`${run_id}: deleted`)])
+      call.print({ run_id, deleted: true }, () => [`${run_id}: deleted`])
     },
   )
   addRerun(runs)
@@ -160,10 +160,8 @@ function recordLines(run: RunAnswer, palette: Palette): string[] {
     ["rerun of", run.rerun_of],
     ["error", run.error === null ? null : `${run.error.kind}: ${run.error.message}`],
   ]
-  const lines = facts.flatMap(([name, value]) =>
-    value === null ? [] : [`${palette.faint(name.padEnd(10))}${visibleText(value)}`],
-  )
-  return run.output === null ? lines : [...lines, palette.faint("output"), visibleJson(run.output, 2)]
+  const lines = facts.flatMap(([name, value]) => (value === null ? [] : [`${palette.faint(name.padEnd(10))}${value}`]))
+  return run.output === null ? lines : [...lines, palette.faint("output"), ...visibleJson(run.output, 2).split("\n")]
 }
 
 // ---------------------------------------------------------------------------------------------------------------- events
@@ -194,9 +192,7 @@ function printEvent(call: ServiceCall, event: StreamEvent): void {
     const time = (event.data.at ?? "").slice(11, 23)
     const about = aboutEvent(event.data as unknown as Readonly<Record<string, unknown>>)
     const type = event.type.padEnd(22)
-    return [
-      `${palette.faint(`${String(event.id).padStart(5)} ${time.padEnd(12)}`)} ${type} ${visibleText(about)}`.trimEnd(),
-    ]
+    return [`${palette.faint(`${String(event.id).padStart(5)} ${time.padEnd(12)}`)} ${type} ${about}`.trimEnd()]
   })
 }
 
@@ -250,7 +246,7 @@ async function rerun(call: ServiceCall, earlier: string, flags: RerunFlags): Pro
     printEvent(call, event)
     if (isTerminal(event.type) && event.type !== "workflow_completed") process.exitCode = 1
   }
-  if (follow !== true) call.print({ run_id }, () => [visibleText(`${run_id}: started`)])
+  if (follow !== true) call.print({ run_id }, () => [`${run_id}: started`])
 }
 
 // ----------------------------------------------------------------------------------------------------------------- flags

@@ -1,3 +1,4 @@
+import { standardError, standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import { planTriggers } from "../../plan/plan-triggers.ts"
 import { calendarFor } from "../../workflows/triggers/schedules.ts"
@@ -30,7 +31,7 @@ function printTimes(file: string): void {
   for (const plan of schedules) {
     const calendar = calendarFor(plan)
     // The times are lines of their own; names stand between them only where there are several.
-    if (schedules.length > 1) process.stderr.write(`${plan.name}\n`)
-    for (const at of calendar.upcoming(Date.now(), printed)) process.stdout.write(`${calendar.show(at)}\n`)
+    if (schedules.length > 1) standardError.print(plan.name)
+    for (const at of calendar.upcoming(Date.now(), printed)) standardOutput.print(calendar.show(at))
   }
 }

@@ -1,3 +1,4 @@
+import { standardError } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import { endProcess } from "../terminal/end-process.ts"
 import { flagOf, readSettings, settingTable } from "../compose/settings.ts"
@@ -24,7 +25,7 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
   command.action(async (folder: string | undefined, flags: Record<string, string | undefined>) => {
     const given = folder === undefined ? flags : { ...flags, workflows: folder }
     const { settings, wrong, unknown } = readSettings(process.env, given)
-    for (const sentence of [...unknown, ...wrong]) process.stderr.write(`${sentence}\n`)
+    for (const sentence of [...unknown, ...wrong]) standardError.print(sentence)
     if (settings === null) {
       process.exitCode = 2
       return

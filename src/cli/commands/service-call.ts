@@ -1,5 +1,6 @@
+import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
-import { visibleJson, visibleLines } from "../../base/visible-text.ts"
+import { visibleJson } from "../../base/visible-text.ts"
 import { WireworksClient, WireworksError } from "../../client/client.ts"
 import { Output, paletteFor, type Palette } from "../terminal/terminal.ts"
 import { tableLines } from "../terminal/table.ts"
@@ -28,7 +29,7 @@ export class ServiceCall {
   /** Whether programs read the output. */
   readonly isJson: boolean
   readonly #output = new Output()
-  readonly #palette: Palette = paletteFor(process.stdout)
+  readonly #palette: Palette = paletteFor(standardOutput)
 
   constructor({ url, key, json }: ServiceFlags) {
     const baseUrl = url ?? nonEmpty(process.env["WIRE_URL"]) ?? "http://127.0.0.1:13703"
@@ -40,12 +41,12 @@ export class ServiceCall {
     }
     this.address = baseUrl
     this.client = new WireworksClient({ baseUrl, ...(apiKey !== undefined && { apiKey }) })
-    this.isJson = json === true || !process.stdout.isTTY
+    this.isJson = json === true || !standardOutput.isTerminal
   }
 
   /** For people: lines as they are, or made with colours. For programs: one JSON document. */
   print(value: object, forPeople: (palette: Palette) => readonly string[]): void {
-    this.#output.out(this.isJson ? visibleJson(value) : forPeople(this.#palette).join("\n"))
+    this.#output.out(this.isJson ? visibleJson(value) : forPeople(this.#palette))
   }
 
   table(value: object, heads: readonly string[], rows: readonly (readonly (string | null)[])[], none: string): void {
@@ -54,7 +55,7 @@ export class ServiceCall {
 
   /** Beside the result. */
   note(sentence: string): void {
-    if (!this.isJson) this.#output.err(sentence)
+    if (!this.isJson) this.#output.err([sentence])
   }
 }
 
@@ -67,11 +68,11 @@ export async function callService(flags: ServiceFlags, work: (call: ServiceCall)
     ;({ address } = call)
     await work(call)
   } catch (error) {
-    if (error instanceof WireworksError) output.err(visibleLines(refusalOf(error)))
+    if (error instanceof WireworksError) output.err(refusalOf(error))
     // The client says which address it could not reach.
-    else if (error instanceof TypeError && error.cause !== undefined) output.err(visibleLines(`${error.message}.`))
+    else if (error instanceof TypeError && error.cause !== undefined) output.err([`${error.message}.`])
     // A field of the answer is missing, or is something else.
-    else if (error instanceof TypeError) output.err(visibleLines(strangeAnswer(address)))
+    else if (error instanceof TypeError) output.err([strangeAnswer(address)])
     else throw error
     process.exitCode = 1
   }
@@ -81,10 +82,10 @@ function strangeAnswer(address: string): string {
   return `The answer of ${address} cannot be read: it is not a Wireworks service, or one of another version than this command.`
 }
 
-function refusalOf({ message, issues, status }: WireworksError): string {
+function refusalOf({ message, issues, status }: WireworksError): string[] {
   const hints = issues.flatMap(({ hint }) => (hint === undefined ? [] : [`  ${hint}`]))
   const keys = status === 401 ? ["  Give a key with --key or WIRE_KEY."] : []
-  return [message, ...hints, ...keys].join("\n")
+  return [message, ...hints, ...keys]
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import { addTestAdd } from "./test-add.ts"
 import { existsSync, watch } from "node:fs"
 import { dirname, resolve } from "node:path"
@@ -119,7 +120,7 @@ interface Outcome {
 
 async function testOnce(asked: Asked): Promise<Outcome> {
   const startedAt = performance.now()
-  const palette = asked.reporter === "pretty" ? paletteFor(process.stdout) : plain
+  const palette = asked.reporter === "pretty" ? paletteFor(standardOutput) : plain
   const { files, misses } = testFiles(asked.paths)
   const broken: BrokenFile[] = misses.map((problem) => ({ file: "", problem: visibleText(problem) }))
   const loaded: LoadedTests[] = []
@@ -263,7 +264,7 @@ async function runVariants(
   startedAt: number,
 ): Promise<number> {
   const { settings, wrong } = readSettings({ ...process.env, WIRE_STORE: "memory" }, {})
-  if (settings === null) throw new WrongValue(wrong.join("\n"))
+  if (settings === null) throw new WrongValue(...wrong)
   const plans = variants.flatMap(({ suites }) => suites.flatMap(({ tested }) => [tested.plan, tested.judges]))
   // Loaded now: `wire help` and wrong command lines do not need it.
   const { composeTests } = await import("../compose/compose-runs.ts")
@@ -366,14 +367,14 @@ function write(
   }))
   switch (reporter) {
     case "json":
-      process.stdout.write(`${reportJson(report, models.length === 0 ? [] : columns)}\n`)
+      standardOutput.document(`${reportJson(report, models.length === 0 ? [] : columns)}\n`)
       return
     case "junit":
-      process.stdout.write(`${reportJunit(report)}\n`)
+      standardOutput.document(`${reportJunit(report)}\n`)
       return
     case "pretty":
-      if (models.length > 1) process.stdout.write(`${showComparison(columns)}\n\n`)
-      process.stdout.write(`${reportPretty(report, elapsed_ms, paletteFor(process.stdout))}\n`)
+      if (models.length > 1) standardOutput.print(`${showComparison(columns)}\n`)
+      standardOutput.print(reportPretty(report, elapsed_ms, paletteFor(standardOutput)))
   }
 }
 

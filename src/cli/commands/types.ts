@@ -1,3 +1,4 @@
+import { standardError, standardOutput } from "../terminal/screen.ts"
 import { isLibrary } from "../../check/is-library.ts"
 import { readFileSync, writeFileSync } from "node:fs"
 import { Option, type Command } from "commander"
@@ -64,7 +65,7 @@ async function writeTypes(folder: string, { out, lang = languageOf(out), check }
   if (workflows === null) return 1
   const text = print(workflows, lang)
   if (out === undefined) {
-    process.stdout.write(text)
+    standardOutput.document(text)
     return 0
   }
   if (check === true) return checkFile(out, text)
@@ -122,7 +123,7 @@ async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
     complain(visibleText(`${folder} ${whyUnreadable(error)}`))
     return null
   }
-  const palette = paletteFor(process.stderr)
+  const palette = paletteFor(standardError)
   for (const { name, issue } of scan.refused) complain(visibleText(`${name}: ${issue.message}`))
   const found: WorkflowTypes[] = []
   let fine = true

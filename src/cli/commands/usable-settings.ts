@@ -7,6 +7,6 @@ export function usableSettings(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Settings {
   const { settings, wrong } = readSettings(environment, options)
-  if (settings === null) throw new WrongValue(wrong.join("\n"))
+  if (settings === null) throw new WrongValue(...wrong)
   return settings
 }

@@ -1,3 +1,4 @@
+import { standardOutput } from "../terminal/screen.ts"
 import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { basename } from "node:path"
@@ -74,7 +75,7 @@ async function send(file: string, name: string, flags: SendFlags): Promise<numbe
     const workflow = flags.as ?? basename(file, ".wire")
     const delivery = { body: body.toString("utf8"), headers }
     const { status, text } = await new WireworksClient({ baseUrl }).deliver(workflow, name, delivery)
-    process.stdout.write(`${status} ${visibleText(text)}\n`)
+    standardOutput.print(`${status} ${visibleText(text)}`)
     return 0
   } catch (error) {
     if (!(error instanceof WireworksError) && !(error instanceof TypeError)) throw error

@@ -43,7 +43,7 @@ export function banner({ address, listens, egress, workflows }: Listening, setti
   if (settings.processes > 1) rows.push(["processes", `${settings.processes} (WIRE_PROCESSES)`])
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
-  return `Wireworks ${about.version} listens on ${listens}\n${lines.map(visibleText).join("\n")}\n`
+  return `Wireworks ${about.version} listens on ${listens}\n${lines.map(visibleText).join("\n")}`
 }
 
 /** The usual variables of OpenTelemetry that are set, without what may hold a secret; null where none is. */

@@ -1,10 +1,10 @@
+import { standardError, standardOutput } from "../terminal/screen.ts"
 import { setFlagsFromString } from "node:v8"
 import type { Service } from "./compose.ts"
 import { banner } from "./banner.ts"
 import type { ProcessLink } from "./processes/link.ts"
 import type { Settings } from "./settings.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
-import { visibleLines } from "../../base/visible-text.ts"
 
 /** How long a stop waits for what is under way. */
 const graceMs = 10_000
@@ -22,7 +22,7 @@ async function serveHere(settings: Settings, link: ProcessLink | null): Promise<
   const { isRefusal, openStore, tooFewToStart } = await import("./open-store.ts")
   const tooFew = tooFewToStart()
   if (tooFew !== null) {
-    process.stderr.write(`${tooFew}\n`)
+    standardError.print(tooFew)
     return 1
   }
   // The store's thread starts while the larger part of the service is still being read.
@@ -34,7 +34,7 @@ async function serveHere(settings: Settings, link: ProcessLink | null): Promise<
     service = await compose(settings, opening, {}, link)
   } catch (error) {
     if (!isRefusal(error)) throw error
-    process.stderr.write(`${visibleLines(error.message)}\n`)
+    standardError.print(error.message)
     await opening.then(
       ({ store }) => store.close(),
       () => undefined,
@@ -47,13 +47,13 @@ async function serveHere(settings: Settings, link: ProcessLink | null): Promise<
     address = await service.listen()
   } catch (error) {
     stop.ignore()
-    process.stderr.write(`${whyNotListening(error, settings)}\n`)
+    standardError.print(whyNotListening(error, settings))
     await service.stop(0, null)
     return 1
   }
   const listens = service.bound() ?? address
   const { egress, workflows } = service
-  if (link === null) process.stdout.write(banner({ address, listens, egress, workflows }, settings))
+  if (link === null) standardOutput.print(banner({ address, listens, egress, workflows }, settings))
   else link.listening({ address, listens, egress, workflows })
   await service.stop(graceMs, await (link === null ? stop.asked : Promise.race([stop.asked, link.stopAsked])))
   return 0

@@ -1,4 +1,4 @@
-import { visibleLines } from "../../base/visible-text.ts"
+import { visibleText } from "../../base/visible-text.ts"
 
 /** Ends a command: what is written to standard error, and the exit code. */
 export class CommandFailure extends Error {
@@ -12,7 +12,8 @@ export class CommandFailure extends Error {
 
 /** Something is wrong with the command line or a setting. */
 export class WrongValue extends CommandFailure {
-  constructor(sentence: string) {
-    super(visibleLines(sentence), 2)
+  /** Each sentence is one line, whatever it quotes. */
+  constructor(...sentences: readonly string[]) {
+    super(sentences.map(visibleText).join("\n"), 2)
   }
 }

@@ -1,8 +1,9 @@
+import { standardError } from "./screen.ts"
 import { aboutError } from "../../base/about-error.ts"
 
 /** Writes a line (or lines) to standard error. */
 export function complain(lines: string): void {
-  process.stderr.write(`${lines}\n`)
+  standardError.print(lines)
 }
 
 export function reportBug(error: unknown): void {

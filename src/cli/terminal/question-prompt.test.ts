@@ -1,3 +1,4 @@
+import { Screen } from "./screen.ts"
 import assert from "node:assert/strict"
 import { PassThrough } from "node:stream"
 import { test } from "node:test"
@@ -9,7 +10,7 @@ import { promptForAnswer, questionLines } from "./question-prompt.ts"
 import { paletteFor } from "./terminal.ts"
 import { InputEnded, TerminalLines } from "./terminal-lines.ts"
 
-const palette = paletteFor({ isTTY: false, write: () => true }, {})
+const palette = paletteFor(new Screen({ isTTY: false, write: () => true }), {})
 
 function schemaOf(fields: string): JsonObject {
   const { program, diagnostics } = compile(`ask q { question: "?" output { ${fields} } }`)

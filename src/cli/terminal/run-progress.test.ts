@@ -1,3 +1,4 @@
+import { Screen } from "./screen.ts"
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +11,7 @@ import { eventLine, LiveLines, progressLines, seconds } from "./run-progress.ts"
 import { paletteFor } from "./terminal.ts"
 import { cellWidth } from "./cell-width.ts"
 
-const plain = paletteFor({ write: () => true }, {})
+const plain = paletteFor(new Screen({ write: () => true }), {})
 
 function history(name: string, upTo = Number.POSITIVE_INFINITY): RunState {
   const path = join(import.meta.dirname, "..", "..", "..", "test", "histories", `${name}.jsonl`)
@@ -56,7 +57,7 @@ test("no line is wider than the screen", () => {
 
 test("live lines are drawn over themselves, and can be kept", () => {
   let written = ""
-  const live = new LiveLines({ columns: 80, rows: 24, write: (text) => ((written += text), true) })
+  const live = new LiveLines(new Screen({ columns: 80, rows: 24, write: (text) => ((written += text), true) }))
   live.draw(["a", "b"])
   live.draw(["c"])
   assert.equal(written, "a\u001b[K\nb\u001b[K\n\u001b[J\u001b[2A\rc\u001b[K\n\u001b[J")

@@ -1,3 +1,4 @@
+import type { Screen } from "./screen.ts"
 import { stripVTControlCharacters } from "node:util"
 import { count } from "./count.ts"
 import { totalTokens } from "../../log/usage.ts"
@@ -140,13 +141,6 @@ function cut(line: string, columns: number): string {
   return `${short}…`
 }
 
-interface Screen {
-  readonly isTTY?: boolean
-  readonly columns?: number
-  readonly rows?: number
-  write(text: string): boolean
-}
-
 /** Lines at the end of a terminal that are drawn over themselves. */
 export class LiveLines {
   readonly #screen: Screen
@@ -157,26 +151,21 @@ export class LiveLines {
   }
 
   get size(): { readonly columns: number; readonly rows: number } {
-    // A terminal that does not know its size says 0.
-    return { columns: this.#screen.columns || 80, rows: this.#screen.rows || 24 }
+    return { columns: this.#screen.columns, rows: this.#screen.rows }
   }
 
   draw(lines: readonly string[]): void {
-    this.#screen.write(this.#back() + lines.map((line) => `${line}\u001b[K\n`).join("") + "\u001b[J")
+    this.#screen.redraw(this.#drawn, lines)
     this.#drawn = lines.length
   }
 
   clear(): void {
-    if (this.#drawn > 0) this.#screen.write(`${this.#back()}\u001b[J`)
+    if (this.#drawn > 0) this.#screen.redraw(this.#drawn, [])
     this.#drawn = 0
   }
 
   /** Keeps the lines that are drawn now. */
   keep(): void {
     this.#drawn = 0
-  }
-
-  #back(): string {
-    return this.#drawn > 0 ? `\u001b[${this.#drawn}A\r` : ""
   }
 }

@@ -1,3 +1,4 @@
+import { Screen } from "./screen.ts"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { diagnostic, toIssue } from "../../source/diagnostic.ts"
@@ -5,7 +6,7 @@ import { LineMap } from "../../source/line-map.ts"
 import { showIssue } from "./show-issue.ts"
 import { paletteFor } from "./terminal.ts"
 
-const plain = paletteFor({ write: () => true }, {})
+const plain = paletteFor(new Screen({ write: () => true }), {})
 
 /** Shows a problem with what stands between `«` and `»` in a text. */
 function show(marked: string, hint?: string): string[] {

@@ -1,3 +1,4 @@
+import { typedAt } from "./screen.ts"
 import { createInterface, type Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 
@@ -42,7 +43,7 @@ export class TerminalLines {
     const ready = this.#lines.shift()
     if (ready === undefined && this.#ended) throw new InputEnded()
     if (!this.#ended) {
-      this.#readline.setPrompt(prompt)
+      this.#readline.setPrompt(typedAt.prompt(prompt))
       this.#readline.prompt()
     }
     if (ready !== undefined) return ready

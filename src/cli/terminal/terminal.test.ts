@@ -1,3 +1,4 @@
+import { Screen } from "./screen.ts"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Output, wantsColour } from "./terminal.ts"
@@ -19,7 +20,7 @@ test("progress shows on a terminal once a job takes a while, and gives way to wh
   context.mock.method(performance, "now", () => now)
   const written: string[] = []
   const stream = { isTTY: true, write: (text: string) => written.push(text) > 0 }
-  const output = new Output(stream, stream)
+  const output = new Output(new Screen(stream), new Screen(stream))
   output.progress("Checked", 1, 100)
   now = 301
   output.progress("Checked", 2, 100)
@@ -38,8 +39,8 @@ test("no progress where it is not read by a person, or over in a moment", (conte
   context.mock.method(performance, "now", () => 0)
   const written: string[] = []
   const write = (text: string) => written.push(text) > 0
-  const piped = new Output({ write }, { write, isTTY: false })
-  const few = new Output({ write }, { write, isTTY: true })
+  const piped = new Output(new Screen({ write }), new Screen({ write, isTTY: false }))
+  const few = new Output(new Screen({ write }), new Screen({ write, isTTY: true }))
   context.mock.method(performance, "now", () => 10_000)
   piped.progress("Checked", 50, 100)
   few.progress("Checked", 5, 10)

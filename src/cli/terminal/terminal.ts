@@ -1,10 +1,4 @@
-import { styleText } from "node:util"
-
-/** As much of `process.stdout` as is needed here. */
-interface Stream {
-  readonly isTTY?: boolean
-  write(text: string): boolean
-}
+import { type Screen, standardError, standardOutput, styled } from "./screen.ts"
 
 /** Gives text a style, or leaves it as it is. */
 export interface Palette {
@@ -23,19 +17,16 @@ export const plain: Palette = {
   bold: (text) => text,
 }
 
-const style = (format: Parameters<typeof styleText>[0]) => (text: string) =>
-  styleText(format, text, { validateStream: false })
-
 const coloured: Palette = {
-  error: style(["bold", "red"]),
-  warning: style(["bold", "yellow"]),
-  hint: style("cyan"),
-  faint: style("dim"),
-  bold: style("bold"),
+  error: styled(["bold", "red"]),
+  warning: styled(["bold", "yellow"]),
+  hint: styled("cyan"),
+  faint: styled("dim"),
+  bold: styled("bold"),
 }
 
-export function paletteFor(stream: Stream, environment: NodeJS.ProcessEnv = process.env): Palette {
-  return wantsColour(stream.isTTY, environment) ? coloured : plain
+export function paletteFor(screen: Screen, environment: NodeJS.ProcessEnv = process.env): Palette {
+  return wantsColour(screen.isTerminal, environment) ? coloured : plain
 }
 
 /** FORCE_COLOR, then NO_COLOR (any value but the empty one), then whether it is a terminal that can. */
@@ -51,37 +42,37 @@ export function wantsColour(isTerminal: boolean | undefined, environment: NodeJS
  * on a terminal only, and only once it takes a while.
  */
 export class Output {
-  readonly #stdout: Stream
-  readonly #stderr: Stream
+  readonly #stdout: Screen
+  readonly #stderr: Screen
   #nextProgress = performance.now() + 300
   #progressShown = false
 
-  constructor(stdout: Stream = process.stdout, stderr: Stream = process.stderr) {
+  constructor(stdout = standardOutput, stderr = standardError) {
     this.#stdout = stdout
     this.#stderr = stderr
   }
 
-  /** Results, one or more lines. */
-  out(lines: string): void {
+  /** Results: a text, or lines. */
+  out(lines: string | readonly string[]): void {
     this.clearProgress()
-    this.#stdout.write(`${lines}\n`)
+    this.#stdout.print(lines)
   }
 
-  /** Complaints, one or more lines. */
-  err(lines: string): void {
+  /** Complaints: a text, or lines. */
+  err(lines: string | readonly string[]): void {
     this.clearProgress()
-    this.#stderr.write(`${lines}\n`)
+    this.#stderr.print(lines)
   }
 
   progress(verb: string, done: number, total: number, things = "files"): void {
-    if (this.#stderr.isTTY !== true || total < 20 || performance.now() < this.#nextProgress) return
+    if (!this.#stderr.isTerminal || total < 20 || performance.now() < this.#nextProgress) return
     this.#nextProgress = performance.now() + 100
     this.#progressShown = true
-    this.#stderr.write(`\r\u001b[K${verb} ${done} of ${total} ${things}`)
+    this.#stderr.overwrite(`${verb} ${done} of ${total} ${things}`)
   }
 
   clearProgress(): void {
-    if (this.#progressShown) this.#stderr.write("\r\u001b[K")
+    if (this.#progressShown) this.#stderr.overwrite("")
     this.#progressShown = false
   }
 }

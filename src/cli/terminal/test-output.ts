@@ -1,3 +1,4 @@
+import { standardError } from "./screen.ts"
 import { distinctFailures, totalsOf, usageText, type Report } from "../../testing/report.ts"
 import { nameOf, type TestResult } from "../../testing/run-suites.ts"
 import { count } from "./count.ts"
@@ -11,15 +12,15 @@ const mostDetails = 60
 /** The line that says how far the tests are, on a terminal. */
 export class TestProgress {
   readonly #live: LiveLines | null
-  readonly #palette = paletteFor(process.stderr)
+  readonly #palette = paletteFor(standardError)
   readonly #total: number
   #done = 0
   #failed = 0
   #drawn = 0
 
   constructor(total: number) {
-    const isTerminal = process.stderr.isTTY === true && process.env["TERM"] !== "dumb"
-    this.#live = isTerminal ? new LiveLines(process.stderr) : null
+    const isTerminal = standardError.isTerminal && process.env["TERM"] !== "dumb"
+    this.#live = isTerminal ? new LiveLines(standardError) : null
     this.#total = total
     this.#draw()
   }

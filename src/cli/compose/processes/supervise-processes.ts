@@ -1,5 +1,5 @@
+import { standardError, standardOutput } from "../../terminal/screen.ts"
 import { stopSignal } from "../../terminal/stop-signal.ts"
-import { visibleLines } from "../../../base/visible-text.ts"
 import { openTrail, type Trail } from "../audit.ts"
 import { banner } from "../banner.ts"
 import { createLog } from "../log.ts"
@@ -10,8 +10,8 @@ import { Supervisor } from "./supervisor.ts"
 /** The parent of the processes of a service: serves nothing itself. Resolves to the exit code when all have ended. */
 export async function superviseProcesses(settings: Settings): Promise<number> {
   if (settings.store === "memory") {
-    process.stderr.write(
-      "WIRE_STORE is memory, which only one process can have: set WIRE_PROCESSES to 1, or WIRE_STORE to sqlite or another store that processes share.\n",
+    standardError.print(
+      "WIRE_STORE is memory, which only one process can have: set WIRE_PROCESSES to 1, or WIRE_STORE to sqlite or another store that processes share.",
     )
     return 2
   }
@@ -21,7 +21,7 @@ export async function superviseProcesses(settings: Settings): Promise<number> {
     trail = openTrail(settings.auditFile, log)
   } catch (error) {
     if (!(error instanceof StartRefusal)) throw error
-    process.stderr.write(`${visibleLines(error.message)}\n`)
+    standardError.print(error.message)
     return 1
   }
   const stop = stopSignal()
@@ -36,7 +36,7 @@ export async function superviseProcesses(settings: Settings): Promise<number> {
     trail.close()
     return started.code
   }
-  if ("listening" in started) process.stdout.write(banner(started.listening, settings))
+  if ("listening" in started) standardOutput.print(banner(started.listening, settings))
   const code = await stopped
   trail.close()
   return code
