@@ -1,3 +1,4 @@
+import { connectionHeaders } from "../base/header-text.ts"
 import { isHeaderName } from "../base/header-text.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -74,9 +75,9 @@ interface Argument {
   readonly field: Field
 }
 
-/** Headers that an argument may not set: OpenAPI ignores the first three, too. */
+/** Headers that an argument may not set, besides those of the connection: OpenAPI ignores the first three, too. */
 const refusedHeaders =
-  /^(?:accept|accept-encoding|content-type|authorization|cookie|idempotency-key|host|content-length|transfer-encoding|connection)$/i
+  /^(?:accept|content-type|authorization|accept-encoding|cookie|proxy-authorization|idempotency-key)$/i
 
 export class Operations {
   readonly #schemas: Schemas
@@ -165,7 +166,8 @@ export class Operations {
     if (name === "" || name === "__proto__") return "it has no name that a field can have"
     if (place === "cookie") return "cookies are not sent"
     if (place !== "path" && place !== "query" && place !== "header") return "its place is unknown"
-    if (place === "header" && refusedHeaders.test(name)) return "an argument may not set this header"
+    if (place === "header" && (refusedHeaders.test(name) || connectionHeaders.has(name.toLowerCase())))
+      return "an argument may not set this header"
     if (place === "header" && !isHeaderName(name)) return "it cannot be the name of a header"
     const isJson = isJsonObject(content)
     const schema = isJson ? Object.values(content).find(isJsonObject)?.["schema"] : parameter["schema"]

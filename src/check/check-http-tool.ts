@@ -78,6 +78,7 @@ const inApi = "Set it in the `headers { }` of the api."
 const notForArguments: ReadonlyMap<string, string> = new Map([
   ["authorization", inApi],
   ["cookie", inApi],
+  ["proxy-authorization", inApi],
   ["idempotency-key", "Write `idempotent: true`."],
   ["accept-encoding", "Remove it."],
 ])

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, realpathSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import { sourceBytes } from "../base/limits.ts"
 import { Files, type Compiled, type FileTexts } from "../compile.ts"
 import type { SourceText } from "../source/source-files.ts"
+import { findInProject, isInside, listNames, type ProjectPath } from "./project-path.ts"
 import { readRegularFile } from "./read-regular-file.ts"
 import { versionOf } from "./version-of.ts"
 
@@ -21,10 +22,10 @@ export class FolderTexts implements FileTexts {
   read(path: string): string | undefined {
     const open = this.#overlay(join(this.#root, path))
     if (open !== undefined) return open
+    const found = this.#find(path)
+    if ("problem" in found) return undefined
     try {
-      if (!this.#isThere(path)) return undefined
-      if (this.leaves(path)) return undefined
-      const bytes = readRegularFile(realpathSync(join(this.#root, path)), sourceBytes)
+      const bytes = readRegularFile(found.real, sourceBytes)
       return bytes === null ? undefined : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
     } catch {
       return undefined
@@ -32,11 +33,12 @@ export class FolderTexts implements FileTexts {
   }
 
   leaves(path: string): boolean {
-    try {
-      return !isInside(realpathSync(this.#root), realpathSync(join(this.#root, path)))
-    } catch {
-      return false
-    }
+    const found = this.#find(path)
+    return "problem" in found && found.problem === "outside"
+  }
+
+  #find(path: string): ProjectPath {
+    return findInProject(this.#root, path, (folder) => this.#names(folder))
   }
 
   get rootRule(): string {
@@ -47,32 +49,19 @@ export class FolderTexts implements FileTexts {
     const folder = dirname(path) === "." ? "" : dirname(path)
     const folders = new Set([folder, "", "lib", ...(folder === "" ? [] : [dirname(folder).replace(/^\.$/, "")])])
     for (const one of folders) {
-      for (const name of this.#names(one)) if (name.endsWith(".wire")) yield one === "" ? name : `${one}/${name}`
+      for (const name of this.#names(resolve(this.#root, one)))
+        if (name.endsWith(".wire")) yield one === "" ? name : `${one}/${name}`
     }
-  }
-
-  /** Names are compared to the letter, also where the file system is not so strict. */
-  #isThere(path: string): boolean {
-    const parts = path.split("/")
-    return parts.every((name, index) => this.#names(parts.slice(0, index).join("/")).has(name))
   }
 
   #names(folder: string): ReadonlySet<string> {
     let names = this.#listed.get(folder)
     if (names === undefined) {
-      try {
-        names = new Set(readdirSync(join(this.#root, folder)))
-      } catch {
-        names = new Set<string>()
-      }
+      names = listNames(folder)
       this.#listed.set(folder, names)
     }
     return names
   }
-}
-
-function isInside(root: string, path: string): boolean {
-  return path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
 /**
@@ -88,6 +77,11 @@ export function rootOf(file: string, open: readonly string[] = []): string {
   }
 }
 
+/** The same for a file of a command. `given`: the folder that the command was given, which is the root of its files. */
+export function rootFor(file: string, given: string | undefined): string {
+  return given !== undefined && isInside(resolve(given), resolve(file)) ? resolve(given) : rootOf(file)
+}
+
 /** A source on disk with the files that it needs. */
 export interface CompiledFile extends Compiled {
   readonly text: SourceText
@@ -95,9 +89,9 @@ export interface CompiledFile extends Compiled {
   readonly paths: readonly string[]
 }
 
-/** Compiles the text of a file with the files around it. `given`: the folder that a command was given, which is the root of its files. */
+/** Compiles the text of a file with the files around it. `given` as for `rootFor`. */
 export function compileFile(file: string, source: string, given?: string): CompiledFile {
-  const root = given !== undefined && isInside(resolve(given), resolve(file)) ? resolve(given) : rootOf(file)
+  const root = rootFor(file, given)
   const path = relative(root, resolve(file)).split(sep).join("/") || basename(file)
   const files = new Files(new FolderTexts(root), versionOf)
   const compiled = files.compile(source, path)

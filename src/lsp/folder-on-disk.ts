@@ -1,6 +1,7 @@
 import { join, relative, resolve, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { FolderTexts, rootOf } from "../compiler/folder-texts.ts"
+import { findInProject } from "../compiler/project-path.ts"
 import { sourceFilesIn } from "./files-in.ts"
 import type { SourceFolder } from "./language-server.ts"
 
@@ -19,7 +20,11 @@ export function folderOnDisk(
   const texts = new FolderTexts(root, (one) => open(pathToFileURL(one).href))
   const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
   const fromRoot = (one: string): string => relative(root, one).split(sep).join("/")
-  return { root, file: fromRoot(path), texts, uriOf, paths: () => sourceFilesIn(root).map(fromRoot) }
+  const holds = (other: string): boolean => {
+    const at = pathOf(other)
+    return at !== null && "real" in findInProject(root, at)
+  }
+  return { root, file: fromRoot(path), texts, uriOf, holds, paths: () => sourceFilesIn(root).map(fromRoot) }
 }
 
 function pathOf(uri: string): string | null {

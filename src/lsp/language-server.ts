@@ -65,6 +65,8 @@ export interface SourceFolder {
   readonly file: string
   readonly texts: FileTexts
   uriOf(file: string): string
+  /** Whether a file is stored in it: no other file is read for one of its files. */
+  holds(uri: string): boolean
   /** The paths of all files in it, open or not. */
   paths(): readonly string[]
 }
@@ -274,7 +276,7 @@ export class LanguageServer implements Handler {
     const { href: uri, host } = new URL(path, test)
     const open = this.#openAt(uri)
     // A file from elsewhere may name a machine of its author, which the system would log in to.
-    const isHere = host === URL.parse(test)?.host
+    const isHere = host === URL.parse(test)?.host && this.#folderOf(test)?.holds(uri) !== false
     const text = open?.text ?? (isHere ? this.#options.readFile?.(uri) : null) ?? null
     if (text === null || text.length > sourceBytes) return undefined
     return { uri: open?.uri ?? uri, text, program: open?.compiled.program ?? this.#compile(uri, text).program }

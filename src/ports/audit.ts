@@ -1,14 +1,26 @@
 /** What people and programs did that may have to be accounted for. */
-export type AuditAct = "started" | "answered" | "approved" | "denied" | "cancelled" | "deleted" | "read_secrets"
+export type AuditAct =
+  | "started"
+  | "answered"
+  | "approved"
+  | "denied"
+  | "cancelled"
+  | "deleted"
+  | "read_secrets"
+  | "paused"
+  | "resumed"
 
-/** Who did what to which run: names and ids, never content. */
+/** Who did what to which run or trigger: names and ids, never content. */
 export interface AuditEntry {
   readonly act: AuditAct
-  readonly run_id: string
+  /** Missing where a trigger is paused or resumed. */
+  readonly run_id?: string
   /** The name of the key; empty without keys. */
   readonly caller: string
   /** The workflow of the server's folder. */
   readonly workflow?: string
+  /** The schedule or webhook of that workflow that was paused or resumed. */
+  readonly trigger?: string
   /** Of a run that takes results over: the earlier run. */
   readonly rerun_of?: string
   /** The id of the question, and the label that came with the answer. */

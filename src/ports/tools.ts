@@ -150,6 +150,8 @@ export interface ToolAnswer {
   readonly is_error: boolean
   /** The answer of an api. */
   readonly http?: HttpAnswer
+  /** It holds names of headers, which are in lower case, whatever the server wrote. */
+  readonly isLowerCase?: true
   /** What the author should know of an error: it stays whole where `text` is cut. */
   readonly advice?: string
   /** The server asks people first; the rest of the answer is empty. */

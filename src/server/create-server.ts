@@ -316,6 +316,7 @@ function guard(app: FastifyInstance, options: ServerOptions, limit: RateLimit): 
       if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
         throw refuse("invalid_request", "The Host header is missing")
       }
+      if (hasTwoHosts(request.raw.rawHeaders)) throw refuse("invalid_request", "There are two Host headers")
       void reply.header("x-content-type-options", "nosniff")
       if (browsers.allowedOrigins.length > 0) void reply.headers(corsHeaders(request.headers.origin, browsers))
       const hook = isHook(path)
@@ -458,4 +459,13 @@ function fitsPattern(path: string, pattern: string): boolean {
   const wanted = pattern.split("/")
   if (wanted.at(-1) === "*" ? parts.length < wanted.length : parts.length !== wanted.length) return false
   return wanted.every((part, at) => part === "*" || part === parts[at] || (part.startsWith(":") && parts[at] !== ""))
+}
+
+/** Others on the way may have gone by the other one. */
+function hasTwoHosts(headers: readonly string[]): boolean {
+  let found = 0
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.length === 4 && headers[at]?.toLowerCase() === "host") found++
+  }
+  return found > 1
 }

@@ -191,6 +191,19 @@ describe("the answer of an HTTP tool", () => {
     assert.equal(value.headers["set-cookie"], undefined)
   })
 
+  test("`output: status` hides a secret in the name of a header, which comes in lower case", async () => {
+    const token = "Tok-0123456789-Secret-ABCDEF"
+    answers = { "/v2/echo": (_, response) => json(response, {}, 200, { [`X-${token}`]: "1", "x-value": token }) }
+    const value = await found({
+      route: "GET /echo",
+      tool: "output: status",
+      api: 'headers { X-Key: "{{ secrets.token }}" }',
+      secrets: { token },
+    })
+    assert.doesNotMatch(JSON.stringify(value), /tok-0123456789/i)
+    assert.match(JSON.stringify(value), /"x-\[secret:token\]":"1"/)
+  })
+
   test("any other status is a tool_error with the status and the beginning of the body, redacted before it is cut", async () => {
     const token = "tok-0123456789-secret-abcdef"
     const before = "x".repeat(490)

@@ -113,6 +113,19 @@ test("what is not an audit trail, or cannot be written, is refused and left as i
   if (process.getuid?.() !== 0) assert.throws(() => new AuditFile(path), /EACCES/)
 })
 
+test("nothing in a line is hidden, or ends a line for some readers", async () => {
+  const path = newPath()
+  const file = new AuditFile(path)
+  const by = "a\u2028b\u2029\u0085\u202e\u009b31m\u001b[2J\u200b"
+  file.append({ act: "answered", run_id: "r1", by })
+  file.append({ act: "answered", run_id: "r2", by })
+  file.close()
+  const text = readFileSync(path, "utf8")
+  assert.match(text, /^[\n -~]*$/)
+  assert.equal((JSON.parse(text.split("\n")[0] ?? "") as { by: string }).by, by)
+  assert.deepEqual([(await verifyAudit(path)).lines, (await verifyAudit(path)).problem], [2, null])
+})
+
 test("garbage after the last line is removed like a line that was cut", async () => {
   const path = written(2)
   appendFileSync(path, "\0\0\0\0\0")

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
 import { closeSync, fdatasync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs"
+import { visibleJson } from "../../base/visible-text.ts"
 import { firstPrev, hashOf, longestLine, readLine } from "./audit-line.ts"
 
 const lineEnd = 0x0a
@@ -53,7 +54,7 @@ export class AuditFile {
       // Another process may have written meanwhile, and an attempt that failed may have left a part of its line.
       if (fstatSync(this.#fd).size !== this.#size) this.#readEnd()
       const lost = this.#lost === 0 ? {} : { lost: this.#lost }
-      const line = JSON.stringify({ ...fields, ...lost, prev: this.#prev })
+      const line = visibleJson({ ...fields, ...lost, prev: this.#prev })
       const bytes = Buffer.from(`${line}\n`)
       const written = writeSync(this.#fd, bytes)
       if (written !== bytes.length) throw new Error("A line was written in part")

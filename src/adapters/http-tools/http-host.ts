@@ -260,7 +260,7 @@ async function answerOf({ method, status: asStatus }: ImportedHttp, answered: An
     const text = decode(bytes, type, false) ?? ""
     const value = bytes.length === 0 ? null : isJsonType(type) ? (parseJson(text) ?? text) : text
     const { "set-cookie": _, ...shown } = headers
-    return { structured: { status, headers: shown, body: value }, text: "", is_error: false, http }
+    return { structured: { status, headers: shown, body: value }, text: "", is_error: false, http, isLowerCase: true }
   }
   if (isError(status)) return problem(decode(bytes, type, false) ?? "", adviceFor(status, headers))
   let value: JsonValue | undefined = null

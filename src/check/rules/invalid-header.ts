@@ -1,15 +1,8 @@
-import { isHeaderName, isHeaderValue } from "../../base/header-text.ts"
+import { connectionHeaders, isHeaderName, isHeaderValue } from "../../base/header-text.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import { literalsIn } from "../outcomes-of.ts"
 import { refuseKey } from "../repeated-name.ts"
-
-/** Headers that frame the message: a value in them could smuggle in a second request. */
-const framing = new Set(["host", "content-length", "transfer-encoding", "connection"])
-
-function isFramingHeader(name: string): boolean {
-  return framing.has(name.toLowerCase())
-}
 
 /** A header value that would end the header. What is only known at run time is checked again there. */
 function breaksHeader(value: string): boolean {
@@ -42,7 +35,7 @@ export function checkHeaderName(checking: CheckContext, name: Syntax.Name, path:
     checking.report("invalid-header", path, name, `\`${text}\` cannot be the name of a header`, hint)
     return false
   }
-  if (!isFramingHeader(text)) return true
+  if (!connectionHeaders.has(text.toLowerCase())) return true
   const message = `The header \`${text}\` frames the message and is set by the service alone`
   checking.report("invalid-header", path, name, message, "Remove it.")
   return false

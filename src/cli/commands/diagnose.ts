@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path"
-import { compileFile } from "../../compiler/folder-texts.ts"
+import { compileFile, rootFor } from "../../compiler/folder-texts.ts"
 import { compileTests, isTestFile, type CompiledTests } from "../../compile-tests.ts"
 import { isError, toIssue, type Diagnostic, type Issue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
@@ -21,8 +21,9 @@ export function diagnose(file: string, text: string, root?: string): Diagnosis {
 
 export function compileTestFile(file: string, text: string, root?: string): CompiledTests {
   return compileTests(text, basename(file), (path) => {
-    const workflow = readFoundSource(join(dirname(file), path))
-    return workflow.text === null ? undefined : compileFile(join(dirname(file), path), workflow.text, root).program
+    const workflow = join(dirname(file), path)
+    const { text: source } = readFoundSource(workflow, rootFor(file, root))
+    return source === null ? undefined : compileFile(workflow, source, rootFor(file, root)).program
   })
 }
 

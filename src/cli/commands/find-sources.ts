@@ -1,5 +1,7 @@
 import { globSync, readdirSync, statSync, type Dirent } from "node:fs"
 import { join, normalize, resolve } from "node:path"
+import { rootFor } from "../../compiler/folder-texts.ts"
+import { findInProject, whyNotInProject } from "../../compiler/project-path.ts"
 import { errorCode, whyUnreadable } from "./file-errors.ts"
 
 export interface FoundSource {
@@ -13,7 +15,7 @@ export interface FoundSources {
   readonly files: readonly FoundSource[]
   /** Arguments that led to nothing: a sentence each. */
   readonly misses: readonly string[]
-  /** Folders that could not be read, and why: a clause. */
+  /** Folders that could not be read, links that leave the root, and why: a clause. */
   readonly unreadable: readonly { readonly folder: string; readonly problem: string }[]
 }
 
@@ -45,9 +47,17 @@ export function findSources(paths: readonly string[]): FoundSources {
       if (entry.isDirectory()) {
         if (!entry.name.startsWith(".") && entry.name !== "node_modules") walk(path, root)
       } else if (entry.name.endsWith(".wire") && isFile(entry, path)) {
-        add(path, root)
+        addFound(path, root)
       }
     }
+  }
+  /** A file that the user did not name: a link may lead out of the project. */
+  const addFound = (path: string, root?: string): void => {
+    const within = rootFor(path, root)
+    const found = findInProject(within, path)
+    const leaves = "problem" in found && found.problem === "outside"
+    if (leaves) unreadable.push({ folder: path, problem: whyNotInProject(within, "outside") })
+    else add(path, root)
   }
   const addFolder = (folder: string): void => {
     const before = files.size + unreadable.length
@@ -64,7 +74,7 @@ export function findSources(paths: readonly string[]): FoundSources {
       if (matches.length === 0) misses.push(`${path}: no such file or folder`)
       for (const match of matches) {
         if (kindOf(match) === "folder") walk(match)
-        else add(match)
+        else addFound(match)
       }
     }
   }

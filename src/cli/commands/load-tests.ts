@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { compileFile } from "../../compiler/folder-texts.ts"
+import { compileFile, rootFor } from "../../compiler/folder-texts.ts"
 import { testedFile } from "../../compile-tests.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { TestPlan } from "../../plan/plan-tests.ts"
@@ -26,16 +26,17 @@ export interface LoadedTests {
 
 /** A test file with its workflow and its data. Throws `CannotTest`. */
 export function loadTests(
-  { file, root }: FoundSource,
+  { file, root: given }: FoundSource,
   secretsOf: (plan: Plan) => JsonObject,
   palette: Palette,
 ): LoadedTests {
+  const root = rootFor(file, given)
   const source = readSource(file)
   if (source.text === null) throw new CannotTest(showProblem(file, source.problem, palette))
   const compiled = compileTestFile(file, source.text, root)
   refuseErrors(file, source.text, compiled.diagnostics, palette)
   const workflow = join(dirname(file), testedFile(compiled.program.tree, basename(file)))
-  const tested = readFoundSource(workflow)
+  const tested = readFoundSource(workflow, root)
   if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
   const { plan, diagnostics, text, paths } = compileFile(workflow, tested.text, root)
   refuseErrors(workflow, tested.text, diagnostics, palette)
@@ -48,7 +49,7 @@ export function loadTests(
   const rowsOf = ({ rows }: TestPlan): readonly Row[] | null => {
     if (rows === null) return null
     const path = join(dirname(file), rows.file)
-    const known = data.get(path) ?? readRows(path, file, lines.position(rows.span.start).line, palette)
+    const known = data.get(path) ?? readRows(path, root, file, lines.position(rows.span.start).line, palette)
     data.set(path, known)
     return known
   }
@@ -83,10 +84,10 @@ function refuseErrors(file: string, text: string, found: Parameters<typeof diagn
 }
 
 /** The rows of a `.jsonl` file, or of an array in a `.json` file, with the lines that they begin on. */
-function readRows(path: string, by: string, line: number, palette: Palette): readonly Row[] {
+function readRows(path: string, root: string, by: string, line: number, palette: Palette): readonly Row[] {
   const refuse = (problem: string): CannotTest =>
     new CannotTest(showProblem(path, `${problem} (data of ${by}:${line})`, palette))
-  const read = readFoundFile(path)
+  const read = readFoundFile(path, root)
   if (read.text === null) throw refuse(read.problem)
   const text = read.text.replace(/^\uFEFF/, "")
   const parse = (json: string, at: number): JsonValue => {

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs"
-import { dirname, join, relative, resolve, sep } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import about from "../../../package.json" with { type: "json" }
+import { findInProject } from "../../compiler/project-path.ts"
 import type { DocsParts } from "../../mcp-server/docs/docs-tools.ts"
 import { diagnose } from "./diagnose.ts"
 import { readFoundSource, readSource } from "./read-source.ts"
@@ -42,7 +43,7 @@ function partsOf(folder: string): DocsParts {
     read(path) {
       const file = inside(root, path)
       if (file === null) return { problem: `${path} is not a .wire file of this folder.` }
-      const { text, problem } = readFoundSource(file)
+      const { text, problem } = readFoundSource(file, root)
       return text === null ? { problem: `${path} ${problem}.` } : { text }
     },
     write(path, text) {
@@ -65,16 +66,11 @@ function partsOf(folder: string): DocsParts {
 
 /** The real path of a file of the folder; null for one that is elsewhere, by way of a link too. */
 function inside(root: string, path: string): string | null {
-  const file = resolve(root, path)
-  if (!file.endsWith(".wire")) return null
-  let real = file
-  try {
-    real = realpathSync(file)
-  } catch {
-    // It is not there, which reading it reports.
-  }
-  const away = relative(root, real)
-  return away === "" || away.startsWith(`..${sep}`) || away === ".." || resolve(root, away) !== real ? null : real
+  if (!path.endsWith(".wire")) return null
+  const found = findInProject(root, path)
+  if ("real" in found) return found.real
+  // Reading what is not there reports it.
+  return found.problem === "missing" ? resolve(root, path) : null
 }
 
 /** Where docs/ and examples/ are: beside the build in the package, above the sources in the repository. */

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { closeSync, openSync, readSync } from "node:fs"
 import { fileBytes } from "../../base/limits.ts"
+import { findInProject, whyNotInProject } from "../../compiler/project-path.ts"
 import { readRegularFile } from "../../compiler/read-regular-file.ts"
 import { whyUnreadable } from "./file-errors.ts"
 
@@ -25,8 +26,14 @@ export function readNamedFile(path: string): TextRead {
   })
 }
 
-/** Reads a file that another file names, or that belongs to one. It may come from elsewhere: devices and pipes are not read. */
-export function readFoundFile(path: string): TextRead {
+/** Reads a file that another file of the project names, or that belongs to one: devices and pipes are not read, nor what is outside of the root. */
+export function readFoundFile(path: string, root: string): TextRead {
+  const found = findInProject(root, path)
+  return "problem" in found ? { text: null, problem: whyNotInProject(root, found.problem) } : readRegular(found.real)
+}
+
+/** Reads a file that the user named, and that is not a device or a pipe. */
+export function readRegular(path: string): TextRead {
   return read(
     () => readRegularFile(path, fileBytes) ?? `is not a regular file of at most ${mostMebibytes} MiB: it is not read`,
   )

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { closeSync, fstatSync, openSync } from "node:fs"
 import { sourceBytes } from "../../base/limits.ts"
+import { findInProject, whyNotInProject } from "../../compiler/project-path.ts"
 import { readRegularFile } from "../../compiler/read-regular-file.ts"
 import { whyUnreadable } from "./file-errors.ts"
 import { readUpTo } from "./read-file.ts"
@@ -40,10 +41,12 @@ export function readSource(path: string): SourceRead {
   }
 }
 
-/** Reads a source file that another file names: devices and pipes are not read. */
-export function readFoundSource(path: string): ReturnType<typeof decodeSource> {
+/** Reads a source file that another file of the project names: devices and pipes are not read, nor what is outside of the root. */
+export function readFoundSource(path: string, root: string): ReturnType<typeof decodeSource> {
+  const found = findInProject(root, path)
+  if ("problem" in found) return { text: null, problem: whyNotInProject(root, found.problem) }
   try {
-    const bytes = readRegularFile(path, sourceBytes)
+    const bytes = readRegularFile(found.real, sourceBytes)
     if (bytes !== null) return decodeSource(bytes)
     return { text: null, problem: `is not a regular file of at most ${sourceBytes / 1024 / 1024} MiB: it is not read` }
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync } from "node:fs"
 import type { Exchanges, RecordingMode } from "../compose/compose-runs.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
 import { whyUnwritable } from "./file-errors.ts"
-import { readFoundFile } from "./read-file.ts"
+import { readFoundFile, readRegular } from "./read-file.ts"
 import { writeScratch } from "./write-scratch.ts"
 
 /** A recording file that cannot be used: a sentence. */
@@ -13,14 +13,15 @@ export function recordingPath(testFile: string): string {
   return testFile.replace(/\.wire$/, ".recording.json")
 }
 
-/** What a recording file holds; nothing where there is none. `read` is `readRecording` of the adapter. */
+/** What a recording file holds; nothing where there is none. `read` is `readRecording` of the adapter; `root` of the tests that it belongs to, null where the user named it. */
 export function readRecordingFile(
   path: string,
   mode: RecordingMode,
   read: (text: string) => Exchanges | null,
+  root: string | null = null,
 ): Exchanges {
   if (mode === "live" || !existsSync(path)) return {}
-  const file = readFoundFile(path)
+  const file = root === null ? readRegular(path) : readFoundFile(path, root)
   if (file.text === null) throw new WrongRecording(`${path} ${file.problem}.`)
   const found = read(file.text)
   if (found === null) throw new WrongRecording(`${path} is not a recording: delete it, and record anew.`)
@@ -32,7 +33,7 @@ export function writeRecordingFile(path: string, text: string | null): void {
   let scratch: string | null = null
   try {
     const isThere = existsSync(path)
-    if (text === null ? !isThere : isThere && readFoundFile(path).text === text) return
+    if (text === null ? !isThere : isThere && readRegular(path).text === text) return
     if (text === null) rmSync(path, { force: true })
     else {
       scratch = writeScratch(path, text)

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { findInProject } from "../../compiler/project-path.ts"
 import type { Command } from "commander"
 import { testOfRun, titleOfTest } from "../../editor/test-of-run.ts"
 import { reduce } from "../../log/reduce.ts"
@@ -30,6 +31,9 @@ async function addRun(call: ServiceCall, run_id: string, given: string | undefin
   const file = given ?? `${workflow ?? "run"}.wire`
   if (!file.endsWith(".wire") || file.endsWith(".test.wire")) {
     throw new WrongValue(`${file} is not a workflow: name the .wire file that the test is of.`)
+  }
+  if (given === undefined && "problem" in findInProject(".", file) && existsSync(file)) {
+    throw new WrongValue(`The service says that the run is of ${file}, which is outside of this folder: name the file.`)
   }
   if (!existsSync(file)) {
     if (given !== undefined || workflow !== null) {

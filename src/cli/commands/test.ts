@@ -4,6 +4,7 @@ import { existsSync, watch } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
 import type { JsonObject } from "../../base/json-value.ts"
+import { rootOf } from "../../compiler/folder-texts.ts"
 import { isTestFile } from "../../compile-tests.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import { showComparison } from "../../testing/compare-models.ts"
@@ -328,7 +329,7 @@ function openRecordings(
   const recordings = new Map<string, Recording>()
   for (const { file } of variants[0]?.suites ?? []) {
     try {
-      const exchanges = readRecordingFile(recordingPath(file), mode, (text) => engines.read(text))
+      const exchanges = readRecordingFile(recordingPath(file), mode, (text) => engines.read(text), rootOf(file))
       recordings.set(file, engines.recording(mode, exchanges))
     } catch (error) {
       if (!(error instanceof WrongRecording)) throw error

@@ -23,6 +23,8 @@ export interface Redactor {
   readonly stream: () => RedactStream
   /** Another way in which a secret is written: found from now on. */
   readonly alsoHide: (name: string, text: string) => void
+  /** Hides secrets in lower case, too: the names of headers come so. */
+  readonly alsoHideLowerCase: () => void
   /** Shares nothing with others any more. It still finds all secrets. */
   readonly close: () => void
 }
@@ -44,6 +46,13 @@ export function redactor(secrets: JsonObject, searches: Searches = ownSearches):
   let search = searchFor(found, searches)
   let isSame = found.every(isSameInJson)
   let isClosed = false
+  const alsoHide = (name: string, text: string): void => {
+    if (found.some((one) => one.text === text)) return
+    found.push({ name, text, numeric: false })
+    if (search !== null && !isClosed) searches.release(search)
+    search = searchFor(found, isClosed ? ownSearches : searches)
+    isSame &&= found.every(isSameInJson)
+  }
   return {
     // A run without secrets may still get a token to hide, so that it has a redactor of its own.
     redact: <T>(value: T) => (found.length === 0 ? value : (walk(value as JsonValue, whole, numbers, search) as T)),
@@ -51,12 +60,9 @@ export function redactor(secrets: JsonObject, searches: Searches = ownSearches):
       search === null ? value : (walk(value as JsonValue, noTexts, noNumbers, search) as T),
     holdsNone: (text) => found.length === 0 || (isSame && (search === null || search.replace(text) === text)),
     stream: () => search?.scan() ?? openStream,
-    alsoHide(name, text) {
-      if (found.some((one) => one.text === text)) return
-      found.push({ name, text, numeric: false })
-      if (search !== null && !isClosed) searches.release(search)
-      search = searchFor(found, isClosed ? ownSearches : searches)
-      isSame &&= found.every(isSameInJson)
+    alsoHide,
+    alsoHideLowerCase() {
+      for (const { name, text } of found.slice()) alsoHide(name, text.toLowerCase())
     },
     close() {
       if (search !== null && !isClosed) searches.release(search)

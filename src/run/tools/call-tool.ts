@@ -153,6 +153,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     throw clean
   }
   if ("refusal" in sent) return end(`${tool}: ${sent.refusal}`, sent.refusal)
+  if (sent.isLowerCase === true) running.redactor.alsoHideLowerCase()
   const clean = running.redactor.redact(sent)
   const result = readAnswer(clean, plan, hosted, running)
   if (!result.fits) {

@@ -9,7 +9,7 @@ import { serve } from "../serve-route.ts"
 
 /** Seeing and steering schedules and webhooks. `isOpenToStrangers`: anyone can reach the service, and no keys are asked for. */
 export function triggerRoutes(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
-  const { triggers, log } = parts
+  const { triggers, log, audit } = parts
   const mayUse = (request: FastifyRequest): Triggers | null => {
     const isTheirs = request.isOperator || (callerOf(request) === triggers?.caller && !isOpenToStrangers)
     return isTheirs ? triggers : null
@@ -46,10 +46,12 @@ export function triggerRoutes(app: FastifyInstance, parts: RouteDependencies, is
       case "pause":
         await mine.pause(found)
         log.info(about, "trigger paused")
+        audit({ act: "paused", caller, workflow, trigger: name })
         return mine.show(found)
       case "resume":
         await mine.resume(found)
         log.info(about, "trigger resumed")
+        audit({ act: "resumed", caller, workflow, trigger: name })
         return mine.show(found)
     }
   })

@@ -93,3 +93,21 @@ for (const keys of atStrength(["ann:key"], ["", "ann:key"])) {
     }
   })
 }
+
+describe("Host", async () => {
+  const service = await startService()
+
+  it("comes once: two of them are refused, in whatever letters", async () => {
+    for (const [first, second] of [
+      ["Host", "Host"],
+      ["Host", "host"],
+      ["hOST", "HOST"],
+    ]) {
+      const head = `GET /healthz HTTP/1.1\r\n${first}: 127.0.0.1\r\n${second}: evil.example\r\nConnection: close\r\n\r\n`
+      const { answers } = await sendRaw(service.port, head)
+      assert.equal(answers[0]?.status, 400, `${first} ${second}`)
+    }
+    const once = await sendRaw(service.port, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    assert.equal(once.answers[0]?.status, 200)
+  })
+})

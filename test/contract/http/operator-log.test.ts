@@ -134,6 +134,19 @@ test("deliveries that are refused, and triggers that a caller steers", async () 
     const { run_id, ...rest } = (await until(message)).about
     assert.deepEqual([rest, typeof run_id], [trigger, act === "run" ? "string" : "undefined"])
   }
+  await service.post("/triggers/git/push/in/pause", "", ann)
+  const steered = lines.filter(
+    ({ message, about: { act } }) => message === "audit" && /paused|resumed/.test(String(act)),
+  )
+  const audited = { caller: "ann", workflow: "git/push" }
+  assert.partialDeepStrictEqual(
+    steered.map((line) => line.about),
+    [
+      { act: "paused", ...audited, trigger: "nightly" },
+      { act: "resumed", ...audited, trigger: "nightly" },
+      { act: "paused", ...audited, trigger: "in" },
+    ],
+  )
   await service.stop()
   assert.deepEqual(refused().at(-1), { ...about, times: 19 })
 })
