@@ -1,5 +1,4 @@
-import { connectionHeaders } from "../base/header-text.ts"
-import { isHeaderName } from "../base/header-text.ts"
+import { connectionHeaders, isHeaderName } from "../base/header-text.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { httpMethods, isRoute, readRoute, type HttpMethod } from "../check/http-route.ts"
