@@ -19,7 +19,7 @@ export const reach = named(
         requires: {
           type: ["string", "array"],
           items: string(),
-          description: "`trusted`, `none`, `undeclared`, or arguments.",
+          description: "`trusted`, `strict`, `none`, `undeclared`, or arguments.",
         },
         callers: names,
         guards: names,

@@ -1,4 +1,5 @@
 import { importKindOf } from "../syntax/import-kinds.ts"
+import { wordsIn } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { wordOrString } from "./asset-kind.ts"
 import { checkApproval } from "./check-approval.ts"
@@ -104,8 +105,9 @@ function checkRequiredArguments(
     const written = wordOrString(item)
     if (written === undefined || names.includes(written)) continue
     const near = checking.suggest(written, names)
-    const hint = near === undefined ? `Name a field of \`input { }\` of ${path}.` : `Did you mean ${near}?`
-    checking.report("unknown-reference", `${path}.requires`, item, `${path} has no argument ${written}`, hint)
+    const word = wordsIn("requires").words.includes(written) ? `Write \`requires: ${written}\`.` : undefined
+    const hint = word ?? (near === undefined ? `Name a field of \`input { }\` of ${path}.` : `Did you mean ${near}?`)
+    checking.report("unknown-property", `${path}.requires`, item, `${path} has no argument ${written}`, hint)
   }
 }
 

@@ -75,6 +75,15 @@ function checkRow(checking: CheckContext, row: PropertyRow, property: Syntax.Pro
     if (value.kind === "configured") return checkWord(checking, value.reference, row.words, own)
     const expression = expressionOf(checking, property, path)
     if (expression === undefined) return
+    if (expression.kind === "array" && expression.items.length === 0 && row.isList !== true) {
+      return checking.report(
+        "type-mismatch",
+        own,
+        expression,
+        "The list is empty",
+        "Write what it is about, or leave it out.",
+      )
+    }
     if (row.takesNames === true && expression.kind === "array" && expression.items.every(isWritten)) return
     const items = expression.kind === "array" && row.isList !== undefined ? expression.items : [expression]
     if (row.isList === true && expression.kind !== "array") {

@@ -4,6 +4,8 @@ import type { Span } from "../source/span.ts"
 export interface Edit {
   readonly span: Span
   readonly text: string
+  /** The same text with `$0` where the cursor goes, for editors that take snippets. */
+  readonly snippet?: string
 }
 
 export function applyEdits(text: string, edits: readonly Edit[]): string {

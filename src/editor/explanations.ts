@@ -204,6 +204,8 @@ export const wordTexts = {
   },
   requires: {
     trusted: "It acts on the world: strangers' words may neither choose nor fill its calls.",
+    strict:
+      "As `trusted`, and strangers may not choose among the author's values for it either: for money and deletion.",
     none: "It does nothing that matters.",
   },
   adds: { untrusted: "Strangers may have written its result.", private: "Its result is private." },
@@ -279,7 +281,7 @@ const approval =
 const gives =
   "The labels of what it gives: `untrusted`, `trusted`, `private`, or a list. If it names neither `trusted` nor `untrusted`: prompts, and tools that require trusted values, give trusted ones; all others give untrusted ones."
 const requires =
-  "`trusted`: it acts on the world, and strangers' words may neither choose nor fill its calls. A list names the arguments that must be trusted. `none`: it does nothing that matters."
+  "`trusted`: it acts on the world, and strangers' words may neither choose nor fill its calls. `strict`: closed values that strangers chose do not satisfy it either. A list names the arguments that must be trusted. `none`: it does nothing that matters."
 const givesAll = "The labels of what its tools, resources and prompts give, unless they say it themselves."
 const cleared = "`private`: it may receive private values."
 const expiresSeconds = "How long the question stays open; 7 days if left out."

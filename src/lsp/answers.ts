@@ -54,12 +54,20 @@ export function toTextEdit(document: TextDocument, { span, text }: Edit): Lsp.Te
 }
 
 export function toWorkspaceEdit(files: readonly PlacedEdits[], client: Client): Lsp.WorkspaceEdit {
-  const changed = files.map(({ source: { document, isOpen }, edits }) => ({
+  if (!client.versionedEdits) {
+    const changes = files.map(({ source: { document }, edits }) => {
+      return [document.uri, edits.map((edit) => toTextEdit(document, edit))] as const
+    })
+    return { changes: Object.fromEntries(changes) }
+  }
+  const documentChanges = files.map(({ source: { document, isOpen }, edits }) => ({
     textDocument: { uri: document.uri, version: isOpen ? document.version : null },
-    edits: edits.map((edit) => toTextEdit(document, edit)),
+    edits: edits.map((edit): Lsp.TextEdit | Lsp.SnippetTextEdit => {
+      if (edit.snippet === undefined || !client.snippetEdits) return toTextEdit(document, edit)
+      return { range: document.range(edit.span), snippet: { kind: "snippet", value: edit.snippet } }
+    }),
   }))
-  if (client.versionedEdits) return { documentChanges: changed }
-  return { changes: Object.fromEntries(changed.map(({ textDocument, edits }) => [textDocument.uri, edits])) }
+  return { documentChanges }
 }
 
 // ------------------------------------------------------------------------------------------------------ completion

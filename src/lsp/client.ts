@@ -13,6 +13,8 @@ export interface Client {
   readonly wholeLinesFold: boolean
   readonly tokensOverLines: boolean
   readonly versionedEdits: boolean
+  /** It takes edits that say where the cursor goes. */
+  readonly snippetEdits: boolean
   readonly nestedSymbols: boolean
   readonly literalActions: boolean
   /** It takes the places of parameters as offsets in the label. */
@@ -34,6 +36,7 @@ export function clientOf(params: unknown): Client {
     markdown: formats.some((list) => Array.isArray(list) && list.includes("markdown")),
     wholeLinesFold: document("foldingRange", "lineFoldingOnly") === true,
     tokensOverLines: document("semanticTokens", "multilineTokenSupport") === true,
+    snippetEdits: at(capabilities, "workspace", "workspaceEdit", "snippetEditSupport") === true,
     versionedEdits: at(capabilities, "workspace", "workspaceEdit", "documentChanges") === true,
     nestedSymbols: document("documentSymbol", "hierarchicalDocumentSymbolSupport") === true,
     literalActions: typeof document("codeAction", "codeActionLiteralSupport") === "object",

@@ -1,12 +1,12 @@
 import { apiOf, wireApiIn } from "../check/api-of.ts"
-import { wordIn } from "../check/asset-kind.ts"
+import { wordIn, wordOrString } from "../check/asset-kind.ts"
 import { asksForStatus } from "../check/check-http-tool.ts"
 import { constantIn, numberIn } from "../check/constants.ts"
 import { isRoute, readRoute } from "../check/http-route.ts"
 import type { ImportSymbol } from "../check/program.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
-import { propertyOf, valuesOf, type Properties } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, valuesOf, type Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
 import type { Entry } from "./expression.ts"
@@ -124,9 +124,17 @@ export class BackendPlanner {
       description: typeof description === "string" ? description : null,
       idempotent: constantIn(node.body, "idempotent") === true,
       pin: typeof pin === "string" ? pin : null,
+      ...requiredOf(symbol),
       ...(symbol.origin === "api" ? { http: httpOf(symbol) } : {}),
     }
   }
+}
+
+/** `requires: [to]` of a tool whose arguments are not declared. */
+function requiredOf({ input, node }: ImportSymbol): Pick<ToolPlan, "requires"> {
+  const named = expressionIn(node.body, "requires")
+  if (input !== undefined || named?.kind !== "array") return {}
+  return { requires: named.items.flatMap((item) => wordOrString(item) ?? []) }
 }
 
 function httpOf({ remote, node }: ImportSymbol): HttpToolPlan {

@@ -169,6 +169,8 @@ export interface ToolPlan extends RemotePlan {
   readonly description: string | null
   readonly idempotent: boolean
   readonly pin: string | null
+  /** Arguments that must be trusted, where only the server knows which arguments there are. */
+  readonly requires?: readonly string[]
   /** A tool of an api; its `server` is the name of that. Absent for a tool of an MCP server. */
   readonly http?: HttpToolPlan
 }

@@ -55,6 +55,8 @@ export interface ImportedTool extends Imported {
   readonly input: Type | null
   readonly output: Type | null
   readonly pin: string | null
+  /** Arguments that the workflow names, and that the tool must have. */
+  readonly requires?: readonly string[]
   /** For a tool of an api. */
   readonly http?: ImportedHttp
 }

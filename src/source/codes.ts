@@ -93,7 +93,7 @@ export const codes = {
   ),
   "undeclared-effect": warning(
     "An agent that reads strangers' words uses a tool that does not say whether it acts on the world.",
-    "Add `requires: trusted`, a list of arguments, or `requires: none` to the tool.",
+    "Add `requires: trusted`, `strict`, a list of arguments, or `requires: none` to the tool.",
   ),
   "needless-exception": warning(
     "`trust` or `release` stands before a value that has no such label.",

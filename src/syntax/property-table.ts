@@ -80,7 +80,7 @@ interface Words {
   /** Words that contradict each other. */
   readonly apart?: { readonly words: readonly string[]; readonly message: string }
   /** Of a wrong one; `invalid-value` where this is left out. */
-  readonly code?: "type-mismatch"
+  readonly code?: "type-mismatch" | "unknown-property"
 }
 
 /** Words that a property may be set to. */
@@ -119,17 +119,19 @@ export const wordLists = {
     what: "label",
     words: ["untrusted", "trusted", "private"],
     isBare: true,
+    code: "unknown-property",
     apart: { words: ["trusted", "untrusted"], message: "What it gives is either trusted or untrusted" },
   },
   requires: {
     what: "demand",
-    words: ["trusted", "none"],
+    words: ["trusted", "strict", "none"],
     isBare: true,
-    hint: "Write `requires: trusted`, `none`, or the arguments that must be trusted: `requires: [to]`.",
+    code: "unknown-property",
+    hint: "Write `requires: trusted`, `strict`, `none`, or the arguments that must be trusted: `requires: [to]`.",
   },
   /** Those of a workflow add to what the checker finds. */
-  adds: { what: "label", words: ["untrusted", "private"], isBare: true },
-  demands: { what: "demand", words: ["trusted"], isBare: true },
+  adds: { what: "label", words: ["untrusted", "private"], isBare: true, code: "unknown-property" },
+  demands: { what: "demand", words: ["trusted"], isBare: true, code: "unknown-property" },
   cleared: { what: "label", words: ["private"], isBare: true },
   catch_up: { what: "way to catch up", words: ["last", "none"], isBare: true, meant: { all: "last", false: "none" } },
   overlap: { what: "way to handle overlap", words: ["skip", "allow", "cancel"], isBare: true },

@@ -110,7 +110,7 @@ export class CalledFiles {
       const decided = join(call.decided, ended)
       const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided })
       // The way that needs fewest rounds is the one to tell.
-      result = either([result, called.output])
+      result = either([result, called.output]).with(call.remote.gives)
       touched = join(touched, called.touched)
       const after: Place = { ...place, decided, result, round: ended }
       const nowEnded = join(ended, this.#here.flow.of(until, after).whole)

@@ -26,7 +26,7 @@ export class Labelled {
   readonly own: Marks
   /** On the value with all that is in it. */
   readonly whole: Marks
-  /** On an array as a whole: neither on its length nor on an element that a loop sees. */
+  /** On an array as a whole: more than on its length, or on an element that a loop sees. */
   readonly together: Marks
   #make: (() => Partial<Shape>) | undefined
   #shape: Shape | undefined
@@ -37,7 +37,7 @@ export class Labelled {
   constructor(own: Marks, whole: Marks, together: Marks, make?: () => Partial<Shape>, height = 0) {
     this.own = own
     this.whole = whole
-    this.together = together
+    this.together = join(own, together)
     this.#make = make
     this.#height = height
   }
@@ -49,7 +49,7 @@ export class Labelled {
     }
     const made = this.#make()
     const [parts, cases] = [made.parts ?? noParts, made.cases ?? noParts]
-    const rest = made.rest ?? flat(join(this.own, this.together))
+    const rest = made.rest ?? flat(this.together)
     const each = made.each ?? either([...parts.values(), rest])
     this.#make = undefined
     return (this.#shape = { parts, cases, rest, each })

@@ -117,6 +117,31 @@ const rows: Record<string, { source: string; found?: string[] }> = {
       "untrusted-action agent.two.uses.refund: input.mail → agent.reader.instruction → agent.two.when → tool.refund",
     ],
   },
+  "closed values that strangers chose do not satisfy what is strict": {
+    source: `tool pay from mcp.shop.tool.pay { requires: strict  cleared: private }
+${reader}${agent("again", { instruction: "{{ agent.reader.ok }}", output: "text: string" })}
+      ${agent("uses_it", { instruction: "{{ agent.reader.ok }}", more: "uses: [tool.pay]" })}
+      ${agent("decided", { head: "when agent.reader.ok", more: "uses: [tool.pay]" })}
+      ${agent("plain", { instruction: "{{ input.shop }}", more: "uses: [tool.pay, tool.refund]" })}
+      dynamic {
+        a: call tool.pay { input { x: agent.reader.ok } }
+        b: match agent.reader.ok { true: call tool.pay { input { x: 1 } }  false: null }
+        c: call tool.pay { input { x: agent.again.text } }
+        d: call tool.pay { input { x: agent.reader.ok }  approval: required }
+        e: call tool.pay { input { x: trust agent.reader.ok because "a person looked" } }
+        f: call tool.refund { input { x: agent.again.text } }
+        g: call tool.pay { input { x: input.mail } }
+        h: call tool.pay { input { x: input.shop } }
+      }`,
+    found: [
+      "untrusted-action agent.uses_it.uses.pay: input.mail → agent.reader.instruction → agent.uses_it.instruction → tool.pay",
+      "untrusted-action agent.decided.uses.pay: input.mail → agent.reader.instruction → agent.decided.when → tool.pay",
+      "untrusted-action dynamic.a: input.mail → agent.reader.instruction → tool.pay",
+      "untrusted-action dynamic.b: input.mail → agent.reader.instruction → tool.pay",
+      "untrusted-action dynamic.c: input.mail → agent.reader.instruction → agent.again.instruction → tool.pay",
+      "untrusted-action dynamic.g: input.mail → tool.pay",
+    ],
+  },
   "for named arguments it does not matter who decides": {
     source: `${agent("one", { head: 'when input.mail contains "x"', more: "uses: [tool.reply { bindings { to: input.shop } }]" })}`,
   },
@@ -444,7 +469,7 @@ const rows: Record<string, { source: string; found?: string[] }> = {
   },
   "a misspelt argument would protect nothing": {
     source: `tool odd from mcp.shop.tool.odd { input { to: string  text: string }  requires: [too] }`,
-    found: ["unknown-reference tool.odd.requires: tool.odd has no argument too"],
+    found: ["unknown-property tool.odd.requires: tool.odd has no argument too"],
   },
   "contradictions and wrong words": {
     source: `tool odd from mcp.shop.tool.odd { gives: [trusted, untrusted] }`,

@@ -187,6 +187,7 @@ for (const transport of ["streamableHttp", "sse"] as const) {
             output { temperature: string, wind: number }
         }
         tool echo from mcp.s.tool.echo { pin: "sha256:${"0".repeat(64)}" }
+        tool careful from mcp.s.tool.echo { requires: [messages, message] }
         resource gone from mcp.s.resource.gone
         resource text from mcp.s.resource."Dynamic Text Resource" { bindings { id: "1" } }
         prompt args from mcp.s.prompt.args-prompt
@@ -210,6 +211,10 @@ for (const transport of ["streamableHttp", "sse"] as const) {
       assert.match(paths.get("tool.weather.output.wind") ?? "", /no field wind/)
       assert.equal(paths.get("tool.weather.output.humidity"), undefined)
       assert.match(paths.get("tool.echo.pin") ?? "", /another definition of echo .*sha256:[0-9a-f]{64}/)
+      assert.match(
+        paths.get("tool.careful.requires") ?? "",
+        /echo of mcp\.s has no argument messages Did you mean message\?/,
+      )
       assert.match(paths.get("resource.gone") ?? "", /no resource gone/)
       assert.match(paths.get("resource.text.bindings.id") ?? "", /no argument id: it takes resourceId/)
       assert.match(paths.get("resource.text.bindings.resourceId") ?? "", /needs the argument resourceId/)

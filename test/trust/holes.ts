@@ -196,6 +196,28 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
     },
   ],
 
+  "labels that a declaration adds": [
+    {
+      source: `workflow w from "./w.wire" { gives: untrusted }\ninput { id: string }\noutput { x: repeat workflow.w { input { id: input.id } until: result.ok next { id: "x" } at_most: 2 } }`,
+      modules: {
+        "w.wire":
+          "+input { id: string }\ndynamic { d: call tool.act { input { id: input.id } } }\noutput { ok: dynamic.d.ok == true }",
+      },
+    },
+    {
+      source: `workflow w from "./w.wire" { gives: untrusted }\ninput { id: string }\ndynamic { r: repeat workflow.w { input { id: input.id } until: result.ok next { id: "x" } at_most: 2 } }\n${act("dynamic.r.rounds")}`,
+      modules: { "w.wire": "+input { id: string }\noutput { ok: true }" },
+    },
+    {
+      source: `workflow w from "./w.wire" { gives: private }\ninput { id: string }\noutput { x: repeat workflow.w { input { id: input.id } until: true next { id: result.id } at_most: 2 } }`,
+      modules: {
+        "w.wire":
+          "+input { id: string }\ndynamic { d: call tool.post { input { id: input.id } } }\noutput { id: input.id }",
+      },
+      codes: leak,
+    },
+  ],
+
   "a conversation that remembers": [
     ...["boolean", "enum { a, b }", "maybe boolean", "{ a: boolean }", "[boolean; 2]"].map((type): Hole => ({
       source: `${mail}agent a { model: model.small  system: "{{ input.mail }}"  instruction: "Go."  output { ok: ${type} } }

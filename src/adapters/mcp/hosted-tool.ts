@@ -5,7 +5,8 @@ import type { TypeTable } from "../../types/types.ts"
 import type { ErrorIssue } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { HostedTool, ImportedTool, ValueProblem } from "../../ports/tools.ts"
-import { cleanText } from "./clean-text.ts"
+import { didYouMean } from "../../base/did-you-mean.ts"
+import { cleanLine, cleanText } from "./clean-text.ts"
 import { declaredClashes } from "./declared-fit.ts"
 import { isDeeper } from "../../base/bounded-json.ts"
 import { badMirrors } from "./mirrored-headers.ts"
@@ -54,6 +55,7 @@ export function hostTool(
     const hint = `Look at what changed (\`wire mcp inspect\`), and pin it anew: "${pin}".`
     problems.push({ path: `${path}.pin`, message, hint })
   }
+  problems.push(...unknownArguments(definition, imported))
   for (const [side, read] of [["input", input] as const, ["output", output] as const]) {
     const declared = imported[side]
     if (read?.ok !== true || declared === null) continue
@@ -194,4 +196,17 @@ function withoutRequired(schema: JsonObject): JsonObject {
 
 function joined(path: string, below: string): string {
   return below.startsWith("[") ? `${path}${below}` : `${path}.${below}`
+}
+
+/** A name in `requires` that is no argument of the tool would protect nothing. */
+function unknownArguments(definition: JsonObject, { name, server, remote, requires = [] }: ImportedTool): ErrorIssue[] {
+  const schema = definition["inputSchema"]
+  const properties = isJsonObject(schema) && isJsonObject(schema["properties"]) ? schema["properties"] : {}
+  return requires.flatMap((argument) => {
+    if (Object.hasOwn(properties, argument)) return []
+    const near = didYouMean(argument, Object.keys(properties).slice(0, 200))
+    const message = `${remote} of mcp.${server} has no argument ${argument}`
+    const hint = near === undefined ? {} : { hint: `Did you mean ${cleanLine(near, 200)}?` }
+    return [{ path: `tool.${name}.requires`, message, ...hint }]
+  })
 }

@@ -40,21 +40,33 @@ function trustSource(program: Program, { related = [] }: Diagnostic): readonly F
   return [{ title: `Add \`gives: trusted\` to tool.${symbol.name.text}`, edits: [edit], preferred: false }]
 }
 
-/** `trust … because ""` around the references of the argument that the source is written in. */
+/** `trust … because ""` around a reference on the way: in the arguments, else where the way begins, else the last one before the call. */
 function except(program: Program, { span, related = [] }: Diagnostic): readonly Fix[] {
-  const [source] = related
+  const [source, next] = related
   if (source === undefined) return []
-  const { end } = argumentsAfter(program, span)
-  const chain = [...program.roots.keys()].find((one) => {
-    return (
-      one.start >= span.start &&
-      one.end <= end &&
-      program.tree.text.slice(one.start, one.end).startsWith(source.message)
-    )
-  })
+  const { text, declarations } = program.tree
+  const around = declarations.find(({ start, end }) => start <= span.start && span.end <= end) ?? span
+  const first = next && declarations.find(({ start, end }) => start <= next.span.start && next.span.end <= end)
+  const chains = [...program.roots.keys()].sort((a, b) => a.start - b.start)
+  const [name = ""] = source.message.split(".*")
+  // `agent.reader` of `agent.reader.instruction`
+  const steps = related.slice(1).map(({ message }) => message.split(".").slice(0, 2).join("."))
+  const find = (places: readonly string[], start: number, end: number, among = chains): Syntax.Chain | undefined =>
+    among.find((one) => {
+      const written = text.slice(one.start, one.end)
+      const isNamed = places.some((place) => written.startsWith(place) && !/\w/.test(written[place.length] ?? ""))
+      return one.start >= start && one.end <= end && isNamed
+    })
+  const chain =
+    find([name, ...steps], span.start, argumentsAfter(program, span).end) ??
+    (first && next && find([name], next.span.start, first.end)) ??
+    find([name, ...steps], around.start, span.start, chains.toReversed())
   if (chain === undefined) return []
-  const edits = [insertAt(chain.start, "trust "), insertAt(chain.end, ' because ""')]
-  return [{ title: `Trust ${source.message} for a reason`, edits, preferred: false }]
+  const written = text.slice(chain.start, chain.end)
+  const because = { ...insertAt(chain.end, ' because ""'), snippet: ' because "$0"' }
+  return [
+    { title: `Trust ${written} for a reason`, edits: [insertAt(chain.start, "trust "), because], preferred: false },
+  ]
 }
 
 /** The call at a place, with its block; a value by itself. */

@@ -421,7 +421,7 @@ output {
 }
 \`\`\`
 
-Trust: types of inputs and tools may say \`untrusted T\` and \`private T\`; tools \`requires: trusted\` and \`gives: untrusted\`; backends and tools \`cleared: private\`. An exception is an expression with a reason:
+Trust: types of inputs and tools may say \`untrusted T\` and \`private T\`; tools \`requires: trusted\` (\`strict\` for money and deletion: closed values that strangers chose do not satisfy it) and \`gives: untrusted\`; backends and tools \`cleared: private\`. An exception is an expression with a reason:
 \`trust value because "…"\`, \`release value because "…"\`. See docs/trust.md.
 
 A test stands beside its workflow, as \`NAME.test.wire\`; it calls nobody:

@@ -57,9 +57,9 @@ async function open(running: RunContext, names: readonly string[], apiNames: rea
     for (const name of part) {
       const tool = plan.tools[name]
       if (tool === undefined) continue
-      const { server, remote, input, output, pin, http, description, idempotent } = tool
+      const { server, remote, input, output, pin, requires, http, description, idempotent } = tool
       const request = http === undefined ? {} : { http: { ...http, description, idempotent } }
-      tools.push({ name, server, remote, input, output, pin, ...request })
+      tools.push({ name, server, remote, input, output, pin, ...(requires && { requires }), ...request })
     }
   })
   const imports = (remotes: typeof plan.resources) =>
