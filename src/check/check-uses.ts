@@ -78,7 +78,7 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
   const [step] = reference.steps
   const path = step?.kind === "field" ? `${scope.path}.${step.name.text}` : scope.path
   const properties = readProperties(checking, "use", block, path, reference)
-  checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer)
+  checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer, true)
   if (kind === "tool") checkApproval(checking, properties.get("approval"), { ...scope, path }, infer)
   else refuseApproval(checking, properties.get("approval"), kind, path)
 }

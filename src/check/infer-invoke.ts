@@ -102,6 +102,7 @@ export function checkBindings(
   kind: Syntax.ImportKind,
   scope: Scope,
   infer: Infer,
+  isUse = false,
 ): Set<string> {
   const path = `${scope.path}.bindings`
   const inner: Scope = {
@@ -110,9 +111,14 @@ export function checkBindings(
     place: kind === "prompt" ? "a prompt's bindings" : `the bindings of a ${kind}`,
   }
   const bound = new Set<string>()
+  const fixed = new Set(symbol === undefined || !isUse ? [] : declaredBindings(symbol))
   for (const field of blockOf(checking, property, path)?.items ?? []) {
     const type = inferArgument(checking, field, bound, inner, infer)
     const own = `${path}.${field.name.text}`
+    if (fixed.has(field.name.text)) {
+      const message = `The import binds \`${field.name.text}\` already`
+      checking.report("duplicate-binding", own, field.name, message, "Remove it here, or from the import.")
+    }
     if (type === undefined || symbol?.input === undefined) continue
     const wanted = fieldNamed(symbol.input, field.name.text)
     if (wanted !== undefined) mustFit(checking, field.value, wanted.type, own)

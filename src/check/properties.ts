@@ -183,8 +183,24 @@ function unknown(
     (other?.like && `Did you mean \`${other.like}\`?`) ??
     (near === undefined ? belongsElsewhere(place, name) : undefined) ??
     knownList(checking, name, known, "Known here:")
-  checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
+  if (other?.declares !== undefined) refuseDeclarations(checking, property, other.declares, path, hint)
+  else checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
   return near
+}
+
+/** `models { fast { … } }` in a provider: what it would have declared is not missed elsewhere. */
+function refuseDeclarations(
+  checking: CheckContext,
+  { name, value }: Syntax.Property,
+  kind: string,
+  path: string,
+  hint: string,
+): void {
+  const items = value.kind === "properties" || value.kind === "values" ? value.block.items : []
+  for (const item of items) checking.skipped.lost.add(`${kind}.${item.name.text}`)
+  if (items.length > 0) checking.refer(path, name)
+  const message = `\`${name.text}\` of a provider are declarations of their own`
+  checking.report("obsolete-syntax", `${path}.${name.text}`, name, message, hint)
 }
 
 /** Where a setting of `inference` belongs that stands outside of it, and an argument of a call. */

@@ -26,6 +26,7 @@ export const codes = {
     "Rename one of them, or join the two blocks.",
   ),
   "duplicate-field": error("A field, property or case is written twice in one block.", "Remove or rename one."),
+  "duplicate-binding": error("An argument is bound that the import has bound.", "Remove one of the two bindings."),
   "conflicting-properties": error("Two properties say the same thing in different ways.", "Remove one of the two."),
   "missing-property": error("A declaration lacks a property that it needs.", "Add the property."),
   "unknown-property": error(

@@ -26,7 +26,8 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
     reader.nameless.add(importKind)
     return undefined
   }
-  if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``)) {
+  const hint = reader.is("{") && written !== undefined ? originHint(reader, importKind, written) : undefined
+  if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``, hint)) {
     start.hasBlock = parseProperties(reader, importKind) !== undefined
     return undefined
   }
@@ -49,6 +50,13 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
   const body = parseProperties(reader, placeOfImport(importKind, source))
   const { start: from } = keyword
   return { kind: "import", keyword, doc, importKind, name, naming, source, body, start: from, end: reader.previous.end }
+}
+
+/** `tool web_search { … }`: it has no server. */
+function originHint(reader: TokenReader, kind: ImportKind, name: Name): string {
+  const [, server = "server"] = /^mcp (\w+)/m.exec(reader.text) ?? []
+  const shown = reader.show(name)
+  return `Write \`${kind} ${shown} from mcp.${server}.${kind}.${shown} { … }\`: it is a ${kind} of a server.`
 }
 
 /** ApiPath = "api" "." server "." string */

@@ -90,6 +90,7 @@ function parsePropertyValue(
   const mayEndWithBlock = form === "model" || form === "context" || form === "verify"
   if (colon !== undefined && valueIsAbsent(reader, "a value", mayEndWithBlock)) return missingValue
   if (lacksList(reader, "[")) return missingValue
+  if (form === "file" && reader.is("{") && isObjectOfFile(reader)) return refuseObjectOfFile(reader)
   if (reader.is("{") || (colon === undefined ? lacksBlock(reader, form, name) : lacksObject(reader, name))) {
     const block = parseBlockValue(reader, form, colon, parse)
     if (block !== undefined) return block
@@ -141,6 +142,31 @@ function startsContent(reader: TokenReader): boolean {
   if (afterBreak) return false
   if (kind === "name") return reader.peek().kind !== ":"
   return kind === "string" || kind === "head" || kind === "number" || kind === "(" || kind === "[" || kind === "!"
+}
+
+/** `file { … } { name: … }` as elsewhere: the first braces are an object there, and its content. */
+function isObjectOfFile(reader: TokenReader): boolean {
+  let ahead = 0
+  for (let depth = 0; ; ahead++) {
+    const { kind } = reader.peek(ahead)
+    if (kind === "end") return false
+    if (kind === "{") depth++
+    else if (kind === "}" && --depth === 0) break
+  }
+  const next = reader.peek(ahead + 1)
+  return next.kind === "{" && !next.afterBreak
+}
+
+function refuseObjectOfFile(reader: TokenReader): PropertyValue {
+  const { start } = reader.token
+  reader.skipBalanced()
+  const content = { start, end: reader.previous.end }
+  const block = reader.token
+  reader.skipBalanced()
+  const rest = reader.quote({ start: block.end, end: reader.previous.start }).trim()
+  const hint = `Write \`file { content: ${reader.quote(content)}${rest === "" ? "" : `, ${rest}`} }\`.`
+  reader.report(content, "The braces after `file` are its block: an object is its `content`", hint)
+  return missingValue
 }
 
 /** File = expression block? */

@@ -390,6 +390,8 @@ export interface ForeignName {
   readonly like?: string
   /** What to write instead. */
   readonly hint?: string
+  /** An old spelling: what stands in it is declared by itself now. */
+  readonly declares?: string
   /** It says no more than this one, where both are written. */
   readonly beside?: string
 }
@@ -406,7 +408,7 @@ const program = { like: "endpoint", hint: 'Programs are not started: write `endp
 const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, ForeignName>>>> = {
   provider: {
     driver: { means: "from" },
-    models: { hint: 'Declare each of them: `model name from provider_name { id: "…" }`.' },
+    models: { declares: "model", hint: 'Declare each of them: `model name from provider_name { id: "…" }`.' },
     base_url: address,
   },
   model: { name: { like: "id" }, model: { like: "id" } },
@@ -461,7 +463,7 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
   inference: {
     timeout: { like: "timeout_seconds" },
     timeout_ms: { like: "timeout_seconds" },
-    provider_retry_base_delay_ms: { means: "retry_base_delay_ms" },
+    provider_retry_base_delay_ms: { means: "retry_base_delay_ms", isRead: true },
     provider_max_retries: { means: "max_retries", isRead: true },
     retries: { like: "max_retries" },
     stuck_threshold: ignored,
