@@ -56,6 +56,8 @@ const habits: Readonly<Record<string, string>> = {
   "$1 == null": "isnull",
   "$1 ?? $2": "coalesce ifnull",
   "zip(range(length($1)), $1)": "enumerate",
+  "[{ key: key, items: [item for item in $1 when item.$2 == key] } for key in unique($1.*.$2)]": "groupby",
+  "[{ key: key, count: length([item for item in $1 when item.$2 == key]) } for key in unique($1.*.$2)]": "countby",
   "weekday($1)": "dayofweek",
   "days_between($1, $2)": "datediff",
   "run.started_at": "now utcnow",
@@ -82,6 +84,11 @@ const namespaces: ReadonlySet<string> = new Set([
   "str",
 ])
 
+/** One sentence for several names. */
+function sentenceOf(sentence: string, names: string): Record<string, string> {
+  return Object.fromEntries(names.split(" ").map((name) => [name, sentence]))
+}
+
 /** What a name means for which nothing can be written. */
 const sentences: Readonly<Record<string, string>> = {
   env: environmentHint,
@@ -89,6 +96,19 @@ const sentences: Readonly<Record<string, string>> = {
   template: 'A text is a template by itself: write `"… {{ input.name }} …"`.',
   format: 'A text is a template by itself: write `"… {{ input.name }} …"`.',
   sprintf: 'A text is a template by itself: write `"… {{ input.name }} …"`.',
+  ...sentenceOf(
+    "There are no patterns: texts are searched with `contains`, `starts_with(s, t)`, `ends_with(s, t)` and `split(s, t)`.",
+    "matches match test regex regexp search findall regexmatch",
+  ),
+  ...sentenceOf(
+    "Dates are texts such as `2026-11-18T09:30:00Z`: `slice(date, 0, 10)` is the day.",
+    "dateformat formatdate strftime toisostring",
+  ),
+  ...sentenceOf(
+    "There is no function for it: let a tool of a server do it.",
+    "hash md5 sha256 base64 btoa atob b64encode urlencode encodeuricomponent",
+  ),
+  ...sentenceOf("There are no random values: `run.id` differs from run to run.", "random uuid uuid4 randomuuid rand"),
   pow: "There is no sign for powers: multiply.",
 }
 
@@ -102,7 +122,7 @@ export function reportUnknownFunction(
   const name = node.name.text
   const sentence = Object.hasOwn(sentences, plain(name)) ? sentences[plain(name)] : undefined
   // What they are given is part of the same mistake.
-  if (sentence !== undefined && node.receiver === undefined)
+  if (sentence !== undefined && (node.receiver === undefined || name !== "format"))
     return checking.report("unknown-function", scope.path, node, `Unknown function: ${name}`, sentence)
   const { receiver } = node
   if (receiver?.kind === "chain" && receiver.base.kind === "name" && receiver.base.text === "tool") {

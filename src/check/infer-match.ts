@@ -29,9 +29,10 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   const choice = choiceOf(value, checking.types)
   if (choice === undefined) {
     const plain = plainType(value, checking.types)
-    if (plain.kind !== "error") {
+    if (plain.kind !== "error" && !checking.skipped.hasError(node.body)) {
       const message = `\`match\` needs a variant, an enum, a boolean or string literals, found ${showType(value)}`
-      checking.report("type-mismatch", scope.path, node.value, message, untypedHint(value))
+      const hint = plain.kind === "string" ? textHint(checking, node) : untypedHint(value)
+      checking.report("type-mismatch", scope.path, node.value, message, hint)
     }
     for (const branch of node.body.items) inferUnplaced(checking, branch, inBranch, infer)
     return errorType
@@ -42,6 +43,14 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   const types = branchTypes(checking, node, choice, inBranch, infer)
   checkExhaustive(checking, node, choice, mayBeNull, scope.path, types)
   return joinBranches(checking, types, scope.path)
+}
+
+/** A text may be anything: it is compared, or has a type that lists what it may be. */
+function textHint(checking: CheckContext, { value, body }: Syntax.MatchNode): string | undefined {
+  const [first] = body.items.flatMap(({ case: name }) => (name === undefined ? [] : [name.text]))
+  if (first === undefined) return undefined
+  const compared = `${checking.quote(value)} == ${JSON.stringify(first)}`
+  return `Write \`match ${compared} { true: …, false: … }\`, or give it the type \`enum { … }\`.`
 }
 
 /** A branch whose case is unknown: its value is still checked as far as possible. */

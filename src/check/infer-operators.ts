@@ -72,8 +72,29 @@ function checkComparison(
     case "contains":
       return checkContains(checking, node, leftType, rightType, scope)
     default:
-      return mustBoth(checking, node, leftType, rightType, numberType, scope)
+      return mustBoth(
+        checking,
+        node,
+        leftType,
+        rightType,
+        numberType,
+        scope,
+        orderOfTexts(checking, node, leftType, rightType),
+      )
   }
+}
+
+/** `a < b` of texts: what to write instead, with a list that is in order. */
+function orderOfTexts(
+  checking: CheckContext,
+  { left, right, operator }: Syntax.BinaryNode,
+  ...operands: readonly Type[]
+): string | undefined {
+  if (!operands.every((type) => isAssignable(type, stringType, checking.types))) return undefined
+  const written = [checking.quote(left), checking.quote(right)]
+  const [less = "", more = ""] = operator.startsWith("<") ? written : written.toReversed()
+  const first = `first([t for t in [${less}, ${more}] by t]) == ${less}`
+  return `Texts have no order here: write \`${operator.endsWith("=") ? first : `${less} != ${more} && ${first}`}\`.`
 }
 
 /** Reports operands that are not of the type that the operator takes: both at once where both are wrong. */

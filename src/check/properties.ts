@@ -1,3 +1,4 @@
+import { eachChain } from "../syntax/each-chain.ts"
 import type { Span } from "../source/span.ts"
 import { propertyOf, type Properties } from "../syntax/property-of.ts"
 import type { ForeignName, PropertyPlace, PropertyRow, WordList } from "../syntax/property-table.ts"
@@ -178,14 +179,36 @@ function unknown(
   if (other?.beside !== undefined && propertyOf(block, other.beside) !== undefined) return undefined
   const known = [...rowsOf(place).keys()].map((one) => ({ name: one }))
   const near = other?.like ?? checking.suggest(name, namesOf(known))
+  useReferences(checking, property)
   const hint =
     other?.hint ??
+    (other?.joins && listHint(checking, block, property, other.joins)) ??
     (other?.like && `Did you mean \`${other.like}\`?`) ??
     (near === undefined ? belongsElsewhere(place, name) : undefined) ??
     knownList(checking, name, known, "Known here:")
   if (other?.declares !== undefined) refuseDeclarations(checking, property, other.declares, path, hint)
   else checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
   return near
+}
+
+/** What an unknown property refers to is not unused: the property is the mistake. */
+function useReferences(checking: CheckContext, { value }: Syntax.Property): void {
+  if (value.kind !== "expression") return
+  eachChain(value.expression, ({ base, steps: [step] }) => {
+    if (base.kind === "name" && step?.kind === "field") checking.refer(`${base.text}.${step.name.text}`, step.name)
+  })
+}
+
+/** `fallback: model.b` beside `model: model.a` */
+function listHint(
+  checking: CheckContext,
+  block: Properties | undefined,
+  { value }: Syntax.Property,
+  name: string,
+): string {
+  const own = propertyOf(block, name)?.value
+  const [first, second] = [own, value].map((one) => (one?.kind === "expression" ? checking.quote(one.expression) : "…"))
+  return `Write a list: \`${name}: [${first}, ${second}]\`.`
 }
 
 /** `models { fast { … } }` in a provider: what it would have declared is not missed elsewhere. */

@@ -74,9 +74,19 @@ function parseStep(reader: TokenReader, isOperand: boolean): ChainStep | undefin
 }
 
 /** `agent.x()` where only a reference may stand. */
-function refuseCall(reader: TokenReader, { start }: Name): void {
+function refuseCall(reader: TokenReader, { start, end }: Name): void {
+  const open = reader.token
   reader.skipBalanced()
-  reader.report({ start, end: reader.previous.end }, "A reference is not called", "Remove the brackets.")
+  const [, target] = /\bcall\s+((?:tool|workflow)\.)$/.exec(reader.text.slice(Math.max(0, start - 40), start)) ?? []
+  // `call tool.f(id: "1")`, `call tool.f({ id: "1" })`
+  const written = reader.quote({ start: open.end, end: reader.previous.start }).replace(/^\{ ?| ?\}$/g, "")
+  const fields = written.replace(/\b(\w+) ?= ?/g, "$1: ")
+  const shown = /^\w+: /.test(fields) ? fields : "…"
+  const hint =
+    target === undefined
+      ? "Remove the brackets."
+      : `Write \`call ${target}${reader.textOf({ start, end })} { input { ${shown} } }\`.`
+  reader.report({ start, end: reader.previous.end }, "A reference is not called", hint)
 }
 
 /** Whether the reader is at the dot of `.name(`, with the bracket right after the name. */

@@ -18,6 +18,28 @@ export function refusePrefix(reader: TokenReader): void {
   reader.take()
 }
 
+/** Words before a value, and what to do about them. */
+const foreignWords: ReadonlyMap<string, string> = new Map([
+  ["await", "Remove it: a step waits for what it refers to."],
+  ["typeof", "Remove it: types are known before the run."],
+  ["new", "Write the value itself: an object is `{ name: value }`, the time of the start `run.started_at`."],
+  ["lambda", "Functions are not values: write a list, `[… for item in list]`."],
+])
+
+/** `await agent.a`, `new Date()`: true where what follows is read over, too. */
+export function refuseWord(reader: TokenReader): boolean {
+  const { token } = reader
+  const next = reader.peek()
+  const word = reader.textOf(token)
+  const hint = foreignWords.get(word)
+  if (hint === undefined || next.kind !== "name" || next.afterBreak || reader.isVariable(word)) return false
+  reader.report(token, `There is no \`${word}\``, hint)
+  reader.take()
+  if (word === "await" || word === "typeof") return false
+  reader.skipToNextItem()
+  return true
+}
+
 /** Words that may follow a value in its line. */
 const connecting = new Set(["_", "and", "or", "in", "is", "not", "then", "else", "for", "when", "if", "as", "contains"])
 

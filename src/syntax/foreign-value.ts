@@ -47,14 +47,25 @@ export function refuseIf(reader: TokenReader): Expression {
   return missing(reader)
 }
 
+const constants: ReadonlySet<string> = new Set(["true", "false", "null"])
+const startsFollowing: ReadonlySet<string> = new Set(["string", "head", "number", "[", "{", "(", "!"])
+
 /** `case => value`, `case "value"`: reported, and read as a colon. */
 export function missingColon(reader: TokenReader, name: Name): Token | undefined {
   const hint = `Write \`${reader.show(name)}: value\`.`
   const { kind, afterBreak } = reader.token
+  // `true "a"`: bare, these are values, and no cases with fields.
+  if (!name.quoted && constants.has(name.text) && (startsFollowing.has(kind) || kind === "name") && !afterBreak) {
+    // The other branches lack it, too: one mistake.
+    if (reader.isReported("a branch without its colon")) reader.passOver()
+    else reader.expected(`\`:\` after \`${name.text}\``, `Write \`${name.text}: …\`.`)
+    return reader.previous
+  }
   const [next, isLast] = [reader.peek().kind, reader.peek().afterBreak]
   const isText = kind === "head" || (kind === "string" && (isLast || next === "}" || next === ",")) || kind === "number"
   if (!reader.isCareful || !isText || afterBreak) return foreignArrow(reader, hint)
-  reader.expected(`\`:\` after \`${reader.show(name)}\``, hint)
+  if (reader.isReported("a branch without its colon")) reader.passOver()
+  else reader.expected(`\`:\` after \`${reader.show(name)}\``, hint)
   return reader.previous
 }
 
@@ -75,7 +86,8 @@ export function foreignArrow(reader: TokenReader, hint: string): Token | undefin
   if (!isThin && !reader.textOf(token).startsWith("=")) reader.expected("a value")
   else {
     const span = { start: token.start, end: isThin ? next.end : token.end }
-    reader.report(span, `A branch has no \`${reader.textOf(span)}\``, hint)
+    if (reader.isReported(`a branch with ${reader.textOf(span)}`)) reader.passOver()
+    else reader.report(span, `A branch has no \`${reader.textOf(span)}\``, hint)
   }
   reader.take()
   if (isThin) reader.take()

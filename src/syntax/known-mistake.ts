@@ -2,6 +2,39 @@
 // around the place, which is marked `\u2038`; and what to write instead. Each has its case in test/cases/mistakes.
 export const knownMistakes: readonly (readonly [string, RegExp, string])[] = [
   ["Expected a field name", /^([\w.]+)\u2038-> ?(\w+)/, "Write `$1.$2`."],
+  ["Expected a field name", /^\u2038\.\.\.([\w.]+), ?([^{}]+?) ?\}/, "Write `merge($1, { $2 })`."],
+  ["Expected a field name", /\u2038\.\.\./, "Objects are joined by `merge(a, b)`."],
+  ["Expected a value", /\[\u2038\.\.\.([\w.]+), ?([^[\]]+)\]/, "Write `concat($1, [$2])`."],
+  ["Expected a value", /\u2038\.\.\./, "Lists are joined by `concat(a, b)`."],
+  [
+    "Expected a field name",
+    /^\u2038\[([^[\]]+)\]: ?(.+?) for (.+?) ?\}/,
+    "Write `[{ key: $1, value: $2 } for $3]`: names of fields are written out.",
+  ],
+  [
+    "Expected a field name",
+    /^\u2038\[([^[\]]+)\]: ?([^,{}]+)/,
+    "Write `[{ key: $1, value: $2 }]`: names of fields are written out.",
+  ],
+  [
+    "Expected `:` after the field name `for`",
+    /^for\u2038(.+? in [\w.]+)/,
+    "Write `[{ … } for $1]`: names of fields are written out.",
+  ],
+  ["Expected", /^([\w.]+)\u2038\| ?default\(([^()]+)\)/, "Write `$1 ?? $2`."],
+  ["Expected", /^([\w.]+)\u2038\| ?(fixed|join|replace|slice|split)\(([^()]+)\)/, "Write `$2($1, $3)`."],
+  [
+    "Expected",
+    /^([\w.]+)\u2038\| ?(first|flatten|json|last|length|lines|lower|reverse|round|sum|trim|unique|upper)\b/,
+    "Write `$2($1)`.",
+  ],
+  ["An element is chosen by", /^([\w.]+)\[\u2038-1\]/, "Write `last($1)`."],
+  ["Expected `]`", /^([\w.]+)\[(\d+)\u2038: ?(\d+)\]/, "Write `slice($1, $2, $3)`."],
+  [
+    "Expected `,` or `)` after an argument",
+    /^(\w+)\u2038: ?/,
+    "A tool is called `call tool.name { input { $1: … } }`; arguments of functions have no names.",
+  ],
   ["Expected", /^(\d)\u2038%/, "Write `0.0$1`."],
   ["Expected", /^(\d\d)\u2038%/, "Write `0.$1`."],
   ["Expected the number of", /^([\w.]+)\[\u2038\*?\]\.(\w+)/, "Write `$1.*.$2`."],
@@ -48,7 +81,7 @@ export const knownMistakes: readonly (readonly [string, RegExp, string])[] = [
 ]
 
 /** Hints that say what is allowed, and not what to write here. */
-const general = /^(?:A declaration begins|Fields are written|A name cannot)/
+const general = /^(?:A declaration begins|Fields are written|A name cannot|There are no filters|A default for a value)/
 
 /** What to write instead of what stands at a place, for a message about it; else its own hint. */
 export function betterHint(message: string, hint: string | undefined, text: string, at: number): string | undefined {

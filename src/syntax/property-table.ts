@@ -392,13 +392,15 @@ export interface ForeignName {
   readonly hint?: string
   /** An old spelling: what stands in it is declared by itself now. */
   readonly declares?: string
+  /** Its value is one more of the list that this property takes. */
+  readonly joins?: string
   /** It says no more than this one, where both are written. */
   readonly beside?: string
 }
 
 const loop = { hint: "A loop follows the name: `agent name for item in input.list { … }`." }
 const condition = { hint: "A condition follows the name: `agent name when input.ready { … }`." }
-const fallback = { hint: "Write a list: `model: [model.first, model.second]`." }
+const fallback = { joins: "model" }
 const ignored = { isIgnored: true } as const
 const address = { like: "endpoint" }
 const cost = { hint: "Write `limits { cost: … }`." }

@@ -3,7 +3,7 @@ import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.
 import { closeBracket, closeList, endsBracket } from "./close-bracket.ts"
 import { leavesNames } from "./declaration-start.ts"
 import { ifHint, valueIsAbsent } from "./field-colon.ts"
-import { refusePrefix, refuseUnquoted } from "./foreign-text.ts"
+import { refusePrefix, refuseUnquoted, refuseWord } from "./foreign-text.ts"
 import {
   foreignArrow,
   missingColon,
@@ -77,7 +77,10 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
 
 /** Operand = (literal | name | array | object | function | "(" expression ")" | match | call | asset) step* | ("!" | "-") defaults */
 function parseOperand(reader: TokenReader): Expression {
-  if (reader.is("name")) refusePrefix(reader)
+  if (reader.is("name")) {
+    refusePrefix(reader)
+    if (refuseWord(reader)) return missing(reader)
+  }
   const { token } = reader
   const base = token.kind === "name" ? parseNamed(reader, token) : parseBase(reader, token)
   if (base === undefined) {

@@ -405,9 +405,11 @@ ${reader}${agent("again", { instruction: "{{ agent.reader.ok }}", output: "text:
   "a binding of an import counts for each use that does not bind otherwise": {
     source: `tool forward from mcp.shop.tool.forward { requires: [to]  bindings { to: input.mail  who: input.customer.name } }
       ${agent("a", { more: "uses: [tool.forward]" })}
-      ${agent("b", { more: 'uses: [tool.forward { bindings { to: input.shop  who: "x" } }]' })}
-      ${agent("c", { more: 'uses: [tool.forward { approval: required  bindings { who: "x" } }]' })}
-      dynamic { d: call tool.forward { bindings { who: "x" } } }`,
+      dynamic {
+        b: call tool.forward { bindings { to: input.shop  who: "x" } }
+        c: call tool.forward { approval: required  bindings { who: "x" } }
+        d: call tool.forward { bindings { who: "x" } }
+      }`,
     found: [
       "untrusted-action agent.a.uses.forward: input.mail → tool.forward",
       "private-leak agent.a.uses.forward: input.customer → tool.forward",
