@@ -45,15 +45,15 @@ export function reference(): string {
     .join("\n\n")
 }
 
-/** Objects inside of requests whose fields have been listed, and the route where: fields that routes share are listed once. */
-type Shown = Map<JsonValue, string>
+/** Named objects inside of requests whose fields have been listed, and the route where: fields that routes share are listed once. */
+type Shown = Map<string, string>
 
 function referenceOf(route: Route, shown: Shown): string {
   const { id, summary, description, path, parameters = {}, headers = {}, query, body, bodyIs, answers, errors } = route
   const place = (where: string, schema: JsonObject): string[][] =>
-    fieldsOf(schema, (properties) => {
-      const other = shown.get(properties)
-      shown.set(properties, other ?? id)
+    fieldsOf(schema, (name) => {
+      const other = shown.get(name)
+      shown.set(name, other ?? id)
       return other
     }).map(({ name, type, about }) => [name, where, type, about])
   const given = [
@@ -62,9 +62,10 @@ function referenceOf(route: Route, shown: Shown): string {
     ...place("query", query ?? {}),
     ...place("body", bodyIs === "none" ? {} : (body ?? {})),
   ].map(([name = "", ...rest]) => [`\`${name}\``, ...rest])
+  const also = route.alias === undefined ? "" : ` \`${route.alias}\` is the same.`
   return [
     `#### ${id}`,
-    `\`${addressOf(route)}\`: ${summary}. ${description}`,
+    `\`${addressOf(route)}\`: ${summary}. ${description}${also}`,
     ...(given.length === 0 ? [] : [markdownTable(["", "in", "type", ""], given)]),
     ...(bodyIs === "source" ? ["The body may also be the source itself, as `text/plain`."] : []),
     ...Object.entries(answers).map(([status, answer]) => answerText(status, answer)),
@@ -97,22 +98,30 @@ function fieldTable(title: string, schema: Schema<unknown>): string {
 }
 
 /** The fields of an object, and those of objects in it (`options.cache_key`) unless they are listed elsewhere. */
-function fieldsOf(
-  schema: JsonObject,
-  listedAt: (properties: JsonValue) => string | undefined = () => undefined,
-): Field[] {
+function fieldsOf(schema: JsonObject, listedAt: ((name: string) => string | undefined) | null = null): Field[] {
   const { properties, required } = schema
   if (!isJsonObject(properties)) return []
   return Object.entries(properties).flatMap(([name, value]): Field[] => {
     const field = isJsonObject(value) ? value : {}
     const needed = Array.isArray(required) && required.includes(name)
     const type = needed ? `${typeOf(field)}, required` : typeOf(field)
-    const hasFields = isJsonObject(field["properties"]) && nameOf(field) === undefined
-    const other = hasFields ? listedAt(field["properties"] ?? {}) : undefined
+    const object = listedAt === null ? field : objectIn(field)
+    const shared = nameOf(object)
+    const other = shared === undefined ? undefined : listedAt?.(shared)
     if (other !== undefined) return [{ name, type, about: `As in [${other}](#${other.toLowerCase()}).` }]
-    const inner = hasFields ? fieldsOf(field, listedAt) : []
+    const hasFields = isJsonObject(object["properties"]) && (shared === undefined || listedAt !== null)
+    const inner = hasFields ? fieldsOf(object, listedAt) : []
     return [{ name, type, about: aboutOf(field) }, ...inner.map((one) => ({ ...one, name: `${name}.${one.name}` }))]
   })
+}
+
+/** The object of a field that may also be null. */
+function objectIn(field: JsonObject): JsonObject {
+  const { anyOf } = field
+  const objects = Array.isArray(anyOf)
+    ? anyOf.filter(isJsonObject).filter(({ properties }) => properties !== undefined)
+    : []
+  return objects.length === 1 ? (objects[0] ?? field) : field
 }
 
 const aboutOf = ({ description }: JsonObject): string => (typeof description === "string" ? description : "")

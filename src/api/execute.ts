@@ -64,48 +64,49 @@ const notifyOption = closed(
 
 export type ExecuteOptions = Shape<typeof executeOptions>
 
-export const executeOptions = closed({
-  cache_key: maybe(
-    string({
-      minLength: 1,
-      maxLength: 1024,
-      description:
-        "Agents' answers are cached under this key, which is the caller's own. Without it nothing is cached.",
-    }),
-  ),
-  use_cache: maybe(boolean({ description: "Default true; false neither reads nor writes the cache." })),
-  max_concurrency: maybe(
-    integer({
-      minimum: 1,
-      maximum: 1000,
-      description: `Most model and tool calls of this run at a time; ${runCalls} unless given.`,
-    }),
-  ),
-  timeout_ms: maybe(
-    integer({
-      minimum: 1,
-      maximum: 86_400_000,
-      description: `Time in which a process has the run, counted as \`limits.time_seconds\` is; ${runTimeMs / 60_000} minutes unless given.`,
-    }),
-  ),
-  deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),
-  partials: maybe(
-    boolean({
-      description:
-        "Implies `deltas`. The stream also has `agent_partial`: the fields of agents' outputs while they are written.",
-    }),
-  ),
-  notify: maybe(notifyOption),
-  limits: maybe(limitOptions),
-})
-
-export type SourceBody = Partial<Shape<typeof sourceBody>>
+export const executeOptions = named(
+  "RunOptions",
+  closed({
+    cache_key: maybe(
+      string({
+        minLength: 1,
+        maxLength: 1024,
+        description:
+          "Agents' answers are cached under this key, which is the caller's own. Without it nothing is cached.",
+      }),
+    ),
+    use_cache: maybe(boolean({ description: "Default true; false neither reads nor writes the cache." })),
+    max_concurrency: maybe(
+      integer({
+        minimum: 1,
+        maximum: 1000,
+        description: `Most model and tool calls of this run at a time; ${runCalls} unless given.`,
+      }),
+    ),
+    timeout_ms: maybe(
+      integer({
+        minimum: 1,
+        maximum: 86_400_000,
+        description: `Time in which a process has the run, counted as \`limits.time_seconds\` is; ${runTimeMs / 60_000} minutes unless given.`,
+      }),
+    ),
+    deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),
+    partials: maybe(
+      boolean({
+        description:
+          "Implies `deltas`. The stream also has `agent_partial`: the fields of agents' outputs while they are written.",
+      }),
+    ),
+    notify: maybe(notifyOption),
+    limits: maybe(limitOptions),
+  }),
+)
 
 export const sourceFields = {
-  workflow_source_base64: optional(
+  workflow_source_base64: maybe(
     string({ description: "The workflow's UTF-8 bytes in standard Base64, padded or not, without line breaks." }),
   ),
-  workflow_source: optional(string({ description: "Or the workflow as plain text: exactly one of the two." })),
+  workflow_source: maybe(string({ description: "Or the workflow as plain text: exactly one of the two." })),
   file: maybe(
     string({
       description: "Where the source stands among `modules`, such as `flows/main.wire`; `main.wire` unless given.",
@@ -118,6 +119,8 @@ export const sourceFields = {
   ),
 }
 
+export type SourceBody = Pick<ExecuteBody, keyof typeof sourceFields>
+
 /** In answers: the files that a source needs, where it needs any. */
 export const otherFiles = {
   file: optional(string({ description: "Where the source stands among `modules`." })),
@@ -128,8 +131,6 @@ export const otherFiles = {
 export const oneSource = {
   oneOf: [{ required: ["workflow_source"] }, { required: ["workflow_source_base64"] }],
 }
-
-export const sourceBody = closed(sourceFields, oneSource)
 
 /** What a request for a run has besides the source. */
 export const requestFields = {
@@ -144,7 +145,7 @@ export const requestFields = {
 
 export type ExecuteBody = Shape<typeof executeBody>
 
-const executeBody = closed({ ...sourceFields, ...requestFields }, oneSource)
+export const executeBody = closed({ ...sourceFields, ...requestFields }, oneSource)
 
 /** Fields that are left out are as in the earlier run, except secrets. */
 export type RerunBody = NonNullable<Shape<typeof rerunBody>>

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiErrorKind } from "./error-kinds.ts"
-import { closed, type Schema } from "./schema.ts"
+import { closed, takingNulls, type Schema } from "./schema.ts"
 
 /** The groups of routes in the OpenAPI document, and in docs/http.md. */
 export const groups = {
@@ -49,13 +49,16 @@ export interface Route<Path extends string = string, Query = unknown, Body = unk
   readonly errors?: readonly ApiErrorKind[]
   /** Who needs no key: `anyone` is not counted by the rate limit either. */
   readonly open?: "pages" | "anyone"
+  /** Another path of it. */
+  readonly alias?: string
   /** Operators may use it: it starts and answers nothing. */
   readonly operators?: true
 }
 
 export const route = <const Path extends string, Query = object, Body = unknown>(
   description: Route<Path, Query, Body>,
-): Route<Path, Query, Body> => description
+): Route<Path, Query, Body> =>
+  description.body === undefined ? description : { ...description, body: takingNulls(description.body) }
 
 /** An answer in JSON. */
 export const json = (description: string, schema: Schema<unknown>, headers?: readonly string[]): Answer => ({

@@ -69,7 +69,7 @@ export const record = <T>(values: Schema<T>, keywords: JsonObject = {}): Schema<
 
 export function nullable<T>(schema: Schema<T>, keywords: JsonObject = {}): Schema<T | null> {
   const { type } = schema
-  if (schema[componentName] !== undefined || typeof type !== "string") {
+  if (schema[componentName] !== undefined || typeof type !== "string" || "enum" in schema || "const" in schema) {
     return { anyOf: [schema, { type: "null" }], ...keywords }
   }
   return { ...schema, type: [type, "null"], ...keywords }
@@ -97,6 +97,57 @@ export const closed = <F extends Fields>(fields: F, keywords: JsonObject = {}): 
 
 function isOptional(field: Schema<unknown> | Optional<unknown>): field is Optional<unknown> {
   return "optional" in field
+}
+
+/** The schema of a request's body: every field that may be missing may also be null, at every level. `dropNulls` takes such nulls out. */
+export function takingNulls<T>(schema: Schema<T>): Schema<T> {
+  const { properties, items, anyOf } = schema
+  const inside = (part: JsonValue): JsonValue => (isSchema(part) ? takingNulls(part) : part)
+  const field = ([name, part]: [string, JsonValue]): [string, JsonValue] => {
+    const inner = inside(part)
+    return [name, isRequired(schema, name) || !isSchema(inner) || takesNull(inner) ? inner : nullable(inner)]
+  }
+  return {
+    ...schema,
+    ...(isSchema(properties) && { properties: Object.fromEntries(Object.entries(properties).map(field)) }),
+    ...(items !== undefined && { items: inside(items) }),
+    ...(Array.isArray(anyOf) && { anyOf: anyOf.map(inside) }),
+  }
+}
+
+/** Takes the fields out of a body that may be missing and are null: null counts as absent. */
+export function dropNulls(schema: Schema<unknown>, value: unknown): void {
+  if (typeof value !== "object" || value === null) return
+  const { properties, items, anyOf } = schema
+  if (Array.isArray(value)) {
+    if (isSchema(items)) for (const item of value) dropNulls(items, item)
+    return
+  }
+  for (const one of Array.isArray(anyOf) ? anyOf : []) if (isSchema(one)) dropNulls(one, value)
+  const fields = value as Record<string, unknown>
+  for (const [name, field] of Object.entries(isSchema(properties) ? properties : {})) {
+    if (!Object.hasOwn(fields, name)) continue
+    if (fields[name] === null && !isRequired(schema, name)) delete fields[name]
+    else if (isSchema(field)) dropNulls(field, fields[name])
+  }
+}
+
+function isSchema(value: JsonValue | undefined): value is Schema<unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function isRequired({ required }: Schema<unknown>, name: string): boolean {
+  return Array.isArray(required) && required.includes(name)
+}
+
+function takesNull({ type, anyOf }: Schema<unknown>): boolean {
+  if (Array.isArray(anyOf)) return anyOf.some((one) => isSchema(one) && takesNull(one))
+  return type === undefined || type === "null" || (Array.isArray(type) && type.includes("null"))
+}
+
+/** Where the OpenAPI document has a named schema. */
+export function referenceTo({ [componentName]: name = "" }: Schema<unknown>): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
 }
 
 /** The OpenAPI document has the schema once, under its name. */

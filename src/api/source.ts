@@ -1,4 +1,4 @@
-import { exampleSource, oneSource, sourceBody, sourceFields } from "./execute.ts"
+import { exampleSource, executeBody, oneSource, requestFields, sourceFields } from "./execute.ts"
 import { issue, type ValidateIssue } from "./issue.ts"
 import { planView } from "./plan-view.ts"
 import { reach } from "./reach.ts"
@@ -42,6 +42,7 @@ export type ValidateBody = Shape<typeof validateBody>
 const validateBody = closed(
   {
     ...sourceFields,
+    ...requestFields,
     input: maybe(anyObject({ description: "Checked against the `input` block, where given." })),
     secrets: maybe(anyObject({ description: "Checked against the `secrets` block, where given." })),
     reach: maybe(boolean({ description: "Whether to answer what the workflow can reach at most." })),
@@ -58,7 +59,7 @@ export const validate = route({
   operators: true,
   summary: "Diagnostics and the plan",
   description:
-    "Checks the source without running it. Returns all diagnostics, with their places and hints, and the plan when there is no error.",
+    "Checks the source without running it. The body is that of `/execute`, of which `options` do not count, with two fields more. Returns all diagnostics, with their places and hints, and the plan when there is no error.",
   bodyIs: "source",
   body: validateBody,
   example: { workflow_source: exampleSource, input: { name: "Ada" } },
@@ -77,9 +78,10 @@ export const format = route({
   group: "Source",
   operators: true,
   summary: "Canonical source",
-  description: "The source in its canonical layout. Runs nothing.",
+  description:
+    "The source in its canonical layout. Runs nothing. The body is that of `/execute`, of which only the source counts.",
   bodyIs: "source",
-  body: sourceBody,
+  body: executeBody,
   example: { workflow_source: exampleSource },
   answers: {
     200: {

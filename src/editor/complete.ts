@@ -44,9 +44,17 @@ function itemsAt(program: Program, site: CompletionSite, offset: number): Comple
     case "stray":
       return strayItems(program, site)
     case "name":
-      // A webhook's `query` and `header` have the fields that the file names, and so the one that stands for the cursor.
-      return nameItems(site.program, site.use).filter(({ label }) => label !== site.use.text)
+      // A webhook's `query` and `header` have the fields that the file names, and so the one that stands for the cursor. No author may see it.
+      return nameItems(site.program, site.use).flatMap((item) => withoutWord(item, site.use.text))
   }
+}
+
+/** The item without a remark that shows the word; none where the word is in the item itself. */
+function withoutWord(item: Completion, word: string): readonly Completion[] {
+  const { detail, doc, ...rest } = item
+  if (JSON.stringify(rest).includes(word)) return []
+  const isShown = (text: string | undefined): text is string => text !== undefined && !text.includes(word)
+  return [{ ...rest, ...(isShown(detail) && { detail }), ...(isShown(doc) && { doc }) }]
 }
 
 function nameItems(program: Program, use: NameUse): Completion[] {

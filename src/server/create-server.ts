@@ -155,6 +155,7 @@ export function createServer(options: ServerOptions): Server {
       void answerError(explained(error), reply, (bug) => logBug(bug, request.routeOptions.url))
     },
     routerOptions: { maxParamLength: 200 },
+    rewriteUrl: ({ url = "/" }) => aliased(url),
     schemaController: { compilersFactory: schemaCompilers },
   })
   const streams = new EventStreams()
@@ -212,6 +213,11 @@ export function createServer(options: ServerOptions): Server {
       await app.close()
     },
   }
+}
+
+/** `/runs/{run_id}`, its events and its cancellation are those of `/execute/{run_id}`: the list of runs and each of them share a path. */
+function aliased(url: string): string {
+  return /^\/runs\/[^/?]+(?:\/(?:events|cancel))?(?:\?|$)/.test(url) ? `/execute${url.slice("/runs".length)}` : url
 }
 
 /** How long clients may take to read the last answers of a service that stops. */

@@ -1,6 +1,7 @@
 import type { FastifyServerOptions } from "fastify"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { dropNulls } from "../api/schema.ts"
 import { describeProblems } from "./answer-error.ts"
 import type { HttpError } from "./http-error.ts"
 import { wholeNumber } from "./whole-number.ts"
@@ -28,6 +29,7 @@ function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => 
     return true
   }
   return (value) => {
+    if (httpPart === "body") dropNulls(schema, value)
     if (numbers.length > 0) readNumbers(value as Record<string, unknown>, numbers)
     return check === null ? first(value) : check(value)
   }

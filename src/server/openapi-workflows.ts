@@ -1,5 +1,5 @@
 import { executeOptions } from "../api/execute.ts"
-import { nullable } from "../api/schema.ts"
+import { referenceTo } from "../api/schema.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
@@ -59,7 +59,7 @@ function bodyOf(input: JsonObject, secrets: JsonObject, inputSchema: JsonObject)
   const needed = Array.isArray(required) && required.length > 0
   return {
     type: "object",
-    properties: { input, secrets, options: nullable(executeOptions) },
+    properties: { input, secrets, options: { anyOf: [referenceTo(executeOptions), { type: "null" }] } },
     ...(needed ? { required: ["input"] } : {}),
     additionalProperties: false,
   }

@@ -33,6 +33,12 @@ test("the text is the document, with the paths and schemas of all workflows", as
   assert.deepEqual(document.components.schemas["b.c.output"], schema)
 })
 
+test("the options of a run are one schema, however many routes and workflows take them", async () => {
+  const text = await textOf([workflow("a"), workflow("b/c")], true)
+  assert.equal(text.split('"cache_key":{"type":["string","null"]').length, 2)
+  assert.ok(text.split('{"$ref":"#/components/schemas/RunOptions"}').length > 6)
+})
+
 test("each workflow is a step of its own, so that thousands of them do not keep the event loop", () => {
   const pieces = [
     ...openApiText(

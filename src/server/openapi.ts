@@ -2,7 +2,7 @@ import { errorStatus, type ApiErrorKind } from "../api/error-kinds.ts"
 import { errorAnswer } from "../api/issue.ts"
 import { errorsOf, groups, type Answer, type Route } from "../api/route.ts"
 import { routes } from "../api/routes.ts"
-import { componentName, type Schema } from "../api/schema.ts"
+import { componentName, referenceTo, type Schema } from "../api/schema.ts"
 import { executeWorkflow } from "../api/workflows.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -53,7 +53,13 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
   const paths: Record<string, JsonObject> = {}
   for (const route of routes) {
     const path = route.path.replaceAll("*}", "}")
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) }
+    const operation = operationOf(route, components)
+    const method = route.method.toLowerCase()
+    paths[path] = { ...paths[path], [method]: operation }
+    const { alias } = route
+    if (alias !== undefined) {
+      paths[alias] = { ...paths[alias], [method]: { ...operation, operationId: `${route.id}Alias` } }
+    }
   }
   const key = { type: "http", scheme: "bearer", description: "One of the keys in `WIRE_API_KEYS`." }
   return openObjects({
@@ -87,7 +93,7 @@ class Components {
       this.schemas[name] = {}
       this.schemas[name] = this.#inside(value)
     }
-    return { $ref: `#/components/schemas/${name}` }
+    return referenceTo(value)
   }
 
   #inside(value: JsonObject): JsonObject {

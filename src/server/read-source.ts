@@ -9,9 +9,10 @@ import { filesOf, type SourceFiles } from "../source/source-files.ts"
 /** The workflow's text to the letter, from whichever field (or plain body) holds it. */
 export function readSource(body: SourceBody | string): string {
   if (typeof body === "string") return checked(body, "")
-  if (body.workflow_source_base64 !== undefined) {
+  const encoded = body.workflow_source_base64 ?? undefined
+  if (encoded !== undefined) {
     const path = "workflow_source_base64"
-    return checked(decodeBase64(body.workflow_source_base64, path), path)
+    return checked(decodeBase64(encoded, path), path)
   }
   return checked(body.workflow_source ?? "", "workflow_source")
 }

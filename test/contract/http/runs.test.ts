@@ -15,6 +15,23 @@ describe("a run's record, events and cancellation", async () => {
     return response.headers.get("x-service-run-id") ?? ""
   }
 
+  it("has the path of the list too: record, events, cancellation and deletion", async () => {
+    const run_id = await finished()
+    for (const path of ["", "?wait=1", "/events", "/events?after=3", "/events?after=x", "/cancel"]) {
+      const of = async (root: string): Promise<readonly unknown[]> => {
+        const method = path === "/cancel" ? "POST" : "GET"
+        const response = await fetch(`${service.url}${root}/${run_id}${path}`, { method })
+        return [response.status, response.headers.get("content-type"), await response.text()]
+      }
+      assert.deepEqual(await of("/runs"), await of("/execute"), path)
+    }
+    const remove = (): Promise<Response> => fetch(`${service.url}/runs/${run_id}`, { method: "DELETE" })
+    assert.deepEqual([(await remove()).status, (await remove()).status], [204, 410])
+    assert.equal((await service.get("/runs")).status, 200)
+    assert.equal((await service.get("/runs/unknown")).status, 404)
+    assert.equal((await service.get(`/runs/${run_id}/calls/x`)).status, 404)
+  })
+
   it("has a record", async () => {
     const run_id = await finished()
     const record = (await (await service.get(`/execute/${run_id}`)).json()) as Record<string, unknown>
