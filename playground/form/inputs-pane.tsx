@@ -20,7 +20,7 @@ import { limitKeys } from "../../src/syntax/property-table.ts"
 import { limitWords } from "../ui/limit-words.ts"
 import type { OptionTexts } from "./options.ts"
 import { optionCheck, optionTexts } from "./options.ts"
-import { isText, secretCheck, secretFields, secretHosts, secretText, setSecret } from "./secrets.ts"
+import { isText, pasteSecrets, secretCheck, secretFields, secretHosts, secretText, setSecret } from "./secrets.ts"
 import { asksForKey, client, toWireError } from "../service/service.ts"
 import { compilation } from "../language/source.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -164,6 +164,12 @@ function SecretsForm() {
     <div class="form-fields">
       <p class="hint-text">
         Kept in this page's memory until it is closed, and sent with the run. Never stored, linked, copied or logged.
+        {fields.length > 1 ? (
+          <>
+            {" "}
+            Paste an object in JSON, <code>{'{ "name": "value" }'}</code>, into any field to fill all that it names.
+          </>
+        ) : null}
       </p>
       {fields.length > mostSecrets ? (
         <p class="wrong-text">
@@ -221,6 +227,9 @@ function SecretField({ name, note, doc, hosts, wrong }: SecretFieldProps) {
           aria-describedby={`${id}-notes`}
           value={secretText(name)}
           onInput={(event) => setSecret(name, event.currentTarget.value)}
+          onPaste={(event) => {
+            if (pasteSecrets(event.clipboardData?.getData("text/plain") ?? "")) event.preventDefault()
+          }}
         />
         <button
           type="button"

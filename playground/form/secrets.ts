@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals"
+import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { nullable, resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
@@ -66,6 +67,21 @@ export function secretText(name: string): string {
 
 export function setSecret(name: string, text: string): void {
   secretTexts.value = { ...secretTexts.value, [name]: text }
+}
+
+/**
+ * Fills the fields of all secrets that a pasted JSON object names: `{ "api_key": "…", "login": { "user": "…" } }`. False where the text is something
+ * else, and belongs in the one field.
+ */
+export function pasteSecrets(text: string): boolean {
+  const given = parsed(text)
+  if (!isJsonObject(given)) return false
+  const names = secretFields.value.map(({ name }) => name).filter((name) => Object.hasOwn(given, name))
+  for (const name of names) {
+    const value = given[name] ?? null
+    setSecret(name, typeof value === "string" ? value : value === null ? "" : JSON.stringify(value))
+  }
+  return names.length > 0
 }
 
 /** Whether anything was typed for the shown file. */

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core"
+import type { Locator, Page } from "playwright-core"
 import { copied } from "./actions.ts"
 
 /** Its key goes to the demo model, which asks for none. */
@@ -45,6 +45,15 @@ export const secret = "sk-do-not-tell-0123456789"
 export async function fillSecrets(page: Page): Promise<void> {
   await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
   await page.getByRole("textbox", { name: /^limits/ }).fill('{ "most": 3 }')
+}
+
+/** The event of a paste: what the browser itself does with one is not made. */
+export async function paste(field: Locator, text: string): Promise<void> {
+  await field.evaluate((element, pasted) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData("text/plain", pasted)
+    element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }))
+  }, text)
 }
 
 /** The link that Share copies. */

@@ -17,7 +17,7 @@ import {
 } from "../actions.ts"
 import { atStrength } from "../../support/strength.ts"
 import { lookAt } from "../look-at.ts"
-import { fillSecrets, secret, secretive, share } from "../secretive.ts"
+import { fillSecrets, paste, secret, secretive, share } from "../secretive.ts"
 import type { Playground } from "../open-playground.ts"
 
 export function sharing(playground: Playground): void {
@@ -95,10 +95,20 @@ export function sharing(playground: Playground): void {
     await tab(page, "Secrets")
     const field = page.getByRole("textbox", { name: /^api_key/ })
     await hasAttribute(field, "type", "password")
-    await field.fill(secret)
+    const limits = page.getByRole("textbox", { name: /^limits/ })
+    // Of a text that names no secret, the one field is filled as ever.
+    await paste(limits, '{ "most": 3 }')
+    await hasValue(limits, "")
+    // Into any field, for all that it names.
+    await paste(page.getByRole("textbox", { name: /^note/ }), JSON.stringify({ api_key: secret, limits: { most: 3 } }))
+    await hasValue(field, secret)
+    await hasValue(limits, '{"most":3}')
+    await hasValue(page.getByRole("textbox", { name: /^note/ }), "")
+    const complaints: string[] = []
+    await lookAt(page, complaints)("pasted-secrets")
+    assert.deepEqual(complaints, [])
     await page.getByRole("button", { name: "Show api_key" }).click()
     await hasAttribute(field, "type", "text")
-    await page.getByRole("textbox", { name: /^limits/ }).fill('{ "most": 3 }')
     await runToEnd(page)
     const link = await share(page)
     await page.keyboard.press("Escape")
