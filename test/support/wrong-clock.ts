@@ -111,15 +111,13 @@ export function checkWrongClock(
         jumps.signal("SIGKILL")
         await Promise.all([right.ended(), jumps.ended()])
         const again = await until("the call of the next owner", async () => held[1] ?? null)
-        again
-          .writeHead(200, { "content-type": "application/json" })
-          .end(
-            JSON.stringify({
-              output: [
-                { type: "message", role: "assistant", content: [{ type: "output_text", text: '{"message":"done"}' }] },
-              ],
-            }),
-          )
+        again.writeHead(200, { "content-type": "application/json" }).end(
+          JSON.stringify({
+            output: [
+              { type: "message", role: "assistant", content: [{ type: "output_text", text: '{"message":"done"}' }] },
+            ],
+          }),
+        )
         const ended = await until("the end of the run that was taken over", async () => {
           const run = await get<{ status: string }>(starts, `/execute/${taken}`)
           return run.status === "running" || run.status === "queued" ? null : run
