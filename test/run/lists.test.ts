@@ -88,6 +88,12 @@ dynamic {
 output { pages: dynamic.pages }
 `
 
+test("a binding of a call in a list may be the item", async () => {
+  const source = `input { urls: [string] }
+    output { pages: [call tool.fetch { bindings { url: "{{ u }}!" } } for u in input.urls] }`
+  assert.deepEqual(resultOf(await run(source, { input: { urls: ["a", "b"] } })), { pages: ["page a!", "page b!"] })
+})
+
 test("each item is a call, at most as many at a time as the run may, in the order of the list", async () => {
   const host = tools()
   const urls = ["a", "skip", "ccc", "bb", "d"]

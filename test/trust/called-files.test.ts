@@ -305,3 +305,17 @@ output { v: call tool.refund { input { note: (call workflow.look { input { } }).
     assert.deepEqual(found.slice(1), ["look.wire 1: dynamic.page"])
   })
 })
+
+test("what the declaration of a file says of its result decides about its rounds", () => {
+  const main = `workflow act from "./act.wire" { gives: untrusted }
+input { id: string }
+output { v: repeat workflow.act { input { id: input.id } until: result.ok next { id: "x" } at_most: 2 } }`
+  const modules = {
+    "act.wire": `input { id: string }
+mcp s { endpoint: "demo" }
+tool act from mcp.s.tool.act { requires: trusted output { ok: boolean } }
+output { ok: (call tool.act { input { id: input.id } }).ok }`,
+  }
+  const codes = compile(main, { modules }).diagnostics.map(({ code }) => code)
+  assert.deepEqual([...new Set(codes)], ["untrusted-action"])
+})

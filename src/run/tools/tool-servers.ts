@@ -5,7 +5,7 @@ import type { AgentNode, RemotePlan } from "../../plan/plan-shape.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
 import { evaluate } from "../values/evaluate.ts"
 import type { ErrorIssue } from "../../log/events.ts"
-import { traits } from "../../plan/expression-traits.ts"
+import { children, traits } from "../../plan/expression-traits.ts"
 import type { ApiServer, HostedTool, HostSession, ImportedTool, ToolServer } from "../../ports/tools.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { inTurns } from "../../event-loop/in-turns.ts"
@@ -201,7 +201,8 @@ function mistyped(
 ): void {
   const known: JsonObject = {}
   for (const [key, value] of bindings) {
-    if (traits(value).known) known[key] = evaluate(value, outerScope(running, `${path}.bindings.${key}`))
+    if (traits(value).known && !readsItem(value))
+      known[key] = evaluate(value, outerScope(running, `${path}.bindings.${key}`))
   }
   for (const problem of hosted.checkArguments(known, "partial")) {
     const key = Object.keys(known).find((name) => isBelow(problem.path, name))
@@ -211,6 +212,12 @@ function mistyped(
     // A validator's sentence may quote the value.
     report(`${path}.bindings${at}`, secret ? `The value of ${problem.path} does not fit` : problem.message)
   }
+}
+
+/** Whether it may refer to an item of the list that the call stands in, which is there once the list is. */
+function readsItem(expression: Expression): boolean {
+  if (expression.op === "reference") return expression.root.kind === "item" || expression.root.kind === "matched"
+  return children(expression).some(readsItem)
 }
 
 function isBelow(path: string, name: string): boolean {

@@ -1,0 +1,85 @@
+import type { Replacement } from "../../support/plant-bug.ts"
+import type { Emphasis } from "./random-program.ts"
+
+/** A mistake in the checker of trust that was made once, in the words of the present code. */
+export interface PlantedBug extends Replacement {
+  readonly name: string
+  /** Programs from this seed on, with this emphasis, find it. */
+  readonly seed: number
+  readonly emphasis: Emphasis
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: "the ninth label of a record is forgotten",
+    file: "src/trust/label-tree.ts",
+    from: "return join(...[...values].map(({ whole }) => whole))",
+    to: "return join(...[...values].slice(0, 8).map(({ whole }) => whole))",
+    seed: 0,
+    emphasis: "wide",
+  },
+  {
+    name: "an object that is used as a variant has no labels",
+    file: "src/trust/label-tree.ts",
+    from: "if (cases.size === 0) return this",
+    to: "if (cases.size === 0) return plain",
+    seed: 0,
+    emphasis: "variants",
+  },
+  {
+    name: "rounds are compared without the positions of arrays",
+    file: "src/trust/called-files.ts",
+    from: "value.equals(fields.get(name) ?? plain)",
+    to: "value.element().equals((fields.get(name) ?? plain).element())",
+    seed: 0,
+    emphasis: "rounds",
+  },
+  {
+    name: "an agent that continues another one reads its answer alone",
+    file: "src/trust/trust-pass.ts",
+    from: "conversation: join(reads, output.whole)",
+    to: "conversation: output.whole",
+    seed: 0,
+    emphasis: "conversations",
+  },
+  {
+    name: "the type of a field in a named schema has no labels",
+    file: "src/trust/typed-labels.ts",
+    from: "this.#schema(schema, at)) : this.#type(type, at)",
+    to: "this.#schema(schema, at)) : either([])",
+    seed: 0,
+    emphasis: "schemas",
+  },
+  {
+    name: "an agent that may be skipped does not fail because of its own values",
+    file: "src/trust/trust-pass.ts",
+    from: "via(join(reads, touched), ",
+    to: "via(reads, ",
+    seed: 0,
+    emphasis: "skips",
+  },
+  {
+    name: "a model does not decide what is read",
+    file: "src/trust/trust-pass.ts",
+    from: 'kind === undefined || kind === "prompt" ? none : reads)',
+    to: 'kind !== "tool" ? none : reads)',
+    seed: 0,
+    emphasis: "remotes",
+  },
+  {
+    name: "twenty letters are twenty choices",
+    file: "src/trust/made-labels.ts",
+    from: "closed.of(output).count > maxChoices",
+    to: "closed.of(output).count > Infinity",
+    seed: 0,
+    emphasis: "choices",
+  },
+  {
+    name: "nothing decides whether the address of an asset is used",
+    file: "src/trust/flow.ts",
+    from: "this.#steps.asset(node, join(address, place.decided), place)",
+    to: "this.#steps.asset(node, address, place)",
+    seed: 0,
+    emphasis: "assets",
+  },
+]

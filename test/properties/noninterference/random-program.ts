@@ -1,0 +1,1103 @@
+import { wordLists } from "../../../src/syntax/property-table.ts"
+import type { Random } from "../../support/random.ts"
+import { Expressions, quiet, type Callables, type Scope, type Value } from "./random-expression.ts"
+import type { AgentFacts, AskFacts, Program, RemoteFacts, ServerFacts, ToolFacts, Toggle } from "./program.ts"
+import {
+  arrayOf,
+  boolean,
+  integer,
+  maybe,
+  number,
+  record,
+  string,
+  untyped,
+  written,
+  writtenFields,
+  type Fields,
+  type Mark,
+  type WireType,
+} from "./wire-type.ts"
+
+// Random whole programs: files that call, repeat and import each other. What a checker may refuse in them is written as toggles, the
+// strictest level first: `accepted-program.ts` looks for the strictest program that the checker accepts.
+
+interface CalledFile {
+  readonly path: string
+  readonly input: Fields
+  readonly output: Fields
+  /** `input.shop` fills an address of the file. */
+  readonly name: string
+}
+
+/** What all files of a program share. */
+class Whole {
+  readonly toggles: Toggle[] = []
+  readonly tools = new Map<string, ToolFacts>()
+  readonly servers = new Map<string, ServerFacts>()
+  readonly resources = new Map<string, RemoteFacts>()
+  readonly prompts = new Map<string, RemoteFacts>()
+  readonly agents = new Map<string, AgentFacts>()
+  readonly asks = new Map<string, AskFacts>()
+  readonly models = new Map<string, string>()
+  readonly workflows = new Map<string, { readonly requires: string; readonly approval: string }>()
+  /** How much of what comes in is marked: where little is, a label that is lost is not hidden by others. */
+  readonly marks: number
+  /** Few declarations, and steps that lead from one to the next. */
+  readonly isChain: boolean
+  /** What the program has more of than others: what belongs together stands together more often. */
+  readonly emphasis: Emphasis
+  readonly #counts = new Map<string, number>()
+
+  constructor(marks: number, isChain: boolean, emphasis: Emphasis) {
+    this.marks = marks
+    this.isChain = isChain
+    this.emphasis = emphasis
+  }
+
+  /** A probability that is higher in programs with this emphasis. */
+  more(emphasis: Emphasis, probability: number, there: number): number {
+    return this.emphasis === emphasis ? there : probability
+  }
+
+  name(letter: string): string {
+    const count = this.#counts.get(letter) ?? 0
+    this.#counts.set(letter, count + 1)
+    return `${letter}${count}`
+  }
+
+  /** A place that has one of several texts, the strictest first. */
+  toggle(about: string, what: Toggle["what"], levels: readonly string[]): string {
+    const id = `${about}.${what}`
+    if (!this.toggles.some((one) => one.id === id)) this.toggles.push({ id, about, what, levels })
+    return `⟦${id}⟧`
+  }
+}
+
+export const emphases = [
+  "none",
+  "none",
+  "variants",
+  "rounds",
+  "conversations",
+  "schemas",
+  "skips",
+  "choices",
+  "remotes",
+  "wide",
+  "assets",
+] as const
+export type Emphasis = (typeof emphases)[number]
+
+export function randomProgram(random: Random, emphasis: Emphasis = random.pick(emphases)): Program {
+  const isChain = random.chance(0.7)
+  const whole = new Whole(isChain ? random.pick([0.1, 0.25]) : random.pick([0.04, 0.1, 0.35]), isChain, emphasis)
+  const modules: Record<string, string> = {}
+  const library = random.chance(isChain ? 0.05 : 0.25) ? new FileWriter(random, whole, "lib.wire", []) : undefined
+  if (library !== undefined) modules["lib.wire"] = library.library()
+  const files: CalledFile[] = []
+  const count = whole.emphasis === "rounds" ? 1 : random.pick([0, 0, 1, 1, 2])
+  for (let index = 0; index < count; index++) {
+    const path = `f${index}.wire`
+    const writer = new FileWriter(random, whole, path, [...files])
+    modules[path] = writer.called()
+    files.push(writer.callable())
+  }
+  const main = new FileWriter(random, whole, "main.wire", files, library)
+  return {
+    source: main.main(),
+    modules,
+    input: main.input,
+    filled: main.filled,
+    toggles: whole.toggles,
+    tools: whole.tools,
+    servers: whole.servers,
+    resources: whole.resources,
+    prompts: whole.prompts,
+    agents: whole.agents,
+    asks: whole.asks,
+    models: whole.models,
+    workflows: whole.workflows,
+  }
+}
+
+const fixedFields: Fields = [
+  ["vouched", { kind: "string", mark: "untrusted" }],
+  ["released", { kind: "string", mark: "private" }],
+]
+
+const knowsStrict = (wordLists.requires.words as readonly string[]).includes("strict")
+
+interface ToolInFile {
+  readonly facts: ToolFacts
+  /** Arguments that the import binds. */
+  readonly bound: ReadonlySet<string>
+}
+
+class FileWriter implements Callables {
+  input: Fields = []
+  /** Input fields that a webhook fills. */
+  filled: ReadonlySet<string> = new Set()
+  readonly #random: Random
+  readonly #whole: Whole
+  readonly #path: string
+  readonly #files: readonly CalledFile[]
+  readonly #expressions: Expressions
+  readonly #library: FileWriter | undefined
+  readonly #lines: string[] = []
+  readonly #schemas: { readonly name: string; readonly type: WireType }[] = []
+  readonly #providers: string[] = []
+  readonly #models: string[] = []
+  readonly #servers: { readonly name: string; readonly word: "mcp" | "api" }[] = []
+  readonly #tools: ToolInFile[] = []
+  readonly #resources: RemoteFacts[] = []
+  readonly #prompts: RemoteFacts[] = []
+  readonly #workflows: { readonly name: string; readonly file: CalledFile }[] = []
+  readonly #roots: Value[] = []
+  /** Agents that another one may continue. */
+  readonly #continued: string[] = []
+  #output: Fields = []
+  #calls = 0
+
+  constructor(random: Random, whole: Whole, path: string, files: readonly CalledFile[], library?: FileWriter) {
+    this.#random = random
+    this.#whole = whole
+    this.#path = path
+    this.#files = files
+    this.#library = library
+    this.#expressions = new Expressions(random, this, {
+      trusted: ["input.vouched"],
+      released: ["input.released"],
+    })
+  }
+
+  // ------------------------------------------------------------------------------------------------------ whole files
+
+  main(): string {
+    const random = this.#random
+    this.#imports()
+    this.#declareSchemas(this.#whole.emphasis === "schemas" ? 2 : random.below(3))
+    this.input = [
+      ["mail", { kind: "string", mark: "untrusted" }],
+      ["iban", { kind: "string", mark: "private" }],
+      ["shop", string],
+      ...fixedFields,
+      ...random.list(
+        1 + random.below(this.#whole.isChain ? 2 : 4),
+        (index) => [`x${index}`, this.#inputType()] as const,
+      ),
+      ...(random.chance(this.#whole.more("wide", 0.1, 1)) ? [["wide", this.#wide()] as const] : []),
+    ]
+    this.#body(1 + random.below(5))
+    this.#triggers()
+    this.#close(1 + random.below(3))
+    return this.#written()
+  }
+
+  called(): string {
+    const random = this.#random
+    this.#declareSchemas(random.below(2))
+    this.input = [
+      ["shop", string],
+      ...fixedFields,
+      ...random.list(1 + random.below(3), (index) => [`y${index}`, this.#carried(index)] as const),
+    ]
+    this.#body(random.below(4))
+    this.#close(1 + random.below(3))
+    return this.#written()
+  }
+
+  callable(): CalledFile {
+    return {
+      path: this.#path,
+      input: this.input,
+      output: this.#output,
+      name: this.#path.replace(".wire", ""),
+    }
+  }
+
+  library(): string {
+    this.#add("secrets { key: string }")
+    this.#declareSchemas(1)
+    this.#declareBackends(1, false)
+    this.#declareServer("mcp", false)
+    this.#declareTool(false)
+    return this.#lines.join("\n\n")
+  }
+
+  #inputType(): WireType {
+    const random = this.#random
+    const reference = random.chance(this.#whole.more("schemas", 0.3, 0.8)) ? this.#reference() : undefined
+    if (random.chance(this.#whole.more("variants", 0, 0.5))) {
+      const one = { ...this.#variant(1, this.#whole.marks), ...this.#mark(this.#whole.marks) }
+      return random.chance(0.5) ? maybe(one) : one
+    }
+    return reference ?? this.#type(3, this.#whole.marks)
+  }
+
+  /** Values that go round between files: few types, so that results fit inputs. */
+  #carried(index: number): WireType {
+    const random = this.#random
+    const mark = this.#mark(this.#whole.marks / 2)
+    const plain: WireType = random.pick<WireType>([
+      string,
+      { kind: "tuple", of: [string, string, string] },
+      record(["a", string], ["b", string]),
+      { kind: "object" },
+      arrayOf(string),
+      {
+        kind: "variant",
+        tag: "kind",
+        cases: [
+          [
+            "one",
+            [
+              ["a", string],
+              ["b", string],
+            ],
+          ],
+          ["two", [["c", string]]],
+        ],
+      },
+      this.#type(2, this.#whole.marks / 2),
+    ])
+    return index === 0 ? string : { ...plain, ...mark }
+  }
+
+  #imports(): void {
+    const library = this.#library
+    if (library === undefined) return
+    const names = [
+      ...library.#schemas.map(({ name }) => `schema.${name}`),
+      ...library.#models.map((name) => `model.${name}`),
+      ...library.#tools.map(({ facts }) => `tool.${facts.name}`),
+    ]
+    this.#add(`import { ${names.join(", ")} } from "./lib.wire" { secrets { key: secrets.key } }`)
+    this.#schemas.push(...library.#schemas)
+    this.#models.push(...library.#models)
+    this.#tools.push(...library.#tools)
+  }
+
+  #body(steps: number): void {
+    const random = this.#random
+    for (const [name, type] of this.input) {
+      const isRare = name === "mail" || name === "iban" || isFixed(name)
+      if (!isRare || random.chance(this.#whole.marks * 2)) this.#roots.push({ text: `input.${name}`, type })
+    }
+    this.#add(`input { ${writtenFields(this.input)} }`)
+    this.#add(`secrets { key: string${this.#path === "main.wire" ? ", hook: string" : ""} }`)
+    const { isChain } = this.#whole
+    const often = isChain ? 0.3 : 1
+    this.#declareBackends(isChain ? 1 : 2, true)
+    this.#declareServer("mcp", true)
+    if (random.chance(0.6 * often)) this.#declareServer(random.pick(["mcp", "api"]), true)
+    for (let count = isChain ? 2 : 2 + random.below(3); count > 0; count--) this.#declareTool(true)
+    if (random.chance(this.#whole.more("remotes", 0.4 * often, 0.9))) this.#declareRemote("resource")
+    if (random.chance(this.#whole.more("remotes", 0.3 * often, 0.6))) this.#declareRemote("prompt")
+    if (random.chance(0.2 * often)) this.#declareBatch()
+    this.#files.forEach((file) => {
+      if (random.chance(0.85)) this.#declareWorkflow(file)
+    })
+    for (let count = steps; count > 0; count--) this.#step()
+    if (random.chance(0.1))
+      this.#add(`limits { ${random.pick(["model_calls", "tool_calls", "tokens", "time_seconds"])}: 100_000 }`)
+  }
+
+  #close(count: number): void {
+    const fields = this.#random.list(count, (index) => [`o${index}`, this.#pickType()] as const)
+    const values = fields.map(([name, type]) => `${name}: ${this.#of(type)}`)
+    this.#output = fields
+    // The last values of a chain go to a tool that acts.
+    if (this.#whole.isChain && this.#path === "main.wire") {
+      values.push(
+        ...this.#tools.map((tool, index) => `last${index}: ${this.#callTool(tool, this.#scope(false), 1).text}`),
+      )
+    }
+    this.#add(`output { ${values.join("\n    ")} }`)
+    const [text] = fields.find(([, type]) => type.kind === "string") ?? []
+    if (this.#path === "main.wire" && text !== undefined && this.#random.chance(0.05)) {
+      this.#add(`chat { message: input.mail reply: output.${text} }`)
+    }
+  }
+
+  /** A type that something in the file has, or a plain one. */
+  #pickType(): WireType {
+    const random = this.#random
+    const own = this.input.flatMap(([, type]) => (type.kind === "any" ? [] : [bare(type)]))
+    return random.chance(0.6) ? random.pick(own) : random.pick([string, arrayOf(string), integer, boolean])
+  }
+
+  #add(text: string): void {
+    this.#lines.push(text)
+  }
+
+  #written(): string {
+    return `${this.#lines.join("\n\n")}\n`
+  }
+
+  #of(type: WireType, scope: Scope = this.#scope(), depth = 3): string {
+    return this.#expressions.of(type, scope, depth)
+  }
+
+  #scope(mayCall = true): Scope {
+    return { roots: [...this.#roots], mayCall, loops: 0 }
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- types
+
+  #mark(probability: number): { readonly mark?: Mark } {
+    const random = this.#random
+    return random.chance(probability) ? { mark: random.pick(["untrusted", "private"] as const) } : {}
+  }
+
+  #type(depth: number, marks: number): WireType {
+    const random = this.#random
+    const inner = (): WireType => this.#type(depth - 1, marks)
+    const plain = (): WireType => {
+      switch (depth <= 0 ? random.below(6) : random.below(16)) {
+        case 0:
+        case 1:
+          return string
+        case 2:
+          return random.pick([integer, number])
+        case 3:
+          return boolean
+        case 4:
+          return {
+            kind: "enum",
+            values: ["a", "b"].slice(0, 1 + random.below(2)).concat(random.chance(0.5) ? ["c"] : []),
+          }
+        case 5:
+          return random.pick<WireType>([{ kind: "literal", value: "only" }, { kind: "object" }, string, string])
+        case 6:
+        case 7:
+          return { kind: "record", fields: this.#fields(1 + random.below(3), depth - 1, marks) }
+        case 8:
+        case 9:
+          return { kind: "array", of: inner(), ...(random.chance(0.2) && { length: 2 }) }
+        case 10:
+          return { kind: "tuple", of: random.list(2 + random.below(2), inner) }
+        case 11:
+        case 12:
+          return maybe(noMaybe(inner()))
+        case 13:
+          return random.chance(0.5)
+            ? { kind: "union", of: [string, integer] }
+            : { kind: "union", of: [string, { kind: "null" }] }
+        case 14:
+          return this.#variant(depth - 1, marks)
+        default:
+          return this.#reference() ?? string
+      }
+    }
+    const made = plain()
+    return made.kind === "maybe" && made.of.mark !== undefined ? made : { ...made, ...this.#mark(marks) }
+  }
+
+  #fields(count: number, depth: number, marks: number): Fields {
+    return this.#random.list(
+      count,
+      (index) => [["a", "b", "c", "d"][index] ?? `e${index}`, this.#type(depth, marks)] as const,
+    )
+  }
+
+  #variant(depth: number, marks: number): WireType {
+    return {
+      kind: "variant",
+      tag: "kind",
+      cases: [
+        [
+          "one",
+          [
+            ["a", this.#type(depth, marks)],
+            ["b", string],
+          ],
+        ],
+        ["two", this.#random.chance(0.5) ? [["c", this.#type(depth, marks)]] : []],
+      ],
+    }
+  }
+
+  /** Ten fields, each with a marker of its own. */
+  #wide(): WireType {
+    const last: Mark = this.#random.pick(["private", "untrusted"])
+    const other: Mark = last === "private" ? "untrusted" : "private"
+    return record(
+      ...this.#random.list(10, (index) => [`w${index}`, { kind: "string", mark: index === 9 ? last : other }] as const),
+    )
+  }
+
+  #declareSchemas(count: number): void {
+    for (let made = 0; made < count; made++) {
+      const name = this.#whole.name("k")
+      const kind = this.#random.below(4)
+      if (kind === 0) {
+        const variant = this.#variant(1, this.#whole.marks)
+        this.#add(`schema ${name} { ${written(variant)} }`)
+        this.#schemas.push({ name, type: variant })
+      } else if (kind === 1) {
+        const path = `schema.${name}`
+        const type: WireType = {
+          kind: "record",
+          fields: [
+            ["a", { kind: "string", ...this.#mark(this.#whole.marks * 2) }],
+            ["kids", arrayOf({ kind: "ref", path, to: () => type })],
+          ],
+        }
+        this.#add(`schema ${name} { ${type.kind === "record" ? writtenFields(type.fields) : ""} }`)
+        this.#schemas.push({ name, type })
+      } else {
+        const nested: WireType = {
+          ...record(["c", { kind: "string", ...this.#mark(0.3) }], ["d", this.#type(1, this.#whole.marks)]),
+          ...this.#mark(this.#whole.marks),
+        }
+        const fields: Fields = [
+          ...this.#fields(2, 2, this.#whole.marks).map(([field, one]) => [`${field}1`, one] as const),
+          ["b", nested],
+        ]
+        this.#add(`schema ${name} { ${writtenFields(fields)} }`)
+        this.#schemas.push({ name, type: { kind: "record", fields } })
+      }
+    }
+  }
+
+  /** A named schema, or the type of a field in one, or of a field in that. */
+  #reference(): WireType | undefined {
+    const random = this.#random
+    if (this.#schemas.length === 0) return undefined
+    const { name, type } = random.pick(this.#schemas)
+    let at: WireType = type
+    let path = `schema.${name}`
+    while (at.kind === "record" && random.chance(0.6)) {
+      const [field, one] = random.pick(at.fields)
+      at = one
+      path = `${path}.${field}`
+      if (one.kind === "ref") break
+    }
+    const end = at
+    return end.kind === "ref" ? end : { kind: "ref", path, to: () => end }
+  }
+
+  // -------------------------------------------------------------------------------------------------- backends, servers
+
+  #declareBackends(models: number, hasInput: boolean): void {
+    const random = this.#random
+    const whole = this.#whole
+    const provider = whole.name("p")
+    this.#providers.push(provider)
+    const key = random.chance(0.8) || !hasInput ? "api_key: secrets.key" : ""
+    this.#add(
+      `provider ${provider} from ${random.pick(["openai", "openai_compatible", "anthropic"])} { endpoint: ${this.#address(provider, hasInput)} ${key} ${this.#headers(provider, hasInput)} ${random.chance(0.2) ? "inference { max_retries: 0, output_retries: 1 }" : ""} ${whole.toggle(provider, "cleared", ["", "cleared: private"])} }`,
+    )
+    for (let count = 0; count < models; count++) {
+      const model = whole.name("m")
+      const id =
+        hasInput && random.chance(0.15) ? whole.toggle(model, "address", this.#addresses("", '"demo"')) : '"demo"'
+      const system =
+        hasInput && random.chance(0.2)
+          ? `system: ${this.#expressions.of(string, { roots: this.#inputRoots(), mayCall: false, loops: 0, isEarly: true }, 1)}`
+          : ""
+      this.#add(
+        `model ${model} from ${provider} { id: ${id} assets: ["image", "document", "video"] ${system} ${random.chance(0.15) ? "price { input: 1, output: 1 }" : ""} ${random.chance(0.15) ? "response_format: json_object" : ""} ${whole.toggle(model, "cleared", ["", "cleared: private"])} }`,
+      )
+      this.#models.push(model)
+      whole.models.set(model, provider)
+    }
+  }
+
+  #inputRoots(): readonly Value[] {
+    return this.input.map(([name, type]) => ({ text: `input.${name}`, type }))
+  }
+
+  /** Where an address may come from, the worst first. */
+  #addresses(before: string, literal: string): readonly string[] {
+    const fields = this.#path === "main.wire" ? ["mail", "iban", "shop"] : ["shop"]
+    return [...this.#random.list(1, () => `"${before}{{ input.${this.#random.pick(fields)} }}"`), literal]
+  }
+
+  #address(name: string, hasInput: boolean): string {
+    const literal = `"https://${name}.example.com/v1"`
+    if (!hasInput || !this.#random.chance(0.2)) return literal
+    return this.#whole.toggle(name, "address", this.#addresses(`https://${name}.example.com/`, literal))
+  }
+
+  #headers(name: string, hasInput: boolean): string {
+    if (!hasInput || !this.#random.chance(0.15)) return ""
+    return `headers { X-Shop: ${this.#whole.toggle(name, "header", this.#addresses("", '"plain"'))} }`
+  }
+
+  #declareServer(word: "mcp" | "api", hasInput: boolean): void {
+    const random = this.#random
+    const name = this.#whole.name(word === "mcp" ? "s" : "c")
+    const gives = random.pick([
+      "",
+      "",
+      "",
+      "gives: trusted",
+      "gives: trusted",
+      "gives: private",
+      "gives: [trusted, private]",
+    ])
+    const cleared = this.#whole.toggle(name, "cleared", ["", "cleared: private"])
+    const auth = random.chance(0.1)
+      ? `auth { token_endpoint: "https://id.example.com/token" client_id: secrets.key client_secret: secrets.key }`
+      : ""
+    const more =
+      word === "api" && random.chance(0.3)
+        ? "timeout_seconds: 5 max_retries: 0"
+        : word === "mcp" && random.chance(0.1)
+          ? "elicitation: ask"
+          : ""
+    this.#add(
+      `${word} ${name} { endpoint: ${this.#address(name, hasInput)} ${this.#headers(name, hasInput)} ${auth} ${more} ${gives} ${cleared} }`,
+    )
+    this.#servers.push({ name, word })
+    this.#whole.servers.set(name, { name, gives })
+  }
+
+  /** What something gives: trusted, as a rule, and nothing private. */
+  #gives(others: readonly string[]): string {
+    return this.#random.chance(Math.min(0.6, this.#whole.marks * 3)) ? this.#random.pick(others) : "gives: trusted"
+  }
+
+  #declareTool(hasInput: boolean): void {
+    const random = this.#random
+    const { name: server, word } = random.pick(this.#servers)
+    const name = this.#whole.name("t")
+    const isUntyped = word === "mcp" && random.chance(0.2)
+    const extra: Fields = random.chance(0.4) ? [["more", bare(this.#type(1, 0))]] : []
+    const args: Fields = [["to", string], ["body", string], ...extra]
+    const result = random.chance(0.25)
+      ? untyped
+      : ({
+          kind: "record",
+          fields: this.#fields(1 + random.below(2), 2, this.#whole.marks / 2),
+        } as const)
+    const facts: ToolFacts = {
+      name,
+      server,
+      args,
+      result,
+      gives: this.#gives([
+        "",
+        "gives: untrusted",
+        "gives: private",
+        "gives: [trusted, private]",
+        "gives: [untrusted, private]",
+      ]),
+      approvesAt: random.pick(["import", "sites"] as const),
+    }
+    const bound = hasInput && !isUntyped && random.chance(0.3) ? ["to"] : []
+    this.#whole.tools.set(name, facts)
+    this.#tools.push({ facts, bound: new Set(bound) })
+    const remote =
+      word === "mcp"
+        ? `mcp.${server}.tool.${name}`
+        : `api.${server}."${random.pick(["POST", "PUT", "GET"])} /${name}/{to}"`
+    const levels = [
+      ...(knowsStrict ? ["requires: strict"] : []),
+      "requires: trusted",
+      "requires: [to, body]",
+      "requires: [to]",
+      "requires: none",
+      "",
+    ]
+    const parts = [
+      isUntyped ? "" : `input { ${writtenFields(args)} }`,
+      result.kind === "record" ? `output { ${writtenFields(result.fields)} }` : "",
+      bound.length === 0 ? "" : `bindings { to: ${this.#importBinding()} }`,
+      random.chance(0.1) ? "max_calls: 50" : "",
+      random.chance(0.1) ? 'description: "Does it."' : "",
+      random.chance(0.1) ? "idempotent: true" : "",
+      facts.gives,
+      this.#whole.toggle(name, "requires", levels),
+      this.#whole.toggle(name, "cleared", ["", "cleared: private"]),
+      facts.approvesAt === "import" ? this.#approval(name) : "",
+      word === "api" && random.chance(0.2) ? "nulls: send" : "",
+      word === "api" && random.chance(0.2) ? 'send { body: header "X-Body" }' : "",
+    ]
+    this.#add(`tool ${name} from ${remote} { ${parts.filter((one) => one !== "").join("\n    ")} }`)
+  }
+
+  /** A binding of an import refers to `input` and `secrets` alone. */
+  #importBinding(): string {
+    return this.#random.pick([
+      "input.shop",
+      '"desk"',
+      ...(this.#path === "main.wire" ? ["input.mail", "input.iban"] : []),
+    ])
+  }
+
+  #approval(name: string): string {
+    const random = this.#random
+    const detailed = `approval { to: "desk" expires_seconds: 60 ${this.#whole.toggle(name, "group", ["", "cleared: private"])} }`
+    if (this.#whole.isChain && !random.chance(0.2)) return ""
+    return this.#whole.toggle(name, "approval", ["", random.chance(0.7) ? "approval: required" : detailed])
+  }
+
+  #declareRemote(kind: "resource" | "prompt"): void {
+    const random = this.#random
+    const servers = this.#servers.filter(({ word }) => word === "mcp")
+    const { name: server } = random.pick(servers)
+    const name = this.#whole.name(kind === "resource" ? "r" : "q")
+    const form = kind === "prompt" ? "named" : random.pick(["fixed", "named", "written"] as const)
+    const remote = form === "written" ? `"memo://${name}/{who}"` : name
+    const isBound = form !== "fixed" && random.chance(0.25)
+    const gives = this.#gives(["", "gives: untrusted", "gives: private", "gives: [trusted, private]"])
+    const facts: RemoteFacts = {
+      name,
+      server,
+      variables: form === "fixed" ? [] : ["who"],
+      gives,
+      isBound,
+      isText: random.chance(0.7),
+    }
+    const binding = isBound ? `bindings { who: ${this.#importBinding()} }` : ""
+    this.#add(
+      `${kind} ${name} from mcp.${server}.${kind}.${remote} { ${binding} ${gives} ${this.#whole.toggle(name, "cleared", ["", "cleared: private"])} }`,
+    )
+    if (kind === "resource") {
+      this.#whole.resources.set(name, facts)
+      this.#resources.push(facts)
+    } else {
+      this.#whole.prompts.set(name, facts)
+      this.#prompts.push(facts)
+    }
+  }
+
+  #declareBatch(): void {
+    const random = this.#random
+    const { name: server } = random.pick(this.#servers.filter(({ word }) => word === "mcp"))
+    const name = this.#whole.name("t")
+    const facts: ToolFacts = {
+      name,
+      server,
+      args: [
+        ["to", string],
+        ["body", string],
+      ],
+      result: record(["a", string]),
+      gives: random.pick(["gives: trusted", "gives: untrusted"]),
+      approvesAt: "import",
+    }
+    this.#whole.tools.set(name, facts)
+    this.#tools.push({ facts, bound: new Set() })
+    const levels = ["requires: trusted", "requires: [to]", "requires: none"]
+    this.#add(
+      `from mcp.${server} { tool ${name} { input { ${writtenFields(facts.args)} } output { a: string } ${facts.gives} ${this.#whole.toggle(name, "requires", levels)} ${this.#whole.toggle(name, "cleared", ["", "cleared: private"])} ${this.#approval(name)} } max_calls: 50 }`,
+    )
+  }
+
+  #declareWorkflow(file: CalledFile): void {
+    const random = this.#random
+    const name = this.#whole.name("w")
+    const gives = random.chance(this.#whole.marks) ? random.pick(["gives: untrusted", "gives: private"]) : ""
+    const requires = this.#whole.toggle(name, "requires", ["requires: trusted", ""])
+    this.#add(`workflow ${name} from "./${file.path}" { secrets { key: secrets.key } ${gives} ${requires} }`)
+    this.#workflows.push({ name, file })
+    this.#whole.workflows.set(name, { requires: `${name}.requires`, approval: `${name}.approval` })
+  }
+
+  #triggers(): void {
+    const random = this.#random
+    const literal = (type: WireType): string => this.#of(type, { roots: [], mayCall: false, loops: 0 }, 0)
+    if (random.chance(0.15)) {
+      const filled = this.input.filter(
+        ([name, type]) => !isFixed(name) && type.kind !== "variant" && random.chance(0.3),
+      )
+      this.filled = new Set(filled.map(([name]) => name))
+      const values = this.input.map(([name, type]) => {
+        if (!this.filled.has(name)) return `${name}: ${literal(type)}`
+        return type.kind === "string" && random.chance(0.3)
+          ? `${name}: header."X-Name" ?? query.name ?? ""`
+          : `${name}: body.${name}`
+      })
+      const when = random.chance(0.5) ? 'when: body.ref == "main"' : ""
+      this.#add(
+        `webhook hook { verify: ${random.pick(["github", "stripe", 'hmac { header: "X-Sign" }'])} secret: secrets.hook ${when} input { ${values.join("\n    ")} } }`,
+      )
+    }
+    if (random.chance(0.08)) {
+      const values = this.input.map(([name, type]) => `${name}: ${name === "shop" ? "due.date" : literal(type)}`)
+      this.#add(
+        `schedule nightly { cron: "@daily" timezone: "UTC" catch_up: none overlap: allow input { ${values.join("\n    ")} } }`,
+      )
+    }
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- steps
+
+  #step(): void {
+    const kind = this.#random.pick(["agent", "agent", "agent", "ask", "dynamic", "dynamic"] as const)
+    if (kind === "agent") this.#agent()
+    else if (kind === "ask") this.#ask()
+    else this.#dynamic()
+  }
+
+  #dynamic(): void {
+    const name = this.#whole.name("d")
+    const type = this.#random.chance(0.5) ? this.#pickType() : bare(this.#type(2, 0))
+    const call = this.#random.chance(this.#whole.more("rounds", 0.45, 0.8)) ? this.call(this.#scope(), 2) : undefined
+    const value = call ?? { text: this.#of(type), type }
+    this.#add(`dynamic { ${name}: ${value.text} }`)
+    this.#roots.push({ text: `dynamic.${name}`, type: bare(value.type) })
+  }
+
+  /** `for`, `when`, and what they do to the scope and to the type of the step. */
+  #head(): {
+    readonly head: string
+    readonly scope: Scope
+    readonly isLooped: boolean
+    readonly mayMiss: boolean
+  } {
+    const random = this.#random
+    let scope = this.#scope()
+    let head = ""
+    const isLooped = random.chance(this.#whole.more("conversations", 0.25, 0.05))
+    if (isLooped) {
+      const { text, element } = this.#expressions.list(quiet(scope), 2)
+      const { pattern, variables } = this.#expressions.pattern(element)
+      scope = {
+        ...scope,
+        roots: [...scope.roots, ...variables, ...variables, ...variables],
+        loops: 1,
+      }
+      head = ` for ${pattern} in ${text}`
+    }
+    const mayMiss = random.chance(this.#whole.more("conversations", 0.25, 0.05))
+    if (mayMiss) head = `${head} when (${this.#of(boolean, quiet(scope), 2)})`
+    return { head, scope, isLooped, mayMiss }
+  }
+
+  #agent(): void {
+    const random = this.#random
+    const name = this.#whole.name("n")
+    const { head, scope: outer, isLooped, mayMiss } = this.#head()
+    const skips = random.chance(this.#whole.emphasis === "conversations" ? 0.05 : this.#whole.more("skips", 0.2, 0.8))
+    const output = this.#outputType()
+    const locals: Value[] = []
+    const parts: string[] = []
+    if (random.chance(skips ? 0.5 : 0.15)) {
+      const local = this.#whole.name("l")
+      const isFragile = skips && random.chance(0.7)
+      const value = isFragile ? this.#expressions.fragile(quiet(outer), 2) : this.#of(string, outer, 2)
+      parts.push(`dynamic { ${local}: ${value} }`)
+      locals.push({
+        text: `dynamic.${local}`,
+        type: isFragile ? { kind: "any", like: string } : string,
+      })
+    }
+    const scope = { ...outer, roots: [...outer.roots, ...locals] }
+    const models =
+      random.chance(0.2) && this.#models.length > 1 ? this.#models.slice(0, 2) : [random.pick(this.#models)]
+    const configured = random.chance(0.1) ? " { inference { temperature: 0 } }" : ""
+    parts.push(
+      `model: ${models.length === 1 ? `model.${models[0]}${configured}` : `[${models.map((one) => `model.${one}`).join(", ")}]`}`,
+    )
+    parts.push(`instruction: ${this.#instruction(scope)}`)
+    parts.push(`output { ${writtenFields(output)} }`)
+    if (random.chance(this.#whole.more("conversations", 0.3, 0.6)))
+      parts.push(`system: ${this.#of(string, quiet(scope), 1)}`)
+    if (random.chance(0.2)) parts.push(this.#file(quiet(scope)))
+    const text = output.find(([, type]) => type.kind === "string")
+    if (random.chance(0.2)) {
+      const condition =
+        text === undefined
+          ? this.#of(boolean, quiet(scope), 1)
+          : `length(result.${text[0]}) % 3 != length(${this.#of(string, quiet(scope), 1)}) % 3`
+      parts.push(`require ${condition}${random.chance(0.6) ? ` else ${this.#quoted(quiet(scope))}` : ""}`)
+    }
+    const continued =
+      this.#continued.length > 0 && random.chance(this.#whole.more("conversations", 0.4, 0.9))
+        ? random.pick(this.#continued)
+        : undefined
+    if (continued !== undefined) {
+      const compact = `compact agent.${continued} { model: model.${random.pick(this.#models)} instruction: ${this.#of(string, quiet(scope), 1)} }`
+      parts.push(`context: ${random.chance(0.35) ? compact : `agent.${continued}`}`)
+    }
+    const uses = this.#uses(quiet(scope))
+    if (uses !== "") parts.push(`uses: [${uses}]`)
+    if (skips) parts.push("on_failure: skip")
+    if (random.chance(0.1)) parts.push("max_steps: 6")
+    if (random.chance(0.05)) parts.push("response_format: instruction_only")
+    if (isLooped && random.chance(0.2)) parts.push("concurrency: 1")
+    if (random.chance(0.05)) parts.push("limits { model_calls: 1_000 }")
+    this.#add(`agent ${name}${head} {\n    ${parts.join("\n    ")}\n}`)
+    this.#whole.agents.set(name, { output: record(...output), skips, models })
+    const value = mayMiss || skips ? maybe(record(...output)) : record(...output)
+    this.#roots.push({ text: `agent.${name}`, type: isLooped ? arrayOf(value) : value })
+    if (!isLooped && !mayMiss && !skips) this.#continued.push(name)
+  }
+
+  /** What a model may be asked for: some choices and some words, or so many choices that they are words. */
+  #outputType(): Fields {
+    const random = this.#random
+    const letters: WireType = { kind: "enum", values: "abcdefghijklmnopqrstuvwxyz".split("") }
+    if (random.chance(this.#whole.more("choices", 0.04, 0.25)))
+      return random.list(20, (index) => [`z${index}`, letters] as const)
+    if (random.chance(this.#whole.more("choices", 0.03, 0.2)))
+      return [["z", { kind: "array", of: letters, length: 30 }]]
+    const fields: [string, WireType][] = random.list(1 + random.below(3), (index) => [`f${index}`, this.#outputField()])
+    return fields
+  }
+
+  #outputField(): WireType {
+    const random = this.#random
+    if (random.chance(this.#whole.more("variants", 0, 0.4))) return this.#twoCases()
+    if (random.chance(this.#whole.more("conversations", 0, 0.6))) return boolean
+    switch (random.below(9)) {
+      case 0:
+      case 1:
+        return string
+      case 2:
+      case 3:
+        return boolean
+      case 4:
+        return { kind: "enum", values: ["a", "b"] }
+      case 5:
+        return maybe(record(["ok", boolean], ["why", string]))
+      case 6:
+        return this.#twoCases()
+      case 7:
+        return bare(this.#type(1, 0))
+      default:
+        return random.pick<WireType>([
+          arrayOf(boolean),
+          arrayOf(string),
+          { kind: "tuple", of: [boolean, string] },
+          { kind: "maybe", of: { kind: "enum", values: ["a", "b"] } },
+        ])
+    }
+  }
+
+  /** The same in every file, so that values of it fit everywhere. */
+  #twoCases(): WireType {
+    const one: Fields = [
+      ["a", string],
+      ["b", string],
+    ]
+    return {
+      kind: "variant",
+      tag: "kind",
+      cases: [
+        ["one", one],
+        ["two", [["c", string]]],
+      ],
+    }
+  }
+
+  #instruction(scope: Scope): string {
+    const random = this.#random
+    if (!random.chance(this.#whole.more("assets", 0.1, 0.7))) return this.#of(string, scope, 2)
+    const more = random.chance(0.3)
+      ? ` media_type: "image/png" title: ${this.#quoted(quiet(scope))} context: ${this.#quoted(quiet(scope))} citations: ${random.chance(0.5)}`
+      : ""
+    const path = this.#whole.toggle(this.#whole.name("i"), "address", [
+      `{{ ${this.#of(string, quiet(scope), 1)} }}`,
+      "plain",
+    ])
+    const asset = `asset "https://files.example.com/${path}.png" { type: "image"${more} }`
+    const chosen = random.chance(0.5)
+      ? `match ${this.#of(boolean, quiet(scope), 1)} { true: ${asset} false: ${asset.replace("files", "other")} }`
+      : asset
+    return `"Look: {{ ${chosen} }} {{ ${this.#of(string, quiet(scope), 1)} }}"`
+  }
+
+  #quoted(scope: Scope): string {
+    return `"Say {{ ${this.#of(string, scope, 1)} }}"`
+  }
+
+  #file(scope: Scope): string {
+    const content = this.#of(string, scope, 1)
+    return this.#random.chance(0.5)
+      ? `file { content: ${content} name: ${this.#quoted(scope)} media_type: "text/plain" }`
+      : `file (${content}) { name: "a.txt" }`
+  }
+
+  #uses(scope: Scope): string {
+    const random = this.#random
+    const entries: string[] = []
+    for (const { facts, bound } of this.#tools) {
+      if (!random.chance(0.2)) continue
+      const bindings = facts.args.filter(([name]) => !bound.has(name) && random.chance(0.35))
+      const parts = [
+        bindings.length === 0 ? "" : `bindings { ${this.#values(bindings, scope, 1)} }`,
+        facts.approvesAt === "sites" ? this.#approval(facts.name) : "",
+        random.chance(0.2) ? "max_calls: 3" : "",
+        random.chance(0.1) ? 'description: "Use it."' : "",
+      ].filter((one) => one !== "")
+      entries.push(parts.length === 0 ? `tool.${facts.name}` : `tool.${facts.name} { ${parts.join(" ")} }`)
+    }
+    for (const [kind, remotes] of [
+      ["resource", this.#resources],
+      ["prompt", this.#prompts],
+    ] as const) {
+      for (const { name, variables, isBound } of remotes) {
+        if (!random.chance(0.3)) continue
+        const isSet = variables.length > 0 && !isBound && (kind === "prompt" || random.chance(0.3))
+        entries.push(`${kind}.${name}${isSet ? ` { bindings { who: ${this.#of(string, scope, 1)} } }` : ""}`)
+      }
+    }
+    for (const { name, file } of this.#workflows) {
+      if (!random.chance(0.2)) continue
+      const bindings = file.input.filter(([field]) => isGiven(field) || random.chance(0.3))
+      const approval = this.#whole.toggle(name, "approval", ["", "approval: required"])
+      entries.push(
+        `workflow.${name} { bindings { ${this.#fileInput(name, bindings, scope)} } ${approval} max_calls: 2 }`,
+      )
+    }
+    return entries.join(", ")
+  }
+
+  #ask(): void {
+    const random = this.#random
+    const name = this.#whole.name("a")
+    const { head, scope: open, isLooped, mayMiss } = this.#head()
+    const scope = quiet(open)
+    const output = this.#outputFields()
+    const expires = random.chance(0.5)
+    const parts = [`question: ${this.#of(string, scope, 2)}`, `output { ${writtenFields(output)} }`]
+    if (random.chance(0.4)) parts.push(`show: ${this.#expressions.any(scope, 2).text}`)
+    const hasGroup = random.chance(0.6)
+    if (hasGroup) {
+      const risky = this.#of(string, scope, 1)
+      parts.push(`to: ${this.#whole.toggle(name, "address", [random.chance(0.3) ? risky : '"desk"', '"desk"'])}`)
+    }
+    parts.push(this.#whole.toggle(name, "cleared", ["", "cleared: private"]))
+    if (expires) parts.push(`expires_seconds: 60 on_expiry: ${this.#of(record(...output), scope, 2)}`)
+    if (isLooped && random.chance(0.2)) parts.push("concurrency: 2")
+    if (random.chance(0.15))
+      parts.push(
+        `require length(json(result)) + length(${this.#of(string, scope, 1)}) >= 0 else ${this.#quoted(scope)}`,
+      )
+    this.#add(`ask ${name}${head} {\n    ${parts.join("\n    ")}\n}`)
+    this.#whole.asks.set(name, { name, output: record(...output), expires, hasGroup })
+    const value = mayMiss ? maybe(record(...output)) : record(...output)
+    this.#roots.push({ text: `ask.${name}`, type: isLooped ? arrayOf(value) : value })
+  }
+
+  #outputFields(): Fields {
+    return this.#random.list(1 + this.#random.below(2), (index) => [`g${index}`, this.#outputField()] as const)
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- calls
+
+  call(scope: Scope, depth: number): Value | undefined {
+    const random = this.#random
+    // Calls in arguments of calls make programs that nobody can read.
+    if (this.#calls >= 12) return undefined
+    this.#calls++
+    const makers: (() => Value)[] = this.#tools.map((tool) => () => this.#callTool(tool, scope, depth))
+    makers.push(...this.#resources.map((one) => () => this.#callRemote("read", one, scope, depth)))
+    makers.push(...this.#prompts.map((one) => () => this.#callRemote("render", one, scope, depth)))
+    if (scope.loops === 0) {
+      for (const one of this.#workflows) {
+        const times = this.#whole.emphasis === "rounds" ? 8 : 2
+        makers.push(...random.list(times, () => () => this.#callFile(one.name, one.file, scope, depth)))
+      }
+    }
+    return makers.length === 0 ? undefined : random.pick(makers)()
+  }
+
+  #callTool({ facts, bound }: ToolInFile, scope: Scope, depth: number): Value {
+    const given = facts.args.filter(([name]) => !bound.has(name))
+    const inBindings = this.#random.chance(0.2) ? given.slice(0, 1) : []
+    const inInput = given.filter((one) => !inBindings.includes(one))
+    const skips = this.#random.chance(0.25)
+    const parts = [
+      inInput.length === 0 ? "" : `input { ${this.#values(inInput, scope, depth)} }`,
+      inBindings.length === 0 ? "" : `bindings { ${this.#values(inBindings, scope, depth)} }`,
+      facts.approvesAt === "sites" ? this.#approval(facts.name) : "",
+      skips ? "on_failure: skip" : "",
+      this.#random.chance(0.05) ? "max_calls: 20" : "",
+    ]
+    return {
+      text: `(call tool.${facts.name} { ${parts.filter((one) => one !== "").join(" ")} })`,
+      type: skips ? maybe(bare(facts.result)) : bare(facts.result),
+    }
+  }
+
+  #callRemote(
+    word: "read" | "render",
+    { name, variables, isBound, isText }: RemoteFacts,
+    scope: Scope,
+    depth: number,
+  ): Value {
+    const skips = this.#random.chance(0.2)
+    const bindings =
+      variables.length > 0 && !isBound ? `bindings { who: ${this.#of(string, quiet(scope), depth)} }` : ""
+    const type: WireType = word === "render" ? string : { kind: "any", like: isText ? string : record(["a", string]) }
+    return {
+      text: `(${word} ${word === "read" ? "resource" : "prompt"}.${name} { ${bindings} ${skips ? "on_failure: skip" : ""} })`,
+      type: skips ? maybe(type) : type,
+    }
+  }
+
+  #callFile(name: string, file: CalledFile, scope: Scope, depth: number): Value {
+    const random = this.#random
+    const approval = this.#whole.toggle(name, "approval", ["", "approval: required"])
+    const input = `input { ${this.#fileInput(name, file.input, quiet(scope))} }`
+    const skips = random.chance(0.25)
+    const skip = skips ? "on_failure: skip" : ""
+    const result = record(...file.output.map(([field, type]) => [field, bare(type)] as const))
+    if (random.chance(this.#whole.more("rounds", 0.5, 0.1))) {
+      return {
+        text: `(call workflow.${name} { ${input} ${approval} ${skip} })`,
+        type: skips ? maybe(result) : result,
+      }
+    }
+    const inner: Scope = {
+      roots: [
+        ...scope.roots,
+        { text: "result", type: result },
+        { text: "result", type: result },
+        { text: "round", type: integer },
+      ],
+      mayCall: false,
+      loops: scope.loops,
+    }
+    const fields = file.input.filter(([field]) => !isGiven(field))
+    const replaced = fields.filter((_, index) => index === 0 || random.chance(0.7))
+    const text = `(repeat workflow.${name} { ${input} until: ${this.#of(boolean, inner, depth)} next { ${this.#values(replaced, inner, Math.max(depth, 1))} } at_most: ${1 + random.below(4)} ${approval} ${skip} })`
+    const rounds = record(["result", result], ["rounds", integer], ["done", boolean])
+    return { text, type: skips ? maybe(rounds) : rounds }
+  }
+
+  #fileInput(workflow: string, fields: Fields, scope: Scope): string {
+    return fields
+      .map(([name, type]) => {
+        if (isFixed(name)) return `${name}: input.${name}`
+        if (name === "shop") return `shop: ${this.#whole.toggle(workflow, "address", this.#shops())}`
+        return `${name}: ${this.#of(bare(type), scope, 1)}`
+      })
+      .join(", ")
+  }
+
+  /** An address of the called file takes literals and the caller's own input alone. */
+  #shops(): readonly string[] {
+    const first =
+      this.#path === "main.wire" ? this.#random.pick(["input.mail", "input.iban", "input.shop"]) : "input.shop"
+    return [first, '"plain"']
+  }
+
+  #values(fields: Fields, scope: Scope, depth: number): string {
+    return fields.map(([name, type]) => `${name}: ${this.#of(bare(type), scope, depth)}`).join(", ")
+  }
+}
+
+function isFixed(name: string): boolean {
+  return name === "vouched" || name === "released"
+}
+
+function isGiven(name: string): boolean {
+  return isFixed(name) || name === "shop"
+}
+
+function noMaybe(type: WireType): WireType {
+  return type.kind === "maybe" || type.kind === "union" || type.kind === "null" ? string : type
+}
+
+/** The type without its markers at the outside: what is made of it has its own labels. */
+function bare(type: WireType): WireType {
+  const { mark: _, ...rest } = type
+  return rest
+}
