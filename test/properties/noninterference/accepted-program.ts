@@ -41,7 +41,7 @@ function errorsOf({ diagnostics }: Compiled): Diagnostic[] {
   return diagnostics.filter(({ severity }) => severity === "error")
 }
 
-/** What is wrong in a called file whoever calls it. */
+/** Errors of called files, whoever calls them. */
 function inFiles(modules: Record<string, string>): Diagnostic[] {
   return Object.entries(modules).flatMap(([file, text]) => {
     const others = Object.fromEntries(Object.entries(modules).filter(([path]) => path !== file))

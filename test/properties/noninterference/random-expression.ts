@@ -157,7 +157,7 @@ export class Expressions {
       case "array":
         return this.#array(type, scope, depth)
       case "tuple":
-        return `[${type.of.map((one) => this.of(one, scope, inner)).join(", ")}]`
+        return this.#shifted(type.of, scope) ?? `[${type.of.map((one) => this.of(one, scope, inner)).join(", ")}]`
       case "record":
         return this.#object(type.fields, scope, inner)
       case "maybe":
@@ -174,6 +174,17 @@ export class Expressions {
       case "any":
         return this.of(string, scope, inner)
     }
+  }
+
+  /** The members of another tuple, each one place further: what goes round reaches every place in the end. */
+  #shifted(of: readonly WireType[], scope: Scope): string | undefined {
+    const [first] = of
+    const isUniform = first !== undefined && of.every((one) => sameType(one, first))
+    if (!isUniform || !this.#random.chance(0.5)) return undefined
+    const found = this.#found({ kind: "tuple", of }, scope)
+    if (found === undefined) return undefined
+    const members = of.map((_, index) => `${found}[${(index + of.length - 1) % of.length}]`)
+    return `[${[this.#random.chance(0.5) ? this.of(first, scope, 0) : members[0], ...members.slice(1)].join(", ")}]`
   }
 
   #object(fields: Fields, scope: Scope, depth: number): string {

@@ -199,7 +199,10 @@ class FileWriter implements Callables {
     this.input = [
       ["shop", string],
       ...fixedFields,
-      ...random.list(1 + random.below(3), (index) => [`y${index}`, this.#carried(index)] as const),
+      ...random.list(
+        (this.#whole.emphasis === "rounds" ? 2 : 1) + random.below(3),
+        (index) => [`y${index}`, this.#carried(index)] as const,
+      ),
     ]
     this.#body(random.below(4))
     this.#close(1 + random.below(3))
@@ -260,6 +263,7 @@ class FileWriter implements Callables {
       },
       this.#type(2, this.#whole.marks / 2),
     ])
+    if (index > 0 && this.#whole.emphasis === "rounds") return { kind: "tuple", of: [string, string, string] }
     return index === 0 ? string : { ...plain, ...mark }
   }
 
@@ -779,7 +783,9 @@ class FileWriter implements Callables {
     if (random.chance(skips ? 0.5 : 0.15)) {
       const local = this.#whole.name("l")
       const isFragile = skips && random.chance(0.7)
-      const value = isFragile ? this.#expressions.fragile(quiet(outer), 2) : this.#of(string, outer, 2)
+      const value = isFragile
+        ? this.#expressions.fragile(this.#risky("skips", quiet(outer)), 2)
+        : this.#of(string, outer, 2)
       parts.push(`dynamic { ${local}: ${value} }`)
       locals.push({
         text: `dynamic.${local}`,
@@ -1035,7 +1041,7 @@ class FileWriter implements Callables {
   #callFile(name: string, file: CalledFile, scope: Scope, depth: number): Value {
     const random = this.#random
     const approval = this.#whole.toggle(name, "approval", ["", "approval: required"])
-    const input = `input { ${this.#fileInput(name, file.input, quiet(scope))} }`
+    const input = `input { ${this.#fileInput(name, file.input, this.#risky("rounds", quiet(scope)))} }`
     const skips = random.chance(0.25)
     const skip = skips ? "on_failure: skip" : ""
     const result = record(...file.output.map(([field, type]) => [field, bare(type)] as const))
@@ -1060,6 +1066,12 @@ class FileWriter implements Callables {
     const text = `(repeat workflow.${name} { ${input} until: ${this.#of(boolean, inner, depth)} next { ${this.#values(replaced, inner, Math.max(depth, 1))} } at_most: ${1 + random.below(4)} ${approval} ${skip} })`
     const rounds = record(["result", result], ["rounds", integer], ["done", boolean])
     return { text, type: skips ? maybe(rounds) : rounds }
+  }
+
+  /** Programs with an emphasis take what strangers wrote where it matters. */
+  #risky(emphasis: Emphasis, scope: Scope): Scope {
+    if (this.#path !== "main.wire" || !this.#random.chance(this.#whole.more(emphasis, 0, 0.7))) return scope
+    return { ...scope, roots: [...scope.roots, { text: "input.mail", type: string }] }
   }
 
   #fileInput(workflow: string, fields: Fields, scope: Scope): string {

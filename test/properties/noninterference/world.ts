@@ -15,7 +15,7 @@ export interface Variation {
   readonly seed: number
   /** What strangers wrote is other than in the world without it. */
   readonly untrusted: boolean
-  /** What is private: of the input, or of what a server gives. */
+  /** Private data of the input, or of what a server gives, is other than in the world without it. */
   readonly private: "none" | "input" | { readonly server: string }
   /** Models also choose otherwise where the author wrote down what there is to choose from. */
   readonly choices: boolean
@@ -218,7 +218,7 @@ export class World implements ModelClient, ToolHost {
     ) as string
   }
 
-  /** What is said of a tool replaces what its server says; where trust is left out, it depends on what it is. */
+  /** The words of a tool replace what its server says; where trust is left out, it depends on what it is. */
   #givenMarks(own: string, server: string, requires: string, kind: "tool" | "resource" | "prompt"): Set<Mark> {
     const gives = own === "" ? (this.#settled.program.servers.get(server)?.gives ?? "") : own
     const marks = new Set<Mark>(gives.includes("private") ? ["private"] : [])
