@@ -24,6 +24,7 @@ import type { Type, UnionType, VariantType } from "../types/types.ts"
 
 const none = (): Iterable<string> => []
 
+const resultWords: ReadonlySet<string> = new Set(["output", "outputs", "result", "response", "data"])
 const lengthNames: ReadonlySet<string> = new Set(["length", "size", "count"])
 
 type Step = Syntax.ChainStep
@@ -46,9 +47,13 @@ export function unknownReference(
   const { text } = checking.tree
   const before = withoutDot(text.slice(chain.start, segment.start))
   if (checking.skipped.isSwallowed(before, segment.text)) return
+  const rest = text.slice(segment.end, chain.end)
+  // `agent.a.output.text`: the fields of an output are read without the word.
+  const isSurplus = resultWords.has(segment.text) && [...candidates()].includes(/^\.(\w+)/.exec(rest)?.[1] ?? "")
   const near = checking.suggest(segment.text, candidates())
-  const meant =
-    near && `${text.slice(chain.start, segment.start)}${asWritten(near)}${text.slice(segment.end, chain.end)}`
+  const meant = isSurplus
+    ? `${before}${rest}`
+    : near && `${text.slice(chain.start, segment.start)}${asWritten(near)}${text.slice(segment.end, chain.end)}`
   const hint = meant === undefined ? (otherwise ?? knownNames(candidates())) : `Did you mean ${cutText(meant, 160)}?`
   const span = { start: segment.start, end: chain.end }
   checking.report("unknown-reference", path, span, `Unknown reference: ${checking.quote(chain)}`, hint)

@@ -31,7 +31,8 @@ export function refuseWord(reader: TokenReader): boolean {
   const { token } = reader
   const next = reader.peek()
   const word = reader.textOf(token)
-  const hint = foreignWords.get(word)
+  const isLoop = word === "for" && reader.isWord("in", reader.peek(2))
+  const hint = isLoop ? "Write a list: `[… for item in list]`." : foreignWords.get(word)
   if (hint === undefined || next.kind !== "name" || next.afterBreak || reader.isVariable(word)) return false
   reader.report(token, `There is no \`${word}\``, hint)
   reader.take()

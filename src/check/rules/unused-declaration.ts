@@ -18,7 +18,9 @@ export function checkUnused(checking: CheckContext): void {
   ]
   // A declaration whose name is probably misspelt somewhere does not count as unused.
   const meant = new Set(
-    checking.diagnostics.flatMap(({ hint = "" }) => /^Did you mean (.*?)\?/.exec(hint)?.[1]?.split(/\W+/) ?? []),
+    checking.diagnostics.flatMap(({ hint = "" }) => {
+      return /^(?:Did you mean (?:.*?)\?|Write `[^`]*`)/.exec(hint)?.[0].split(/\W+/) ?? []
+    }),
   )
   const library = isLibrary(checking.tree)
   for (const [kind, table] of tables) {
