@@ -29,7 +29,7 @@ const lanes = [
     { name: "simulation", path: /^test\/simulation\//, seconds: 20, soakSeconds: 150, together: 4 },
     { name: "browser", path: /^test\/browser\//, seconds: 120, soakSeconds: 30 },
     { name: "hostile", path: /^test\/hostile\//, seconds: 50, soakSeconds: 80 },
-    { name: "properties", path: /^test\/properties\//, seconds: 3, soakSeconds: 15, together: 8 },
+    { name: "properties", path: /^test\/properties\//, seconds: 3, soakSeconds: 40, together: 8 },
   ],
   [
     { name: "cluster", path: /^test\/cluster\//, seconds: 30, soakSeconds: 60 },
