@@ -371,7 +371,7 @@ async function bench(): Promise<void> {
     const newest = { discard: "old", max_msgs_per_subject: 1, storage: "file", allow_direct: true } as const
     await manager.streams.add({ name: streams.facts, subjects: ["facts.>"], storage: "file" })
     await manager.streams.add({ name: streams.rows, subjects: ["rows.>"], ...newest })
-    await manager.streams.add({ name: names.stream("runs"), subjects: [`${names.prefix}.runs.>`], ...newest })
+    await manager.streams.add({ name: names.stream("rows"), subjects: [`${names.prefix}.rows.>`], ...newest })
     const read = readAddress(cluster.url)
     if (!read.ok) throw new Error(read.must)
     const broker = await Broker.connect(read.address, noProofs, names)
@@ -419,7 +419,7 @@ async function bench(): Promise<void> {
       const found: number[] = []
       for (let round = 0; round < 7; round++) {
         let begun = performance.now()
-        const subjects = await broker.list("runs", names.listedOf(caller, null))
+        const subjects = await broker.list("rows", names.listedOf(caller, null))
         today.push(performance.now() - begun)
         if (subjects.length !== size / 10) throw new Error(`${subjects.length} entries`)
         begun = performance.now()

@@ -1,4 +1,4 @@
-// The brokers that the cluster is tested on: the oldest release that we take, and the newest that there is. Debian's own may be
+// The brokers that the cluster is tested on: the newest that there is, and one that is too old, which must be refused. Debian's own may be
 // older than both, so that they are unpacked from later Debian releases into `.cache/nats`, without touching the system.
 
 import { execFile, spawnSync } from "node:child_process"
@@ -8,13 +8,11 @@ import { promisify } from "node:util"
 import { root, SetupError } from "./setup.mjs"
 
 /** Where each is unpacked, and the Debian releases that have it: the first that can be had will do. */
-const wanted = [
-  { folder: join(root, ".cache", "nats", "oldest"), suites: ["trixie"] },
-  { folder: join(root, ".cache", "nats", "newest"), suites: ["sid", "forky"] },
-]
+const newest = { folder: join(root, ".cache", "nats", "newest"), suites: ["sid", "forky"] }
+const outdated = { folder: join(root, ".cache", "nats", "outdated"), suites: ["trixie"] }
 
 const binary = join("usr", "sbin", "nats-server")
-const oldest = [2, 10]
+const oldest = [2, 12]
 
 /** @typedef {{ readonly path: string, readonly version: string }} NatsServer */
 
@@ -27,7 +25,7 @@ export function findNatsServers() {
   const named = process.env["NATS_SERVERS"]
   const paths =
     named === undefined
-      ? [...wanted.map(({ folder }) => join(folder, binary)).filter((path) => existsSync(path)), "nats-server"]
+      ? [...[join(newest.folder, binary)].filter((path) => existsSync(path)), "nats-server"]
       : named.split(delimiter)
   const found = paths
     .flatMap((path) => {
@@ -40,13 +38,19 @@ export function findNatsServers() {
   return first.version === last.version ? [first] : [first, last]
 }
 
-/** Gets what is missing of the first `count`. A developer who has one that is new enough needs no others. */
-export async function ensureNatsServers(count = wanted.length) {
+/** The one that is too old to be used; null where it is not here. */
+export function outdatedNatsServer() {
+  const path = join(outdated.folder, binary)
+  const version = versionOf(path)
+  return version === null || isNewEnough(version) ? null : { path, version }
+}
+
+/** Gets what is missing: `count` 2 for both. A developer who has one that is new enough needs no newer one. */
+export async function ensureNatsServers(count = 2) {
   const onPath = versionOf("nats-server")
-  if (process.env["NATS_SERVERS"] === undefined && !(onPath !== null && isNewEnough(onPath))) {
-    for (const { folder, suites } of wanted.slice(0, count)) {
-      if (versionOf(join(folder, binary)) === null) await unpackFirst(suites, folder)
-    }
+  const isThere = process.env["NATS_SERVERS"] !== undefined || (onPath !== null && isNewEnough(onPath))
+  for (const { folder, suites } of [newest, outdated].slice(isThere ? 1 : 0, count)) {
+    if (versionOf(join(folder, binary)) === null) await unpackFirst(suites, folder)
   }
   if (findNatsServers().length > 0) return
   throw new SetupError(

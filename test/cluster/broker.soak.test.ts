@@ -14,6 +14,7 @@ import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { StoreFailure } from "../../src/ports/store.ts"
 import { runWire } from "../cli/run-wire.ts"
 import { created, ended, happened, ids } from "../contract/run-store/material.ts"
+import { outdatedNatsServer } from "../../scripts/nats-servers.mjs"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
 import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
 import { within } from "../support/within.ts"
@@ -175,11 +176,13 @@ describe("the broker's release", () => {
     const sockets = new Set<Socket>()
     const server = createServer((client) => {
       const upstream = connectSocket(broker.nodes[0]?.port ?? 0, "127.0.0.1")
-      let greeted = false
+      // It says so when a client comes, and again when the client has said who it is.
       upstream.on("data", (data) => {
         const text = data.toString("latin1")
-        client.write(greeted ? data : text.replace(/"version":"[^"]*"/, `"version":"${version()}"`), "latin1")
-        greeted = true
+        client.write(
+          text.replaceAll(/^(INFO .*?"version":")[^"]*/gm, (_, start) => `${start}${version()}`),
+          "latin1",
+        )
       })
       client.on("data", (data) => upstream.write(data))
       for (const socket of [client, upstream]) {
@@ -199,17 +202,31 @@ describe("the broker's release", () => {
     return { url: `nats://127.0.0.1:${port}`, cut, close }
   }
 
-  test("one before 2.10 is refused, with a sentence, and nothing is made there", async () => {
+  test("a real one before 2.12 is refused, with a sentence, and nothing is made there", async (t) => {
+    const outdated = outdatedNatsServer()
+    if (outdated === null) return t.skip("no nats-server that is too old is here")
+    const broker = await startNats(1, "", outdated)
+    try {
+      await assert.rejects(works(broker.url), refused(/nats-server 2\.1[01]\.\d+ is too old.* needs 2\.12 or newer/))
+      const connection = await connect({ servers: host(broker) })
+      assert.deepEqual(await (await jetstreamManager(connection)).streams.names().next(), [])
+      await connection.close()
+    } finally {
+      await broker.close()
+    }
+  })
+
+  test("one before 2.12 is refused by what it says of itself", async () => {
     const broker = await startNats(1)
-    let version = "2.9.25"
+    let version = "2.11.9"
     const proxy = await posing(broker, () => version)
     try {
-      await assert.rejects(works(proxy.url), refused(/nats-server 2\.9\.25 is too old.* needs 2\.10 or newer/))
+      await assert.rejects(works(proxy.url), refused(/nats-server 2\.11\.9 is too old.* needs 2\.12 or newer/))
       const connection = await connect({ servers: host(broker) })
       const manager = await jetstreamManager(connection)
       assert.deepEqual(await manager.streams.names().next(), [])
       await connection.close()
-      for (version of ["2.10.0", "2.10.27-beta.1", "2.100.0", "3.0.0"]) await works(proxy.url)
+      for (version of ["2.12.0", "2.12.3-beta.1", "2.100.0", "3.0.0"]) await works(proxy.url)
     } finally {
       await proxy.close()
       await broker.close()
@@ -218,13 +235,13 @@ describe("the broker's release", () => {
 
   test("a connection that comes back to an older node stores nothing there, until it finds a newer one", async () => {
     const broker = await startNats(1)
-    let version = "2.10.27"
+    let version = "2.12.2"
     const proxy = await posing(broker, () => version)
     const store = await natsStores(proxy.url, systemClock)()
     const until = async (met: () => Promise<boolean>) => {
       while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    const refuses = () => created(store).then(() => false, refused(/nats-server 2\.9\.1 is too old/))
+    const refuses = () => created(store).then(() => false, refused(/nats-server 2\.10\.27 is too old/))
     const takes = () =>
       created(store).then(
         () => true,
@@ -232,11 +249,11 @@ describe("the broker's release", () => {
       )
     try {
       await created(store)
-      version = "2.9.1"
+      version = "2.10.27"
       proxy.cut()
       await within(30_000, "the refusal", until(refuses))
       assert.equal(store.health.connected, false)
-      version = "2.10.27"
+      version = "2.12.2"
       proxy.cut()
       await within(30_000, "a newer node", until(takes))
     } finally {
@@ -273,17 +290,17 @@ describe("what is in the broker", () => {
     const sizes = { ...usualSizes, max_bytes: 1_000_000_000, cacheAgeMs: 7_200_000 }
     await (await open({ prefix, sizes, remark: (sentence) => remarks.push(sentence) })).close()
     assert.equal(remarks.length, 2)
-    assert.match(remarks.join("\n"), /_LOG exists with max_bytes is -1, the settings say 1000000000/)
+    assert.match(remarks.join("\n"), /_ROWS exists with max_bytes is -1, the settings say 1000000000/)
     assert.match(remarks.join("\n"), /_CACHE exists with max_age is 3600000000000, the settings say 7200000000000/)
 
     const connection = await connect({ servers: broker.url.slice("nats://".length) })
     const manager = await jetstreamManager(connection)
-    const name = `${prefix.toUpperCase()}_LOG`
+    const name = `${prefix.toUpperCase()}_ROWS`
     assert.equal((await manager.streams.info(name)).config.max_bytes, -1)
     await manager.streams.update(name, { discard: "old" })
     await assert.rejects(
       open({ prefix }),
-      refused(/_LOG exists, but its settings do not suit Wireworks \(discard is "old"/),
+      refused(/_ROWS exists, but its settings do not suit Wireworks \(discard is "old"/),
     )
     assert.equal((await manager.streams.info(name)).config.discard, "old")
     await connection.close()
@@ -323,7 +340,7 @@ describe("what is in the broker", () => {
       const connection = await connect({ servers: broker.url.slice("nats://".length) })
       const manager = await jetstreamManager(connection)
       let text = ""
-      for (const stream of ["LOG", "OPEN", "DONE", "KEYS", "CACHE", "ALIVE"]) {
+      for (const stream of ["ROWS", "CACHE", "ALIVE"]) {
         const { state } = await manager.streams.info(`${prefix.toUpperCase()}_${stream}`)
         for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
           const message = await manager.streams
@@ -339,9 +356,9 @@ describe("what is in the broker", () => {
     for (const word of ["s3cret-token", "a-readable-word", "a-kept-word", "a-cached-word", "owls", "agent a {}"]) {
       assert.ok(!during.includes(word), word)
     }
-    assert.match(during, /\.open\.\d+\./)
+    assert.match(during, /\.open\.r\.\d+\./)
     await store.append(lease, [ended(2)])
-    assert.doesNotMatch(await dump(), /\.open\.\d+\./)
+    assert.doesNotMatch(await dump(), /\.open\.r\.\d+\./)
     await store.close()
   })
 })

@@ -42,13 +42,18 @@ for (const server of natsServers().slice(0, atStrength(1, 2))) {
       const { names, holder, claimant, other } = await storesWithConnection(t, broker.url)
       const lease = await created(holder, { caller: "ann" })
       await holder.append(lease, [happened(1), ended(2)])
-      // So far did a process get that died: the note that it makes first.
-      await other.put(names.erase(lease.run_id), packFrame({}, []))
-      await other.put(names.erase("never-was"), packFrame({}, []))
+      const [listed = ""] = await other.list("rows", names.listedOf("ann", null))
+      assert.equal(await holder.delete(lease.run_id), "deleted")
+      // So far did a process get that died: the run is gone, and a note says that not all of it is.
+      await other.put(listed, packFrame({}, []))
+      await other.put(names.request(lease.run_id), packFrame({}, []))
+      await other.put(names.deleted(lease.run_id), packFrame({ listed }, []))
       assert.equal(await claimant.sweep(0), 0)
       assert.deepEqual(await holder.lookup(lease.run_id), { found: "expired", caller: "ann" })
       assert.deepEqual(await ids(claimant, lease.run_id), [])
-      assert.deepEqual(await other.list("keys", names.anyErase), [])
+      for (const left of [names.anyDeleted, names.request("*"), names.listedOf(null, null)]) {
+        assert.deepEqual(await other.list("rows", left), [])
+      }
     })
 
     if (isSoak) runStoreContract("nats, seen by another process", two)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { readAddress } from "../../src/adapters/nats/address.ts"
 import { Broker } from "../../src/adapters/nats/broker.ts"
-import { namesOf, type StreamName } from "../../src/adapters/nats/names.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
 import { ensureStreams, wantedStreams } from "../../src/adapters/nats/streams.ts"
 import { realSurroundings } from "../../src/adapters/nats/transport.ts"
 import { directTransport, SimulatedBroker } from "../simulation/simulated-broker.ts"
@@ -36,7 +36,7 @@ test("the simulated broker answers as the real one does", { timeout: 600_000 }, 
     )
     const received: [string[], string[]] = [[], []]
     for (const [index, broker] of [real, simulated].entries()) {
-      for (const subject of ["same.live.*.*", "same.said.cancel.*", "same.alive.*", "same.told.news.*.*"]) {
+      for (const subject of ["same.live.>", "same.alive.*"]) {
         broker.listen(subject, (message) => received[index]?.push(`${message.subject} ${text(message.data)}`))
       }
     }
@@ -65,38 +65,52 @@ interface Ask {
 }
 
 function randomRequest(random: Random, round: number): Ask {
-  const [stream, subject] = random.pick<readonly [StreamName, string]>([
-    ["log", `same.log.r${random.below(2)}.${random.below(4)}`],
-    ["log", `same.log.r${random.below(2)}.0.piece.${random.below(2)}`],
-    ["keys", `same.keys.cancel.r${random.below(3)}`],
-    ["open", `same.open.${random.below(3)}.r${random.below(2)}`],
-    ["alive", `same.alive.s${random.below(2)}`],
-    ["ask", `same.ask.news.r${random.below(2)}.q${random.below(3)}`],
-    ["ask", `same.ask.woken.r${random.below(2)}.q${random.below(2)}`],
-  ])
+  const subjects = [
+    `same.rows.run.r${random.below(3)}`,
+    `same.rows.wait.r${random.below(2)}.q${random.below(3)}`,
+    `same.rows.open.r.${random.below(3)}.r${random.below(2)}.1.held`,
+    `same.rows.cancel.r${random.below(3)}`,
+  ]
+  const alive = `same.alive.s${random.below(2)}`
+  const [stream, subject] = random.chance(0.2)
+    ? (["alive", alive] as const)
+    : (["rows", random.pick(subjects)] as const)
   const data = Buffer.from(`${round}`)
   const filter = random.pick([subject, `same.${stream}.>`, subject.replace(/[^.]+$/, "*"), `same.${stream}.*.*`])
   const seq = random.below(round + 2)
+  const replaces = stream === "rows" && random.chance(0.3) ? ({ replaces: true } as const) : {}
+  const others = random.chance(0.5) ? subjects : subjects.slice(0, 2)
   const asks: readonly Ask[] = [
-    { what: `put ${subject}`, send: (broker) => broker.put(subject, data) },
-    { what: `putOnce ${subject}`, send: (broker) => broker.putOnce(subject, data) },
-    { what: `replace ${subject} ${seq}`, send: (broker) => broker.replace(subject, data, seq) },
+    { what: `put ${subject}`, send: (broker) => broker.write([{ subject, data, ...replaces }]) },
+    { what: `put ${subject} once`, send: (broker) => broker.write([{ subject, data, expected: 0 }]) },
+    { what: `replace ${subject} ${seq}`, send: (broker) => broker.write([{ subject, data, expected: seq }]) },
     {
-      what: `replace the newest of ${subject}`,
+      what: `write a batch`,
+      send: (broker) => broker.write(others.map((one) => ({ subject: one, data, ...replaces }))),
+    },
+    {
+      what: `write a batch that expects, with ${seq}`,
       send: async (broker) => {
-        const found = await broker.getFromLeader(stream, subject)
-        return found === null ? null : broker.replace(subject, data, found.seq)
+        const found = await Promise.all(others.map((one) => broker.row(one)))
+        const expected = (index: number): number => (index === 1 && round % 3 === 0 ? seq : (found[index]?.seq ?? 0))
+        return broker.write(others.map((one, index) => ({ subject: one, data, expected: expected(index) })))
       },
     },
     { what: `get ${subject}`, send: async (broker) => shown(await broker.get(stream, subject, "sure")) },
     { what: `get near ${subject}`, send: async (broker) => shown(await broker.get(stream, subject, "near")) },
-    { what: `next ${stream} ${seq}`, send: async (broker) => shown(await broker.next(stream, seq)) },
+    { what: `next ${subject} ${seq}`, send: async (broker) => shown(await broker.next(subject, seq)) },
+    { what: `next of any ${seq}`, send: async (broker) => shown(await broker.next("same.rows.>", seq)) },
+    {
+      what: `page ${subject} ${seq}`,
+      send: async (broker) => (await broker.page(subject, seq, { count: 3, bytes: 100_000 })).map(shown),
+    },
     {
       what: `count ${filter}`,
       send: async (broker) => ({ ...(await broker.count(stream, filter)) }),
     },
     { what: `erase ${subject}`, send: (broker) => broker.erase(stream, subject) },
     { what: `erase ${subject} ${seq}`, send: (broker) => broker.erase(stream, subject, seq) },
+    { what: `drop the history of ${subject}`, send: (broker) => broker.dropHistory(subject) },
     ...(random.chance(0.1)
       ? [{ what: `purge ${filter}`, send: (broker: Broker) => broker.purge(stream, filter) }]
       : []),

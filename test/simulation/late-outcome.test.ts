@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { StoreFailure } from "../../src/ports/store.ts"
 import type { NatsStore } from "../../src/adapters/nats/nats-store.ts"
 import { BareStores, createRun } from "./bare-stores.ts"
 
@@ -30,7 +29,7 @@ test("the outcome of an attempt does not replace that of a later one", async () 
   const first = await stores.open((direct) => ({
     last: async (stream, subject, from) => {
       const found = await direct.last(stream, subject, from)
-      const act = subject.includes(".outbox.due.") ? meanwhile : null
+      const act = subject.includes(".notice.") ? meanwhile : null
       if (act !== null) meanwhile = null
       await act?.()
       return found
@@ -51,36 +50,4 @@ test("the outcome of an attempt does not replace that of a later one", async () 
 
   assert.equal(meanwhile, null)
   assert.deepEqual(await outcomes(second), [{ status: "delivered", attempts: 2 }])
-})
-
-test("a notice that is stored again after it was delivered is not delivered again", async () => {
-  const stores = new BareStores()
-  // The run stays in the list of open ones: the second process stores its notice, and removes it from the list.
-  const first = await stores.open(() => ({
-    erase: () => Promise.reject(new StoreFailure("The broker does not answer")),
-  }))
-  const third = await stores.open()
-  /** Comes right before the slow process stores the notice. */
-  let meanwhile: (() => Promise<void>) | null = async () => {
-    const [notice] = (await third.outbox.take(1, 15_000)).taken
-    assert.equal(notice?.attempts, 1)
-    await third.outbox.settle(notice, delivered)
-  }
-  const second = await stores.open((direct) => ({
-    publish: async (subject, data, expected) => {
-      const act = subject.includes(".outbox.due.") ? meanwhile : null
-      if (act !== null) meanwhile = null
-      await act?.()
-      return direct.publish(subject, data, expected)
-    },
-  }))
-
-  await completeRun(first)
-  await second.claim("second", 1, 10_000)
-  stores.pass(10_000)
-  await second.claim("second", 1, 10_000)
-  assert.equal(meanwhile, null)
-  assert.deepEqual((await second.outbox.take(1, 15_000)).taken, [])
-  assert.deepEqual((await second.outbox.take(1, 15_000)).next_due, null)
-  assert.deepEqual(await outcomes(second), [{ status: "delivered", attempts: 1 }])
 })

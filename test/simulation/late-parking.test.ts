@@ -3,8 +3,8 @@ import { test } from "node:test"
 import { ann, aQuestion, asked, waits } from "../contract/run-store/asking.ts"
 import { BareStores, createRun } from "./bare-stores.ts"
 
-// A process parks a run, and stands still before it moves the run's entry from the list of open runs to that of parked ones. Meanwhile another process
-// claims the run, which has its answer, and gives it back: the entry that the first one finds when it wakes is no longer its own to move.
+// A process parks a run, and stands still before it removes its own entry from the list of open runs. Meanwhile another process claims the run, which has its answer,
+// and gives it back: the entry that the first one removes must not be that of the run as it stands then.
 
 const leaseMs = 10_000
 
@@ -12,11 +12,11 @@ test("a run that was woken while its owner was parking it is still found by clai
   const stores = new BareStores()
   let meanwhile: (() => Promise<void>) | null = null
   const first = await stores.open((direct) => ({
-    last: async (stream, subject, from) => {
+    purge: async (stream, subject, keep) => {
       const act = subject.includes(".open.") ? meanwhile : null
       if (act !== null) meanwhile = null
       await act?.()
-      return direct.last(stream, subject, from)
+      return direct.purge(stream, subject, keep)
     },
   }))
   const second = await stores.open()

@@ -4,7 +4,9 @@ import { changeKey } from "../../src/adapters/nats/key-record.ts"
 import type { SaidLease } from "../../src/adapters/nats/leases.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
 import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
-import { aboutOutcome, openEvents, type SlotFacts } from "../../src/adapters/nats/slot.ts"
+import { aboutOutcome } from "../../src/adapters/nats/nats-questions.ts"
+import type { RunFacts } from "../../src/adapters/nats/run-rows.ts"
+import { openWithKept } from "../../src/store/sealed-events.ts"
 import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import type { Stored } from "../../src/adapters/nats/transport.ts"
 import type { GivenAnswer } from "../../src/ports/question-store.ts"
@@ -25,7 +27,7 @@ export function natsHome(world: World, applied: Applied): StoreHome {
   const names = namesOf(prefix)
   const ownClock = new WorldClock(world, null)
   const broker = new SimulatedBroker(() => world.now, ownClock, wantedStreams(names, usualSizes, 1))
-  broker.onStored = (message, sender) => report(message, sender, applied)
+  broker.onStored = reporter(applied)
   const still = { ...surroundingsOf(world, nobody), every: () => () => undefined }
   const clock = new WorldClock(world, null)
   /** The master key that a process is started with. */
@@ -82,30 +84,50 @@ async function persist(broker: Broker, act: () => Promise<unknown>): Promise<voi
 
 const nobody = { name: "audit", state: "running" as const, missed: [] }
 
-/** Reads off the messages what the store has decided: a slot and an outcome are written once. */
-function report({ subject, data }: Stored, owner: string, applied: Applied): void {
-  const [, stream, first = "", second = "", third, ...rest] = subject.split(".")
-  if (stream === "log" && third === undefined) {
-    const run_id = first
-    const { facts, parts } = unpackFrame<SlotFacts>(subject, data)
-    const { fence } = facts
-    if (facts.kind === "head") {
-      applied("create", { run_id, owner, outcome: { outcome: "created", lease: { run_id, owner, fence } } })
-    } else if (facts.kind === "claim") applied("claim", { run_id, owner, fence })
-    else if (facts.kind === "release") applied("release", { run_id, owner, fence: fence - 1 })
-    else if (facts.kind === "events") {
-      if (facts.cut !== undefined) throw new Error("The events of a history fit into one message")
-      const events = openEvents(() => plainKey, { slot: Number(second), facts, parts }, true)
-      applied("append", { lease: { run_id, owner, fence }, events })
+/** Reads off the messages what the store has decided: each message of a run's row expects the one before, and an outcome is written once. */
+function reporter(applied: Applied): (message: Stored, sender: string) => void {
+  /** By run, as its newest message says. */
+  const newest = new Map<string, RunFacts>()
+  return ({ subject, data }, owner) => {
+    const [, stream, row, run_id = ""] = subject.split(".")
+    if (stream === "alive") {
+      const { held } = unpackFrame<{ held: readonly SaidLease[] }>(subject, data).facts
+      for (const [id, fence, ageMs] of held) applied("renew", { run_id: id, owner, fence, ageMs })
+    } else if (row === "run") {
+      const { facts, parts } = unpackFrame<RunFacts | { gone: unknown }>(subject, data)
+      if ("gone" in facts) return
+      const before = newest.get(run_id)
+      newest.set(run_id, facts)
+      reportRun(run_id, before, facts, parts, owner, applied)
+    } else if (row === "outcome") {
+      const { facts, parts } = unpackFrame<{ id: string; status: string }>(subject, data)
+      const [sealed] = parts
+      if (facts.status !== "answered" || sealed === undefined) return
+      const given = JSON.parse(plainKey.open(aboutOutcome(facts.id), sealed)) as GivenAnswer
+      applied("answer", { run_id, id: facts.id, given, outcome: { stored: true } })
     }
-  } else if (stream === "alive") {
-    const { held } = unpackFrame<{ held: readonly SaidLease[] }>(subject, data).facts
-    for (const [run_id, fence, ageMs] of held) applied("renew", { run_id, owner, fence, ageMs })
-  } else if (stream === "ask" && first === "news" && third !== undefined && rest.length === 0) {
-    const { facts, parts } = unpackFrame<{ id: string; status: string }>(subject, data)
-    const [sealed] = parts
-    if (facts.status !== "answered" || sealed === undefined) return
-    const given = JSON.parse(plainKey.open(aboutOutcome(facts.id), sealed)) as GivenAnswer
-    applied("answer", { run_id: second, id: facts.id, given, outcome: { stored: true } })
+  }
+}
+
+function reportRun(
+  run_id: string,
+  before: RunFacts | undefined,
+  facts: RunFacts,
+  parts: readonly Uint8Array[],
+  owner: string,
+  applied: Applied,
+): void {
+  const { fence, session, first, last } = facts
+  if (before === undefined) {
+    applied("create", { run_id, owner, outcome: { outcome: "created", lease: { run_id, owner, fence } } })
+  } else if (first !== undefined) {
+    const [, , body, apart] = parts
+    if (body === undefined || body.length === 0) throw new Error("The events of a history fit into one message")
+    applied("append", { lease: { run_id, owner, fence }, events: openWithKept(plainKey, last, body, apart) })
+  } else if (facts.condemned !== undefined) {
+    applied("append", { lease: { run_id, owner, fence }, events: [facts.condemned] })
+  } else if (fence !== before.fence) {
+    if (session === "") applied("release", { run_id, owner, fence: before.fence })
+    else applied("claim", { run_id, owner, fence })
   }
 }

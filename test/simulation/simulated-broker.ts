@@ -2,9 +2,11 @@ import { JetStreamApiError } from "@nats-io/jetstream"
 import {
   attemptMs,
   type Announcement,
+  type PageLimits,
   type Stored,
   type Surroundings,
   type Transport,
+  type Write,
 } from "../../src/adapters/nats/transport.ts"
 import type { Wanted } from "../../src/adapters/nats/streams.ts"
 import type { Clock } from "../../src/ports/clock.ts"
@@ -49,32 +51,40 @@ export class SimulatedBroker {
     }
   }
 
-  publish(subject: string, data: Uint8Array, expected: number | null, sender: string): number {
-    const stream = this.#byPrefix.get(subject.split(".", 2).join("."))
+  /** All of them or none: what one of them expects is judged after those before it. */
+  write(messages: readonly Write[], sender: string): number {
+    const stream = this.#byPrefix.get((messages[0]?.subject ?? "").split(".", 2).join("."))
     if (stream === undefined) throw refusal(503, 0, "no responders")
-    this.#announce(subject, data)
-    const before = this.#newest(stream, subject, this.#now())
-    if (expected !== null && (before?.seq ?? 0) !== expected) {
-      throw refusal(400, 10_071, `wrong last sequence: ${before?.seq ?? 0}`)
+    // What a client publishes is heard whether or not it is stored; what is republished, when it is.
+    for (const { subject, data } of messages) this.#announce(subject, data)
+    const written = new Set<string>()
+    for (const { subject, expected } of messages) {
+      const before = this.#newest(stream, subject, this.#now())?.seq ?? 0
+      if (expected !== undefined && (written.has(subject) || before !== expected)) {
+        throw refusal(400, 10_071, `wrong last sequence: ${before}`)
+      }
+      written.add(subject)
     }
-    if (before !== null && stream.config.max_msgs_per_subject === 1) before.removedAt = this.#now()
-    const message: Message = {
-      subject,
-      data,
-      seq: ++stream.last,
-      at: this.#now(),
-      removedAt: Number.POSITIVE_INFINITY,
+    for (const message of messages) this.#store(stream, message, sender)
+    return stream.last
+  }
+
+  #store(stream: Stream, { subject, data, replaces, ttlMs }: Write, sender: string): void {
+    const now = this.#now()
+    const same = stream.bySubject.get(subject) ?? []
+    if (replaces === true || stream.config.max_msgs_per_subject === 1) {
+      for (const before of same) before.removedAt = Math.min(before.removedAt, now)
     }
+    const removedAt = ttlMs === undefined ? Number.POSITIVE_INFINITY : now + Math.max(1_000, ttlMs)
+    const message: Message = { subject, data, seq: ++stream.last, at: now, removedAt }
     stream.messages.push(message)
-    const same = stream.bySubject.get(subject)
-    if (same === undefined) stream.bySubject.set(subject, [message])
-    else same.push(message)
+    same.push(message)
+    stream.bySubject.set(subject, same)
     this.onStored(message, sender)
     const { republish } = stream.config
     if (republish !== undefined && matches(republish.src ?? ">", subject)) {
       this.#announce(republished(republish.src ?? ">", republish.dest, subject), data)
     }
-    return message.seq
   }
 
   /** As it was then: other nodes may be behind the leader. */
@@ -82,14 +92,21 @@ export class SimulatedBroker {
     return shown(this.#newest(this.#stream(name), subject, at))
   }
 
-  next(name: string, filter: string, seq: number, at = this.#now()): Stored | null {
+  next(name: string, filter: string, seq: number): Stored | null {
+    return this.page(name, filter, seq, 1)[0] ?? null
+  }
+
+  page(name: string, filter: string, seq: number, count: number, at = this.#now()): Stored[] {
     const stream = this.#stream(name)
+    const found: Stored[] = []
     // Messages are numbered from 1 without gaps.
-    for (let index = Math.max(0, seq - 1); index < stream.messages.length; index++) {
-      const one = stream.messages[index]
-      if (one !== undefined && matches(filter, one.subject) && isThere(stream, one, at)) return shown(one)
+    const literal = wildOf(filter) === null ? (stream.bySubject.get(filter) ?? []) : null
+    const messages = literal ?? stream.messages.slice(Math.max(0, seq - 1))
+    for (const one of messages) {
+      if (found.length >= count) break
+      if (one.seq >= seq && matches(filter, one.subject) && isThere(stream, one, at)) found.push(one)
     }
-    return null
+    return found.map((one) => ({ subject: one.subject, seq: one.seq, data: one.data }))
   }
 
   at(name: string, seq: number): Stored | null {
@@ -110,12 +127,12 @@ export class SimulatedBroker {
     return found
   }
 
-  purge(name: string, filter: string): void {
+  purge(name: string, filter: string, keep: number): void {
     const stream = this.#stream(name)
     const now = this.#now()
-    for (const message of stream.messages) {
-      if (matches(filter, message.subject) && isThere(stream, message, now)) message.removedAt = now
-    }
+    const all = wildOf(filter) === null ? (stream.bySubject.get(filter) ?? []) : stream.messages
+    const found = all.filter((message) => matches(filter, message.subject) && isThere(stream, message, now))
+    for (const message of found.slice(0, found.length - keep)) message.removedAt = now
   }
 
   time(): number {
@@ -194,8 +211,9 @@ function wildOf(filter: string): Wild | null {
   return wild
 }
 
-/** `live.{{wildcard(1)}}`: the first `*` of the source. */
+/** `live.{{wildcard(1)}}`: the first `*` of the source; `live.>`: what the `>` of the source stands for. */
 function republished(source: string, destination: string, subject: string): string {
+  if (source.endsWith(".>")) return destination.slice(0, -1) + subject.slice(source.length - 1)
   const tokens = subject.split(".")
   const wild = source.split(".").flatMap((token, at) => (token === "*" ? [tokens[at] ?? ""] : []))
   return destination.replaceAll(/\{\{wildcard\((\d+)\)\}\}/g, (_, number) => wild[Number(number) - 1] ?? "")
@@ -218,7 +236,7 @@ export const noBrokerFaults: BrokerFaults = { failed: 0, unanswered: 0, slow: 0,
 
 /** One machine's connection. Its writes arrive in the order in which they were sent, if they arrive. */
 export class SimulatedConnection implements Transport {
-  readonly info = { version: "2.10.0" }
+  readonly info = { version: "2.12.0" }
   readonly #broker: SimulatedBroker
   readonly #world: World
   readonly #machine: Machine
@@ -238,8 +256,8 @@ export class SimulatedConnection implements Transport {
     this.faults = faults
   }
 
-  publish(subject: string, data: Uint8Array, expected: number | null): Promise<number> {
-    return this.#request(() => this.#broker.publish(subject, data, expected, this.#machine.name), true)
+  write(messages: readonly Write[]): Promise<number> {
+    return this.#request(() => this.#broker.write(messages, this.#machine.name), true)
   }
 
   last(stream: string, subject: string, from: "near" | "leader"): Promise<Stored | null> {
@@ -247,7 +265,11 @@ export class SimulatedConnection implements Transport {
   }
 
   next(stream: string, filter: string, seq: number): Promise<Stored | null> {
-    return this.#request(() => this.#broker.next(stream, filter, seq, this.#near()))
+    return this.#request(() => this.#broker.next(stream, filter, seq))
+  }
+
+  page(stream: string, filter: string, seq: number, { count }: PageLimits): Promise<Stored[]> {
+    return this.#request(() => this.#broker.page(stream, filter, seq, count, this.#near()))
   }
 
   at(stream: string, seq: number): Promise<Stored | null> {
@@ -258,8 +280,8 @@ export class SimulatedConnection implements Transport {
     return this.#request(() => this.#broker.subjects(stream, filter))
   }
 
-  purge(stream: string, filter: string): Promise<void> {
-    return this.#request(() => this.#broker.purge(stream, filter), true)
+  purge(stream: string, filter: string, keep: number): Promise<void> {
+    return this.#request(() => this.#broker.purge(stream, filter, keep), true)
   }
 
   time(): Promise<number> {
@@ -414,13 +436,14 @@ export function surroundingsOf(world: World, machine: Machine): Surroundings {
 export function directTransport(broker: SimulatedBroker): Transport {
   const done = async <T>(act: () => T): Promise<T> => act()
   return {
-    info: { version: "2.10.0" },
-    publish: (subject, data, expected) => done(() => broker.publish(subject, data, expected, "")),
+    info: { version: "2.12.0" },
+    write: (messages) => done(() => broker.write(messages, "")),
     last: (stream, subject) => done(() => broker.last(stream, subject)),
     next: (stream, filter, seq) => done(() => broker.next(stream, filter, seq)),
+    page: (stream, filter, seq, { count }) => done(() => broker.page(stream, filter, seq, count)),
     at: (stream, seq) => done(() => broker.at(stream, seq)),
     subjects: (stream, filter) => done(() => broker.subjects(stream, filter)),
-    purge: (stream, filter) => done(() => broker.purge(stream, filter)),
+    purge: (stream, filter, keep) => done(() => broker.purge(stream, filter, keep)),
     time: () => done(() => broker.time()),
     erase: (stream, seq) => done(() => broker.erase(stream, seq)),
     listen: (subject, listener) => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { readAddress } from "../../src/adapters/nats/address.ts"
 import { Broker } from "../../src/adapters/nats/broker.ts"
-import { unpackFrame } from "../../src/adapters/nats/frame.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
 import type { NatsServer } from "../../scripts/nats-servers.mjs"
 import { oneOf, wait, type Keeper } from "./chaos.ts"
@@ -99,7 +98,7 @@ async function copiesOf(node: NatsNode): Promise<Map<string, string>> {
 }
 
 async function noneOpen(broker: Broker): Promise<void> {
-  while ((await broker.list("open", "wire.open.>")).length > 0) await wait(250)
+  while ((await broker.list("rows", broker.names.anyOpen)).length > 0) await wait(250)
 }
 
 /** As many runs as there were keys, none of them open. */
@@ -108,20 +107,13 @@ async function runsInBroker(url: string, runs: number): Promise<string[]> {
   assert.ok(read.ok)
   const broker = await Broker.connect(read.address, noProofs, namesOf("wire"))
   try {
-    const heads = await broker.list("log", "wire.log.*.0")
-    const kinds = await Promise.all(
-      heads.map(async (subject) => {
-        const stored = await broker.getFromLeader("log", subject)
-        return stored === null ? "gone" : unpackFrame<{ kind: string }>(subject, stored.data).facts.kind
-      }),
-    )
-    const made = kinds.filter((kind) => kind === "head").length
+    const made = (await broker.list("rows", broker.names.run("*"))).length
     return [
       ...(made === runs ? [] : [`${made} runs were made for ${runs} keys`]),
       // Entries of runs that ended while the broker was in trouble are removed later, by the next process that looks for work.
       ...(await within(60_000, "the end of the last open run", noneOpen(broker)).then(
         () => [],
-        async () => [`${(await broker.list("open", "wire.open.>")).length} runs are still open`],
+        async () => [`${(await broker.list("rows", broker.names.anyOpen)).length} runs are still open`],
       )),
     ]
   } finally {

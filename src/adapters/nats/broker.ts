@@ -9,9 +9,11 @@ import {
   NatsTransport,
   realSurroundings,
   type Announcement,
+  type PageLimits,
   type Stored,
   type Surroundings,
   type Transport,
+  type Write,
 } from "./transport.ts"
 
 /** How long attempts go on while the broker is out of reach or elects a leader. */
@@ -125,37 +127,29 @@ export class Broker<T extends Transport = Transport> {
     this.#reconnected.add(listener)
   }
 
-  /** Stores a message that replaces the one that is there. */
-  put(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number> {
-    return this.#held(hold, () => this.transport.publish(subject, data, null))
-  }
-
   /**
-   * Stores where nothing is: the sequence, or null when something is there already, also from an earlier attempt of the same
-   * call. This is the one comparison that every release of the broker makes when it applies a message, in order and on all
-   * nodes; an expected sequence other than 0 is compared by the leader alone, before the message has its place.
+   * Stores all of these messages, or none: the sequence of the last. Null: an expectation does not hold. It may be that an earlier attempt of this very call, whose
+   * answer was lost, has changed what was expected: the caller looks.
    */
-  putOnce(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number | null> {
-    return this.#putExpecting(subject, data, 0, hold)
-  }
-
-  /**
-   * Replaces exactly the message with that sequence: null when another one is there. Two processes can both succeed while
-   * a cluster elects a leader: only for what may happen twice.
-   */
-  replace(subject: string, data: Uint8Array, seq: number): Promise<number | null> {
-    return this.#putExpecting(subject, data, seq, holdMs.write)
-  }
-
-  #putExpecting(subject: string, data: Uint8Array, expected: number, hold: number): Promise<number | null> {
+  write(messages: readonly Write[], hold: number = holdMs.write): Promise<number | null> {
     return this.#held(hold, async () => {
       try {
-        return await this.transport.publish(subject, data, expected)
+        return await this.transport.write(messages)
       } catch (error) {
         if (error instanceof JetStreamApiError && wrongLastSequence.has(error.code)) return null
         throw error
       }
     })
+  }
+
+  /** Stores a message that replaces the one that is there. */
+  async put(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<void> {
+    await this.write([{ subject, data }], hold)
+  }
+
+  /** The message on a subject of the rows, as the leader has it. */
+  row(subject: string): Promise<Stored | null> {
+    return this.getFromLeader("rows", subject)
   }
 
   /**
@@ -174,10 +168,19 @@ export class Broker<T extends Transport = Transport> {
     return this.#held(holdMs.read, () => this.transport.last(name, subject, "leader"))
   }
 
-  /** The first message at or after a sequence. */
-  next(stream: StreamName, seq: number): Promise<Stored | null> {
-    const filter = `${this.names.prefix}.${stream}.>`
-    return this.#held(holdMs.read, () => this.transport.next(this.names.stream(stream), filter, seq))
+  /** The message of the rows with this sequence. */
+  at(seq: number): Promise<Stored | null> {
+    return this.#held(holdMs.read, () => this.transport.at(this.names.stream("rows"), seq))
+  }
+
+  /** The first of these rows at or after a sequence. */
+  next(filter: string, seq: number): Promise<Stored | null> {
+    return this.#held(holdMs.read, () => this.transport.next(this.names.stream("rows"), filter, seq))
+  }
+
+  /** The first of these rows at or after a sequence, as the nearest node has them. */
+  page(filter: string, seq: number, limits: PageLimits): Promise<Stored[]> {
+    return this.#held(holdMs.read, () => this.transport.page(this.names.stream("rows"), filter, seq, limits))
   }
 
   /** Subjects that hold a message, as the leader knows them. */
@@ -208,7 +211,12 @@ export class Broker<T extends Transport = Transport> {
   }
 
   purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {
-    return this.#held(hold, () => this.transport.purge(this.names.stream(stream), filter))
+    return this.#held(hold, () => this.transport.purge(this.names.stream(stream), filter, 0))
+  }
+
+  /** Drops all messages of a row but the newest. */
+  dropHistory(subject: string): Promise<void> {
+    return this.#held(holdMs.write, () => this.transport.purge(this.names.stream("rows"), subject, 1))
   }
 
   /**
@@ -234,7 +242,7 @@ export class Broker<T extends Transport = Transport> {
 
   /** The time by the clock of the leader that all processes ask. */
   time(): Promise<number> {
-    return this.#held(holdMs.read, () => this.transport.time(this.names.stream("keys")))
+    return this.#held(holdMs.read, () => this.transport.time(this.names.stream("rows")))
   }
 
   listen(subject: string, listener: (message: Announcement) => void): () => void {
@@ -346,8 +354,8 @@ function tlsOptions(address: BrokerAddress, { ca, cert, key }: BrokerProofs): Co
   }
 }
 
-/** 2.9 loses acknowledged messages when one of its nodes pauses, and lets two writers win one comparison. */
-const oldestServer = [2, 10] as const
+/** The first release that stores several messages at once, or none of them. */
+const oldestServer = [2, 12] as const
 
 /** Why a broker of this version cannot be used; null if it can. A version that cannot be read is accepted. */
 function whyTooOld(version: string): string | null {
@@ -356,5 +364,5 @@ function whyTooOld(version: string): string | null {
   const isOlder =
     Number(major) < oldestServer[0] || (Number(major) === oldestServer[0] && Number(minor) < oldestServer[1])
   if (!isOlder) return null
-  return `nats-server ${version} is too old: it can lose events that it has acknowledged. Wireworks needs ${oldestServer.join(".")} or newer, on every node.`
+  return `nats-server ${version} is too old: it cannot store several messages in one step. Wireworks needs ${oldestServer.join(".")} or newer, on every node.`
 }

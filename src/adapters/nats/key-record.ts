@@ -10,7 +10,7 @@ const lookMs = 2_000
 export async function readKeyRecord(
   broker: Broker,
 ): Promise<{ readonly record: KeyRecord; readonly seq: number } | null> {
-  const stored = await broker.getFromLeader("keys", broker.names.mark)
+  const stored = await broker.row(broker.names.mark)
   if (stored === null) return null
   const [mark, ring] = unpackFrame(stored.subject, stored.data).parts
   if (mark === undefined || ring === undefined) throw new StoreFailure(developmentVersion)
@@ -25,7 +25,8 @@ export async function changeKey(broker: Broker, change: KeyChange): Promise<"cha
     const next = change(found.record, null)
     if (next === null) throw new StoreFailure(otherKey)
     if (next === found.record) return "changed before"
-    if ((await broker.replace(broker.names.mark, packRecord(next), found.seq)) !== null) return "changed"
+    const write = { subject: broker.names.mark, data: packRecord(next), expected: found.seq, replaces: true } as const
+    if ((await broker.write([write])) !== null) return "changed"
   }
 }
 
@@ -56,7 +57,8 @@ export class WatchedVault implements Vault {
 
   /** The first process makes the keys. Rejects with a `StoreFailure` where another master key wrapped them. */
   async agree(): Promise<void> {
-    await this.#broker.putOnce(this.#broker.names.mark, packRecord(this.#masterKey.newRecord()))
+    const record = packRecord(this.#masterKey.newRecord())
+    await this.#broker.write([{ subject: this.#broker.names.mark, data: record, expected: 0 }])
     const refusal = await this.look()
     if (refusal !== null) throw new StoreFailure(refusal)
   }

@@ -1,34 +1,33 @@
 import type { Bell } from "../../base/bell.ts"
-import type { LogEvent } from "../../log/events.ts"
+import { isTerminal, type LogEvent } from "../../log/events.ts"
 import type { GrowingLog, LogPage } from "../../ports/follow-log.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
-import type { Broker } from "./broker.ts"
-import type { LogReader, RunHead } from "./log-reader.ts"
-import { lastToken } from "./names.ts"
 import { Damaged } from "../../ports/store.ts"
-import { endOf, openEvents, type Slot } from "./slot.ts"
+import type { DataKey } from "../../ports/vault.ts"
+import { openEvents } from "../../store/sealed-events.ts"
+import type { Broker } from "./broker.ts"
+import type { LogReader } from "./log-reader.ts"
+import { bytesOf, isCut, open } from "./rows.ts"
+import type { RunFacts, RunRows } from "./run-rows.ts"
+import type { Announcement } from "./transport.ts"
 
-/** Core messages may get lost on their way: how often to look at a silent run. */
+/** Announcements may get lost on their way: how often to look at a silent run. */
 const quietMs = 1_000
-/** Slots of a followed run that are kept for other readers. */
-const keptSlots = 24
-const keptEnds = 4_000
-
-interface OpenedSlot {
-  readonly last: number
-  readonly events: readonly LogEvent[]
-}
+/** What one of thousands of followers has in hand at a time. */
+const followedPage = { events: 50, bytes: 32 * 1024 }
 
 /** The runs that are followed in this process: one subscription a run, however many follow it. */
 export class LiveLogs {
   readonly #broker: Broker
+  readonly #runs: RunRows
   readonly #reader: LogReader
   readonly #logs = new Map<string, LiveLog>()
   readonly #stopLooking: () => void
   #closed = false
 
-  constructor(broker: Broker, reader: LogReader) {
+  constructor(broker: Broker, runs: RunRows, reader: LogReader) {
     this.#broker = broker
+    this.#runs = runs
     this.#reader = reader
     this.#stopLooking = broker.every(quietMs / 2, () => this.#look(quietMs))
     broker.onReconnect(() => this.#look(0))
@@ -50,9 +49,14 @@ export class LiveLogs {
     }
   }
 
-  /** What this process itself has stored. */
-  stored(run_id: string, slot: number, events: readonly LogEvent[], bytes: number, over: boolean): void {
-    this.#logs.get(run_id)?.add(slot, events, bytes, over)
+  /** Events that this process itself has stored. */
+  stored(run_id: string, events: readonly LogEvent[], bytes: number): void {
+    this.#logs.get(run_id)?.add(events, bytes)
+  }
+
+  /** The event that ends a run whose log cannot be read. */
+  condemned(run_id: string, end: LogEvent): void {
+    this.#logs.get(run_id)?.endWith(end)
   }
 
   close(): void {
@@ -64,7 +68,7 @@ export class LiveLogs {
   #watch(run_id: string, bell: Bell): LiveLog {
     let log = this.#logs.get(run_id)
     if (log === undefined) {
-      log = new LiveLog(this.#broker, this.#reader, run_id)
+      log = new LiveLog(this.#broker, this.#runs, this.#reader, run_id)
       this.#logs.set(run_id, log)
     }
     log.bells.add(bell)
@@ -87,33 +91,31 @@ export class LiveLogs {
 
 class LiveLog {
   readonly #broker: Broker
+  readonly #runs: RunRows
   readonly #reader: LogReader
   readonly #run_id: string
   readonly #watch = new Watch(0)
   readonly #stop: () => void
-  /** Slots that were read a moment ago. */
-  readonly #slots = new Map<number, Promise<OpenedSlot | null>>()
-  /** Which slot ends with which event. */
-  readonly #ends = new Map<number, number>()
   #ready: Promise<void> | null = null
-  #head: RunHead | null = null
-  /** The slot that comes next; 0 until it is known where the log stands. */
-  #next = 0
+  #key: DataKey | null = null
   #over = false
+  #gone = false
+  #marks: RunFacts["marks"] = undefined
   #closed = false
-  #unreadable: { readonly error: unknown } | null = null
-  /** The highest slot that was announced while we could not take it. */
-  #announced = -1
-  #filling: Promise<void> | null = null
+  #end: LogEvent | null = null
+  /** Something was announced before it was known where the log stands. */
+  #early = false
   heardAt: number
 
-  constructor(broker: Broker, reader: LogReader, run_id: string) {
+  constructor(broker: Broker, runs: RunRows, reader: LogReader, run_id: string) {
     this.#broker = broker
+    this.#runs = runs
     this.#reader = reader
     this.#run_id = run_id
     this.heardAt = broker.now()
+    const { names } = broker
     // Listen first, then look: what is stored in between is announced.
-    this.#stop = broker.listen(broker.names.live(run_id), ({ subject, data }) => this.#received(subject, data))
+    this.#stop = broker.listen(names.live(names.run(run_id)), (message) => this.#received(message))
   }
 
   get bells(): Set<Bell> {
@@ -121,16 +123,6 @@ class LiveLog {
   }
 
   async page(after: number): Promise<LogPage> {
-    try {
-      return await this.#page(after)
-    } catch (error) {
-      const end = error instanceof Damaged ? await this.#reader.condemnedEnd(this.#run_id) : null
-      if (end === null) throw error
-      return { events: end.id > after ? [end] : [], over: true }
-    }
-  }
-
-  async #page(after: number): Promise<LogPage> {
     this.#ready ??= this.#start()
     try {
       await this.#ready
@@ -138,147 +130,112 @@ class LiveLog {
       this.#ready = null
       if (!this.#closed) throw error
     }
+    try {
+      return await this.#page(after)
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      // The process that owns the run ends it, if it has not done so yet.
+      await this.#lookOnce()
+      if (this.#end === null) throw error
+      return this.#page(after)
+    }
+  }
+
+  async #page(after: number): Promise<LogPage> {
     if (this.#closed) return { events: [], over: true }
-    if (this.#unreadable !== null) throw this.#unreadable.error
+    if (this.#end !== null) return { events: this.#end.id > after ? [this.#end] : [], over: true }
     const newest = this.#watch.after(after)
     if (newest !== null) return { events: newest, over: false }
-    if (after >= this.#watch.seen) return { events: [], over: this.#over }
-    const events = await this.#storedPage(after)
-    // Nothing where there was something: retention took it.
-    const gone = events.length === 0 && !this.#closed
-    return { events, over: gone || this.#closed, gone }
-  }
-
-  /** The rest of the slot that the next event is in. Followers share what is read, and hold no more than one slot each. */
-  async #storedPage(after: number): Promise<readonly LogEvent[]> {
-    try {
-      for (let slot = await this.#seek(after); slot < this.#next; slot++) {
-        const opened = await this.#opened(slot)
-        if (opened === null) return []
-        if (opened.last > after) return opened.events.filter(({ id }) => id > after)
-      }
-      return []
-    } catch (error) {
-      if (this.#closed) return []
-      throw error
-    }
-  }
-
-  /** The slot after the last one whose events are all known to the follower. */
-  async #seek(after: number): Promise<number> {
-    const known = this.#ends.get(after)
-    if (known !== undefined) return known + 1
-    let [low, high] = [this.#reader.slotBefore(this.#run_id, after), this.#next]
-    while (high - low > 1) {
-      // Most readers begin at the start, or go on from where they are.
-      const probe = Math.min(low + Math.max(1, after), Math.floor((low + high) / 2))
-      const opened = await this.#opened(probe)
-      if (opened === null || opened.last > after) high = probe
-      else low = probe
-    }
-    return low + 1
-  }
-
-  #opened(slot: number): Promise<OpenedSlot | null> {
-    const known = this.#slots.get(slot)
-    if (known !== undefined) return known
-    const opened = this.#open(slot)
-    this.#slots.set(slot, opened)
-    opened.catch(() => this.#slots.delete(slot))
-    if (this.#slots.size > keptSlots) {
-      const [oldest] = this.#slots.keys()
-      if (oldest !== undefined) this.#slots.delete(oldest)
-    }
-    return opened
-  }
-
-  async #open(slot: number): Promise<OpenedSlot | null> {
-    const found = await this.#reader.slot(this.#run_id, slot, "sure", 1)
-    if (found === null || this.#head === null) return null
-    const events = found.facts.kind === "events" ? openEvents(this.#head.key, found, false) : []
-    this.#ends.set(found.facts.last, slot)
-    if (this.#ends.size > keptEnds) this.#ends.clear()
-    return { last: found.facts.last, events }
+    if (after >= this.#watch.seen) return { events: [], over: this.#over, gone: this.#gone }
+    const range = { after, last: this.#watch.seen, marks: this.#marks }
+    const events =
+      this.#key === null ? [] : await this.#reader.events(this.#run_id, this.#key, range, followedPage, false)
+    if (events.length > 0) return { events, over: false }
+    // Nothing where there was something: retention took it, or the log was given up meanwhile.
+    await this.#lookOnce()
+    if (this.#end !== null) return this.#page(after)
+    return { events, over: true, gone: !this.#closed }
   }
 
   async #start(): Promise<void> {
     await this.#broker.flush()
-    const [tail, head] = await Promise.all([this.#reader.tail(this.#run_id), this.#reader.head(this.#run_id)])
-    if (tail === null || head === null) {
+    const run = await this.#runs.get(this.#run_id)
+    if (run === null) {
       this.#over = true
       return
     }
-    this.#head = head
-    this.#next = tail.slot + 1
-    this.#over = endOf(tail.facts) !== null
-    if (tail.facts.last > this.#watch.seen) this.#watch.skip(tail.facts.last)
-    if (this.#announced >= this.#next) await this.#fill()
+    if (run.facts.condemned === undefined) this.#key = await this.#runs.key(run)
+    this.#learn(run.facts)
+    if (this.#early) await this.#lookOnce()
   }
 
-  #received(subject: string, data: Uint8Array): void {
-    const slot = Number(lastToken(subject))
+  #learn({ last, finished_at, condemned, marks }: RunFacts): void {
+    if (condemned !== undefined) return this.endWith(condemned)
+    this.#marks = marks
+    const isOver = finished_at !== undefined
+    if (isOver) this.#over = true
+    if (last > this.#watch.seen) this.#watch.skip(last)
+    else if (isOver) this.#ring()
+  }
+
+  #received({ subject, data }: Announcement): void {
     this.heardAt = this.#broker.now()
-    if (this.#next !== 0 && slot < this.#next) return
-    if (slot === this.#next && this.#head !== null && this.#filling === null) {
-      const whole = this.#reader.readSlot(this.#run_id, slot, subject, data)
-      if (whole !== null) return this.#take(whole)
-    }
-    this.#announced = Math.max(this.#announced, slot)
-    if (this.#next !== 0) this.look()
-  }
-
-  add(slot: number, events: readonly LogEvent[], bytes: number, over: boolean): void {
-    if (this.#next === 0 || slot !== this.#next) {
-      this.#announced = Math.max(this.#announced, slot)
-      if (this.#next !== 0 && slot > this.#next) this.look()
+    if (this.#key === null) {
+      this.#early = true
       return
     }
-    this.#next++
+    try {
+      const row = open<RunFacts>({ subject, seq: 0, data })
+      const { first, last, marks } = row.facts
+      if (first === undefined || last <= this.#watch.seen) return
+      this.#marks = marks
+      // Followers read from the store what is stored in pieces, or comes after something that was not heard.
+      if (isCut(row) || first !== this.#watch.seen + 1) return this.look()
+      this.add(openEvents(this.#key, last, row.parts[2]), bytesOf(row))
+    } catch {
+      // Whoever reads it from the store is told what is wrong with it.
+      this.look()
+    }
+  }
+
+  add(events: readonly LogEvent[], bytes: number): void {
+    const last = events.at(-1)
+    if (this.#key === null) this.#early = true
+    if (last === undefined || this.#key === null) return
     this.heardAt = this.#broker.now()
-    if (over) this.#over = true
+    if (isTerminal(last.type)) this.#over = true
     this.#watch.add(events, bytes)
   }
 
-  #take(slot: Slot): void {
-    if (this.#head === null) return
-    try {
-      const events = slot.facts.kind === "events" ? openEvents(this.#head.key, slot, false) : []
-      const bytes = slot.parts[0]?.length ?? 0
-      this.add(slot.slot, events, bytes, endOf(slot.facts) !== null)
-    } catch (error) {
-      // The followers get the error.
-      this.#unreadable = { error }
-      this.#over = true
-      for (const bell of this.bells) bell.ring()
-    }
+  endWith(end: LogEvent): void {
+    this.#end = end
+    this.#over = true
+    this.#ring()
   }
 
-  /** Reads what we may have missed. Failures are for the next look. */
+  /** Reads what may have been missed. Failures are for the next look. */
   look(): void {
-    this.#slots.clear()
-    if (this.#next === 0 || this.#over || this.#closed) return
+    if (this.#key === null || this.#over || this.#closed) return
+    this.#lookOnce().catch(() => undefined)
+  }
+
+  async #lookOnce(): Promise<void> {
     this.heardAt = this.#broker.now()
-    this.#fill().catch(() => undefined)
+    const run = await this.#runs.get(this.#run_id)
+    if (run === null) {
+      this.#gone = this.#key !== null
+      this.#over = true
+      this.#ring()
+    } else this.#learn(run.facts)
   }
 
-  #fill(): Promise<void> {
-    this.#filling ??= this.#fillOnce().finally(() => (this.#filling = null))
-    return this.#filling
-  }
-
-  async #fillOnce(): Promise<void> {
-    while (!this.#closed && !this.#over) {
-      const how = this.#announced >= this.#next ? "sure" : "near"
-      const found = await this.#reader.slot(this.#run_id, this.#next, how, 1)
-      if (found !== null) this.#take(found)
-      // It may have been announced while we asked the nearest node.
-      else if (how === "sure" || this.#announced < this.#next) return
-    }
+  #ring(): void {
+    for (const bell of this.bells) bell.ring()
   }
 
   close(): void {
     this.#closed = true
     this.#stop()
-    for (const bell of this.bells) bell.ring()
+    this.#ring()
   }
 }

@@ -5,7 +5,6 @@ import type { Vault } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"
 import { cutPart, packFrame, unpackFrame } from "./frame.ts"
 import { tokenOf } from "./names.ts"
-import { aboutCache } from "./slot.ts"
 
 interface EntryFacts {
   readonly expires_at: number
@@ -83,4 +82,9 @@ export class NatsCache implements AnswerCache {
   #slot(caller: string, cache_key: string): string {
     return tokenOf(this.#vault.digest("cache slot", [caller, cache_key]))
   }
+}
+
+/** What a sealed answer is about: changing this makes what is stored unreadable. */
+function aboutCache(subject: string): string {
+  return `cache ${subject}`
 }

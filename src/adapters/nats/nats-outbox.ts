@@ -14,11 +14,13 @@ import {
 import { receiverOf } from "../../ports/receiver-of.ts"
 import { Damaged } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
+import { aboutUrl } from "../../store/sealed-notices.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
-import type { LogReader, RunHead } from "./log-reader.ts"
-import { aboutNotice, openRequest } from "./slot.ts"
-import type { Stored } from "./transport.ts"
+import { lastToken } from "./names.ts"
+import type { Rows } from "./rows.ts"
+import type { RunRows, StoredRun } from "./run-rows.ts"
+import type { Stored, Write } from "./transport.ts"
 
 interface NoticeFacts extends Omit<Notice, "last_error"> {
   readonly due_at: number
@@ -48,59 +50,73 @@ interface SeenNotice extends OpenedNotice {
 /** How many notices are read side by side. */
 const readTogether = 16
 
-/**
- * Notices. A pending one has its own subject, which is the list of work; one that is delivered or given up moves to another
- * subject, where it stays as long as its run. It is stored after the slot that caused it and before its run leaves the list of
- * open runs: the process that tidies up after a crash stores it again.
- */
+/** Notices, each a row. Entries of those that are pending are the list of work; they are removed once, when the notice is settled. */
 export class Outbox implements OutboxStore {
   readonly #broker: Broker
-  readonly #reader: LogReader
+  readonly #rows: Rows
+  readonly #runs: RunRows
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #listeners = new Listeners()
   /** Pending notices, as far as this process knows them: one whose turn has not come is not read again. */
   readonly #pending = new Map<string, Pending>()
 
-  constructor(broker: Broker, reader: LogReader, vault: Vault, clock: Clock) {
+  constructor(broker: Broker, rows: Rows, runs: RunRows, vault: Vault, clock: Clock) {
     this.#broker = broker
-    this.#reader = reader
+    this.#rows = rows
+    this.#runs = runs
     this.#vault = vault
     this.#clock = clock
   }
 
-  /** Stores the notice of a stored event, unless it is there already or the run does not notify of it. */
-  async add(run_id: string, head: RunHead, caused: CausedNotice | null): Promise<void> {
-    if (caused === null || head.facts.notify?.includes(caused.event) !== true) return
+  /** What to write with an append that causes a notice, where the run asks for it. */
+  caused({ run_id, facts: { caller, notify }, parts }: StoredRun, caused: CausedNotice | null): Write[] {
+    const sealed = parts[1]
+    if (caused === null || sealed === undefined || notify?.includes(caused.event) !== true) return []
+    const url = this.#openUrl(run_id, sealed)
+    if (url === null) return []
     const { names } = this.#broker
     const { event_id } = caused
-    if ((await this.#broker.get("outbox", names.settledNotice(run_id, event_id), "sure")) !== null) return
-    const { caller } = head.facts
     const facts: NoticeFacts = { ...caused, run_id, caller, status: "pending", attempts: 0, due_at: 0 }
-    const url = urlOf(head)
-    if (url === null) return
-    await this.#broker.putOnce(names.due(run_id, event_id), this.#pack(facts, { url, last_error: null }))
+    return [
+      { subject: names.notice(run_id, event_id), data: this.#pack(facts, { url, last_error: null }), expected: 0 },
+      { subject: names.pending(run_id, event_id), data: packFrame({}, []) },
+    ]
+  }
+
+  /** Null where it is damaged: the run ends all the same. */
+  #openUrl(run_id: string, sealed: Uint8Array): string | null {
+    try {
+      return this.#vault.open(aboutUrl(run_id), sealed)
+    } catch (error) {
+      if (error instanceof Damaged) return null
+      throw error
+    }
+  }
+
+  /** A notice may have been stored. */
+  stored(): void {
     this.#listeners.tell()
   }
 
   async ofRun(run_id: string): Promise<Notice[]> {
-    const head = await this.#reader.head(run_id)
-    if (head?.facts.notify === undefined) return []
-    const found = new Map<number, Notice>()
-    for (const subject of await this.#broker.list("outbox", this.#broker.names.noticesOf(run_id))) {
-      const stored = await this.#broker.get("outbox", subject, "sure")
+    const run = await this.#runs.get(run_id)
+    if (run?.facts.notify === undefined) return []
+    const found: Notice[] = []
+    for (const subject of await this.#broker.list("rows", this.#broker.names.noticesOf(run_id))) {
+      const stored = await this.#broker.row(subject)
       if (stored === null) continue
       const { url: _, ...notice } = this.#open(stored).notice
-      // For a moment a notice is in both places: the settled one counts.
-      if (notice.status !== "pending" || !found.has(notice.event_id)) found.set(notice.event_id, notice)
+      found.push(notice)
     }
-    return [...found.values()].toSorted((a, b) => a.event_id - b.event_id)
+    return found.toSorted((a, b) => a.event_id - b.event_id)
   }
 
   async take(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     const now = this.#clock.now()
     const turns = new DeliveryTurns(receivers)
-    const subjects = await this.#broker.list("outbox", this.#broker.names.anyDue)
+    const entries = await this.#broker.list("rows", this.#broker.names.anyPending)
+    const subjects = entries.map((entry) => this.#noticeOf(entry))
     const there = new Set(subjects)
     for (const subject of this.#pending.keys()) if (!there.has(subject)) this.#pending.delete(subject)
     const unseen = subjects.filter((subject) => !this.#pending.has(subject))
@@ -121,11 +137,20 @@ export class Outbox implements OutboxStore {
     return { taken, next_due: times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time)) }
   }
 
+  /** The notice that an entry is about. */
+  #noticeOf(entry: string): string {
+    return this.#broker.names.notice(entry.split(".").at(-2) ?? "", lastToken(entry))
+  }
+
+  /** Null for one that is not pending any more: the process that was to remove its entry died, or is about to. */
   async #see(subject: string): Promise<SeenNotice | null> {
-    const stored = await this.#broker.getFromLeader("outbox", subject)
-    if (stored === null) return null
-    const opened = this.#open(stored)
-    return { seq: stored.seq, ...opened, pending: this.#remember(subject, opened) }
+    const stored = await this.#broker.row(subject)
+    const opened = stored === null ? null : this.#open(stored)
+    if (stored !== null && opened?.facts.status === "pending") {
+      return { seq: stored.seq, ...opened, pending: this.#remember(subject, opened) }
+    }
+    await this.#settled(subject.split(".").at(-2) ?? "", lastToken(subject))
+    return null
   }
 
   #remember(subject: string, { facts, notice }: OpenedNotice): Pending {
@@ -138,12 +163,12 @@ export class Outbox implements OutboxStore {
   async #takeOne(known: Pending, now: number, holdMs: number, turns: DeliveryTurns): Promise<TakenNotice | null> {
     const { subject } = known
     const seen = await this.#see(subject)
-    if (seen !== null && seen.facts.due_at <= now && !(await this.#wasSettled(seen))) {
+    if (seen !== null && seen.facts.due_at <= now) {
       const { facts, notice, seq } = seen
       const { url, last_error } = notice
       const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
-      // Should two processes win, the notice is delivered twice, which receivers must expect anyway.
-      if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), seq)) !== null) {
+      const data = this.#pack(next, { url, last_error })
+      if ((await this.#broker.write([{ subject, data, expected: seq, replaces: true }])) !== null) {
         this.#remember(subject, { facts: next, notice })
         return { ...notice, attempts: next.attempts }
       }
@@ -152,61 +177,41 @@ export class Outbox implements OutboxStore {
     return null
   }
 
-  /** Whether a pending notice was stored again after it was settled, by a process whose message was slow. It is removed then. */
-  async #wasSettled({ facts, notice: { url }, seq, pending }: SeenNotice): Promise<boolean> {
-    const { run_id, event_id, attempts } = facts
-    const before = await this.#broker.getFromLeader("outbox", this.#broker.names.settledNotice(run_id, event_id))
-    if (before === null) return false
-    const { facts: kept, notice } = this.#open(before)
-    const settled = { ...kept, attempts }
-    await this.#file(pending.subject, seq, settled, this.#pack(settled, { url, last_error: notice.last_error }))
-    return true
-  }
-
   async settle({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
-    const subject = this.#broker.names.due(run_id, event_id)
+    const subject = this.#broker.names.notice(run_id, event_id)
     for (;;) {
-      const stored = await this.#broker.getFromLeader("outbox", subject)
+      const stored = await this.#broker.row(subject)
       if (stored === null) return
       const { facts, notice } = this.#open(stored)
+      if (facts.status !== "pending") break
       if (facts.attempts !== attempts && outcome.status !== "delivered") return
       const { status, last_error, due_at } = outcome
       const settled = { ...facts, status, due_at }
-      const packed = this.#pack(settled, { url: notice.url, last_error })
+      const data = this.#pack(settled, { url: notice.url, last_error })
+      if ((await this.#broker.write([{ subject, data, expected: stored.seq, replaces: true }])) === null) continue
       if (status === "pending") {
-        if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) {
-          this.#remember(subject, { facts: settled, notice })
-        }
+        this.#remember(subject, { facts: settled, notice })
         return
       }
-      if (await this.#file(subject, stored.seq, settled, packed)) return
+      break
     }
+    await this.#settled(run_id, event_id)
   }
 
-  /** Moves a notice to the settled ones. False: another process has taken it since, and its attempt counts, too. */
-  async #file(subject: string, seq: number, settled: NoticeFacts, packed: Uint8Array): Promise<boolean> {
-    // Nothing is kept of a run that retention has deleted.
-    if ((await this.#reader.slot(settled.run_id, 0, "sure")) !== null) await this.#keep(settled, packed)
-    this.#pending.delete(subject)
-    return this.#broker.erase("outbox", subject, seq)
+  /** The notice is not pending any more. Nothing is kept of one whose run is gone. */
+  async #settled(run_id: string, event_id: number | string): Promise<void> {
+    const { names } = this.#broker
+    this.#pending.delete(names.notice(run_id, event_id))
+    if ((await this.#runs.get(run_id)) === null) await this.#rows.remove(names.notice(run_id, event_id))
+    await this.#rows.remove(names.pending(run_id, event_id))
   }
 
-  /** Keeps what became of a notice. What is kept already after more attempts stays. */
-  async #keep({ run_id, event_id, attempts }: NoticeFacts, packed: Uint8Array): Promise<void> {
-    const subject = this.#broker.names.settledNotice(run_id, event_id)
-    for (;;) {
-      const before = await this.#broker.getFromLeader("outbox", subject)
-      if (before === null) {
-        if ((await this.#broker.putOnce(subject, packed)) !== null) return
-      } else if (unpackFrame<NoticeFacts>(subject, before.data).facts.attempts >= attempts) return
-      else if ((await this.#broker.replace(subject, packed, before.seq)) !== null) return
-    }
-  }
-
-  /** Retention deletes the run. Pending notices stay until they are delivered or given up. */
+  /** The run was deleted. Pending notices stay until they are delivered or given up. */
   async forget(run_id: string): Promise<void> {
-    const subjects = await this.#broker.list("outbox", this.#broker.names.settledNoticesOf(run_id))
-    await Promise.all(subjects.map((subject) => this.#broker.erase("outbox", subject)))
+    for (const subject of await this.#broker.list("rows", this.#broker.names.noticesOf(run_id))) {
+      const stored = await this.#broker.row(subject)
+      if (stored !== null && this.#open(stored).facts.status !== "pending") await this.#rows.remove(subject)
+    }
   }
 
   onNotice(listener: () => void): () => void {
@@ -226,12 +231,7 @@ export class Outbox implements OutboxStore {
   }
 }
 
-/** Null for a run whose request is damaged: its URL cannot be read. */
-function urlOf(head: RunHead): string | null {
-  try {
-    return openRequest(head.key(), head.request).options.notify?.url ?? null
-  } catch (error) {
-    if (error instanceof Damaged) return null
-    throw error
-  }
+/** What a sealed notice is about: changing this makes what is stored unreadable. */
+function aboutNotice(run_id: string, event_id: number): string {
+  return `notice ${event_id} of run ${run_id}`
 }

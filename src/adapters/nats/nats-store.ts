@@ -1,7 +1,9 @@
 import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent } from "../../log/events.ts"
+import { noUsage } from "../../log/usage.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
+  firstFence,
   LeaseLost,
   NoSuchRun,
   StoreFailure,
@@ -19,33 +21,31 @@ import {
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
 import type { MasterKey } from "../../ports/vault.ts"
-import { NatsCache } from "./nats-cache.ts"
+import { textOfRequest } from "../../store/new-run.ts"
+import { newRunKey, newSecretsKey, openSecretsKey } from "../../store/run-key.ts"
+import { aboutUrl } from "../../store/sealed-notices.ts"
+import { Announcements } from "./announcements.ts"
 import { type Broker, holdMs } from "./broker.ts"
-import { Cancels } from "./cancels.ts"
 import { RunClaims } from "./claim-runs.ts"
-import { IdempotencyKeys } from "./idempotency-keys.ts"
+import { packFrame } from "./frame.ts"
 import { WatchedVault } from "./key-record.ts"
 import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
-import { fillSlot } from "./log-writer.ts"
-import { cancelToken, isRunId } from "./names.ts"
-import { OpenRuns } from "./open-runs.ts"
+import { isRunId, tokenOf } from "./names.ts"
+import { NatsCache } from "./nats-cache.ts"
 import { Outbox } from "./nats-outbox.ts"
-import { OutcomeNews } from "./outcome-news.ts"
+import { NatsQuestions } from "./nats-questions.ts"
+import { NatsTriggers } from "./nats-triggers.ts"
 import { OwnRuns } from "./own-runs.ts"
 import { probe } from "./probe.ts"
-import { Parking } from "./parking.ts"
-import { AskedQuestions } from "./asked-questions.ts"
-import { NatsQuestions } from "./nats-questions.ts"
-import { QuestionEntries } from "./question-entries.ts"
-import { QuestionOutcomes } from "./settle-questions.ts"
-import { Retention } from "./retention.ts"
-import { aboutRun, endOf, openRequest, sealRequest } from "./slot.ts"
-import { RunEntries } from "./run-entries.ts"
+import { Retention, type KeyFacts } from "./retention.ts"
+import { Rows, type Row } from "./rows.ts"
+import { RunEntries } from "./run-list.ts"
+import { RunRows, woken, type RunFacts, type StoredRun } from "./run-rows.ts"
 import { StoredBytes } from "./stored-bytes.ts"
 import type { StreamSizes } from "./streams.ts"
-import { NatsTriggers } from "./nats-triggers.ts"
+import type { Write } from "./transport.ts"
 
 const readBytes = 1024 * 1024
 
@@ -58,7 +58,14 @@ export interface StoreParts {
   readonly lookMs?: number
 }
 
-/** A store on a broker that has the streams, in a process that has the keys. */
+/** An idempotency key and the request that it came with, by their keyed hashes. */
+interface KeyTokens {
+  readonly caller: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** A store on a broker that has the streams, in a process that has the keys. Every change of a run is one batch, which replaces the run's row. */
 export class NatsStore implements RunStore {
   readonly questions: NatsQuestions
   readonly outbox: Outbox
@@ -67,14 +74,12 @@ export class NatsStore implements RunStore {
   readonly #broker: Broker
   readonly #vault: WatchedVault
   readonly #clock: Clock
+  readonly #rows: Rows
+  readonly #runs: RunRows
   readonly #reader: LogReader
   readonly #live: LiveLogs
-  readonly #cancels: Cancels
-  readonly #parking: Parking
-  readonly #news: OutcomeNews
+  readonly #news: Announcements
   readonly #retention: Retention
-  readonly #open: OpenRuns
-  readonly #keys: IdempotencyKeys
   readonly #leases: Leases
   readonly #claims: RunClaims
   readonly #entries: RunEntries
@@ -88,38 +93,22 @@ export class NatsStore implements RunStore {
     this.#vault = vault
     this.#clock = clock
     this.#stored = new StoredBytes(clock)
-    this.#reader = new LogReader(broker, vault)
-    this.#live = new LiveLogs(broker, this.#reader)
-    this.#cancels = new Cancels(broker)
+    const rows = (this.#rows = new Rows(broker))
+    const runs = (this.#runs = new RunRows(broker, rows, vault))
+    const reader = (this.#reader = new LogReader(broker, rows, runs))
+    const live = (this.#live = new LiveLogs(broker, runs, reader))
+    const news = (this.#news = new Announcements(broker, runs, () => this.#unheard()))
+    const entries = (this.#entries = new RunEntries(broker, runs))
+    const leases = (this.#leases = new Leases(broker, clock, broker.token(12)))
     this.triggers = new NatsTriggers(broker, vault)
     this.cache = new NatsCache(broker, vault, clock)
-    this.outbox = new Outbox(broker, this.#reader, vault, clock)
-    this.#parking = new Parking(broker, this.outbox, this.#cancels, vault, clock)
-    this.#news = new OutcomeNews(broker, () => this.#unheard())
-    const entries = new QuestionEntries(broker, this.#reader, this.#parking, vault)
-    const asked = new AskedQuestions(broker, this.#reader, entries)
-    const settling = new QuestionOutcomes(broker, this.#reader, this.#parking, entries, asked, clock)
-    const parts = { entries, asked, settling }
-    this.questions = new NatsQuestions(broker, this.#reader, this.#parking, this.#news, parts, clock)
-    this.#retention = new Retention(broker, this.outbox, entries, clock, sizes.tombstoneMs)
-    const beside = { outbox: this.outbox, parking: this.#parking, questions: settling }
-    this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
-    this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
-    this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault, clock)
-    this.#leases = new Leases(broker, clock, broker.token(12))
-    this.#claims = new RunClaims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
-    this.#own = new OwnRuns({
-      broker,
-      reader: this.#reader,
-      live: this.#live,
-      leases: this.#leases,
-      entries,
-      asked,
-      parking: this.#parking,
-      open: this.#open,
-      news: this.#news,
-      clock,
-    })
+    const outbox = (this.outbox = new Outbox(broker, rows, runs, vault, clock))
+    const questions = (this.questions = new NatsQuestions({ broker, rows, runs, news, vault, clock }))
+    const { tombstoneMs } = sizes
+    const retention = new Retention({ broker, rows, runs, entries, outbox, questions, clock, tombstoneMs })
+    this.#retention = retention
+    this.#claims = new RunClaims(broker, rows, runs, leases, clock)
+    this.#own = new OwnRuns({ broker, rows, runs, live, leases, questions, outbox, retention, clock })
   }
 
   /** To be awaited before anything else. Rejects with a `StoreFailure` where another master key is the store's. */
@@ -130,70 +119,137 @@ export class NatsStore implements RunStore {
   // ------------------------------------------------------------------------------------------------------- creating
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
-    const { run_id, caller, created_at, idempotency } = run
+    const { run_id, caller, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
-    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
-    const tokens = idempotency === null ? null : this.#keys.tokens(caller, idempotency)
-    if (tokens !== null) {
-      const taken = await this.#keys.take(tokens, run_id, idempotency?.kept_until ?? null)
-      if (taken !== null) return taken
+    const { names } = this.#broker
+    const { key, wrapped } = newRunKey(this.#vault, run_id, caller)
+    const tokens = idempotency === null ? null : this.#tokens(caller, idempotency)
+    const facts = this.#runs.named(this.#newFacts(run, tokens))
+    const { notify } = run.request.options
+    const url = notify === undefined ? new Uint8Array(0) : this.#vault.seal(aboutUrl(run_id), notify.url)
+    const parts = [wrapped, url] as const
+    const nonce = this.#broker.token(9)
+    const sealed = key.seal("request", textOfRequest(run.request))
+    const listed = names.listed({ caller, workflow: facts.workflow?.name ?? null, created_at: run.created_at, run_id })
+    let keyRow: Row<KeyFacts> | null = null
+    for (;;) {
+      const askedAt = instant(this.#clock)
+      const seq = await this.#broker.write([
+        ...(tokens === null ? [] : [this.#takeKey(tokens, run, keyRow)]),
+        ...this.#rows.pack(run_id, names.request(run_id), { nonce }, [sealed], { expected: 0 }),
+        ...this.#secrets(run),
+        { subject: listed, data: packFrame({}, []) },
+        this.#runs.openEntry(run_id, facts),
+        ...this.#runs.write(run_id, facts, parts, 0),
+      ])
+      const request = seq === null ? await this.#rows.read<{ nonce: string }>(names.request(run_id)) : null
+      if (seq !== null || request?.facts.nonce === nonce) {
+        const stored = await this.#created(run_id, facts, parts, seq)
+        this.#runs.remember(run_id, key)
+        const lease: Lease = { run_id, owner, fence: firstFence }
+        this.#own.hold(lease, leaseMs, askedAt, stored)
+        return { outcome: "created", lease }
+      }
+      if (request !== null || (await this.#runs.find(run_id)) !== null) {
+        throw new StoreFailure(`There is a run ${run_id} already`)
+      }
+      if (tokens === null) continue
+      keyRow = await this.#rows.read<KeyFacts>(names.key(tokens.key))
+      const existing = keyRow === null ? null : await this.#existing(keyRow, tokens)
+      if (existing !== null) return existing
     }
-    const { secrets, ...request } = run.request
-    const [announced] = await Promise.all([this.#open.announce(run, secrets), this.#entries.enter(run)])
-    const sealed = sealRequest(key, caller, request)
-    const askedAt = instant(this.#clock)
-    const facts = {
-      kind: "head",
-      fence: 1,
-      session: this.#leases.session,
-      last: 0,
+  }
+
+  /** The row of a run that was just made: the one that this process wrote, or what has become of it since. */
+  async #created(run_id: string, facts: RunFacts, parts: StoredRun["parts"], seq: number | null) {
+    if (seq !== null) return { run_id, seq, facts, parts, damaged: 0 }
+    const run = await this.#runs.get(run_id)
+    if (run === null) throw new NoSuchRun(run_id)
+    return run
+  }
+
+  #newFacts({ caller, created_at, request, idempotency }: NewRun, tokens: KeyTokens | null) {
+    const { workflow, trigger, options } = request
+    return {
       caller,
       created_at,
-      resumable: true,
-      ...(run.request.workflow === undefined ? {} : { workflow: run.request.workflow }),
-      ...(run.request.trigger === undefined ? {} : { trigger: run.request.trigger }),
-      once: tokens?.once ?? null,
-      ...(request.options.notify === undefined ? {} : { notify: request.options.notify.events }),
-    } as const
-    const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
-    if (head === null || head.kind !== "head") {
-      if (announced) await this.#open.removeEntry(run)
-      throw new StoreFailure(`There is a run ${run_id} already`)
+      ...(workflow === undefined ? {} : { workflow }),
+      ...(trigger === undefined ? {} : { trigger }),
+      ...(tokens === null ? {} : { key: tokens.key }),
+      ...(idempotency?.kept_until === undefined ? {} : { key_until: idempotency.kept_until }),
+      ...(options.notify === undefined ? {} : { notify: options.notify.events }),
+      fence: firstFence,
+      session: this.#leases.session,
+      last: 0,
+      usage: noUsage,
     }
-    this.#reader.remember(run_id, { facts: head, key: () => key, request: sealed })
-    const lease: Lease = { run_id, owner, fence: 1 }
-    this.#own.hold(lease, leaseMs, askedAt, { slot: 0, last: 0, key, carried: {} })
-    return { outcome: "created", lease }
+  }
+
+  /** Under a key of their own, which is overwritten with them. */
+  #secrets({ run_id, request: { secrets } }: NewRun): Write[] {
+    if (Object.keys(secrets).length === 0) return []
+    const { key, wrapped } = newSecretsKey(this.#vault, run_id)
+    const data = packFrame({}, [wrapped, key.seal("secrets", JSON.stringify(secrets))])
+    return [{ subject: this.#broker.names.secrets(run_id), data }]
+  }
+
+  // ----------------------------------------------------------------------------------------------- idempotency keys
+
+  #tokens(caller: string, { key, fingerprint }: Idempotency): KeyTokens {
+    return {
+      caller,
+      key: tokenOf(this.#vault.digest("idempotency", [caller, key])),
+      fingerprint: tokenOf(this.#vault.digest("fingerprint", [caller, key, fingerprint])),
+    }
+  }
+
+  /** `before`: a key that is free. */
+  #takeKey({ key, fingerprint }: KeyTokens, run: NewRun, before: Row<KeyFacts> | null): Write {
+    const until = run.idempotency?.kept_until
+    const facts: KeyFacts = { run_id: run.run_id, fingerprint, ...(until !== undefined && { until }) }
+    const expected = before?.seq ?? 0
+    return { subject: this.#broker.names.key(key), data: packFrame(facts, []), expected, replaces: true }
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
-    return this.#keys.find(this.#keys.tokens(caller, idempotency))
+    const tokens = this.#tokens(caller, idempotency)
+    const row = await this.#rows.read<KeyFacts>(this.#broker.names.key(tokens.key))
+    return row === null ? null : this.#existing(row, tokens)
+  }
+
+  /** The run that a key belongs to; null where the key is free. */
+  async #existing({ facts }: Row<KeyFacts>, { caller, fingerprint }: KeyTokens): Promise<ExistingRun | null> {
+    if (facts.free === true) return null
+    const { run_id, until } = facts
+    const run = await this.#runs.get(run_id)
+    const isKept = until !== undefined && until > this.#clock.now()
+    if (run === null && !isKept) return null
+    // A key that leads to the run of another caller was put there by somebody else.
+    const isSame = fingerprint === facts.fingerprint && (run === null || run.facts.caller === caller)
+    return { outcome: isSame ? "exists" : "conflict", run_id }
   }
 
   // -------------------------------------------------------------------------------------------------------- reading
 
   async lookup(run_id: string): Promise<RunLookup> {
-    if (!isRunId(run_id)) return { found: "nothing" }
-    const tail = await this.#reader.tail(run_id)
-    const head = tail === null ? null : await this.#reader.head(run_id)
-    if (tail === null || head === null) {
-      this.#reader.forget(run_id)
-      const caller = await this.#retention.callerOf(run_id)
-      return caller === null ? { found: "nothing" } : { found: "expired", caller }
+    const run = await this.#runs.find(run_id)
+    if (run === null) return { found: "nothing" }
+    if (run.found === "gone") {
+      return run.until > this.#clock.now() ? { found: "expired", caller: run.caller } : { found: "nothing" }
     }
-    const { caller, created_at, workflow, trigger } = head.facts
+    const { facts } = run
     return {
       found: "run",
       run: {
         run_id,
-        caller,
-        created_at,
-        finished_at: endOf(tail.facts),
-        last_event_id: tail.facts.last,
-        cancel_requested: await this.#cancels.isRequested(run_id),
-        workflow: workflow ?? null,
-        trigger: trigger ?? null,
-        waiting: await this.#parking.isWaiting(run_id, tail),
+        caller: facts.caller,
+        created_at: facts.created_at,
+        finished_at: facts.finished_at ?? null,
+        last_event_id: facts.last,
+        cancel_requested: facts.cancel === true,
+        workflow: facts.workflow ?? null,
+        trigger: facts.trigger ?? null,
+        waiting: facts.waiting === true,
       },
     }
   }
@@ -203,13 +259,17 @@ export class NatsStore implements RunStore {
   }
 
   async request(run_id: string): Promise<RunRequest> {
-    const there = isRunId(run_id) && (await this.#reader.slot(run_id, 0, "sure")) !== null
-    const head = there ? await this.#reader.head(run_id) : null
-    if (head === null) throw new NoSuchRun(run_id)
-    return {
-      ...openRequest(head.key(), head.request),
-      secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at, caller: head.facts.caller }),
-    }
+    const { names } = this.#broker
+    const run = await this.#runs.get(run_id)
+    const row = run === null ? null : await this.#rows.read(names.request(run_id))
+    const [sealed] = row === null ? [] : ((await this.#rows.whole(row, 1))?.parts ?? [])
+    if (run === null || sealed === undefined) throw new NoSuchRun(run_id)
+    const request = JSON.parse((await this.#runs.key(run)).open("request", sealed)) as Omit<RunRequest, "secrets">
+    const isOver = run.facts.finished_at !== undefined
+    const [wrapped, body] = isOver ? [] : ((await this.#rows.read(names.secrets(run_id)))?.parts ?? [])
+    if (wrapped === undefined || body === undefined) return { ...request, secrets: {} }
+    const text = openSecretsKey(this.#vault, run_id, wrapped).open("secrets", body)
+    return { ...request, secrets: JSON.parse(text) as RunRequest["secrets"] }
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
@@ -238,7 +298,7 @@ export class NatsStore implements RunStore {
   /** Null where it cannot be known now. */
   async #callerOf(run_id: string): Promise<string | null> {
     try {
-      return (await this.#reader.head(run_id))?.facts.caller ?? null
+      return (await this.#runs.get(run_id))?.facts.caller ?? null
     } catch (error) {
       if (error instanceof StoreFailure) return null
       throw error
@@ -252,9 +312,10 @@ export class NatsStore implements RunStore {
   // --------------------------------------------------------------------------------------------------------- leases
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
-    return this.#claims.claim(owner, limit, leaseMs, ({ run_id, fence, before, askedAt, position }) => {
+    return this.#claims.claim(owner, limit, leaseMs, ({ run, before, askedAt }) => {
+      const { run_id, facts } = run
       this.#own.lose({ run_id, fence: before })
-      this.#own.hold({ run_id, owner, fence }, leaseMs, askedAt, position)
+      this.#own.hold({ run_id, owner, fence: facts.fence }, leaseMs, askedAt, run)
     })
   }
 
@@ -270,25 +331,32 @@ export class NatsStore implements RunStore {
   // --------------------------------------------------------------------------------------------------------- cancel
 
   async requestCancel(run_id: string): Promise<boolean> {
-    const tail = await this.#reader.tail(run_id)
-    if (tail === null || endOf(tail.facts) !== null) return false
-    await this.#parking.mark(run_id, cancelToken)
-    await this.#cancels.request(run_id)
-    const now = await this.#reader.tail(run_id)
-    // Only a run that has asked can wait. One that begins to ask after the request is stored finds it when it is parked.
-    const mayWait = now !== null && now.facts.asked === true && endOf(now.facts) === null
-    if (mayWait) await this.#parking.mark(run_id, cancelToken)
-    else await this.#parking.unmark(run_id, [cancelToken])
+    for (;;) {
+      const run = await this.#runs.get(run_id)
+      if (run === null || run.facts.finished_at !== undefined) return false
+      if (run.facts.cancel === true) break
+      const facts = this.#runs.named(woken({ ...run.facts, cancel: true }, this.#clock.now()))
+      const isWoken = run.facts.waiting === true
+      const seq = await this.#broker.write([
+        { subject: this.#broker.names.cancel(run_id), data: packFrame({}, []) },
+        ...(isWoken ? [this.#runs.openEntry(run_id, facts)] : []),
+        ...this.#runs.next(run, facts),
+      ])
+      if (seq === null) continue
+      if (isWoken) await this.#rows.remove(this.questions.parkedSubject(run_id, run.facts))
+      break
+    }
+    this.#news.cancel(run_id)
     return true
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
-    return this.#cancels.on(run_id, listener)
+    return this.#news.onCancel(run_id, listener)
   }
 
   /** Runs with new outcomes, whether or not these were announced here. */
   async #unheard(): Promise<string[]> {
-    return [...(await this.#parking.woken()), ...(await this.#own.withOutcomes())]
+    return [...(await this.#claims.woken()), ...(await this.#own.withOutcomes())]
   }
 
   // ------------------------------------------------------------------------------------------------------ life
@@ -301,19 +369,7 @@ export class NatsStore implements RunStore {
 
   /** What the caller stores is counted by the minute: the bytes of the run count until retention would delete it. */
   async delete(run_id: string): Promise<Deletion> {
-    if (!isRunId(run_id)) return "gone"
-    const tail = await this.#reader.tail(run_id)
-    const head = tail === null ? null : await this.#reader.head(run_id)
-    if (tail === null || head === null) return "gone"
-    if (endOf(tail.facts) === null) return "open"
-    let deleted = await this.#retention.delete(run_id)
-    if (deleted === null) {
-      // The process that stored the end died before it entered the run in the list of ended ones.
-      await this.#open.close(run_id, tail, head)
-      deleted = await this.#retention.delete(run_id)
-    }
-    this.#reader.forget(run_id)
-    return deleted === true ? "deleted" : "gone"
+    return this.#retention.delete(run_id)
   }
 
   async stored(caller: string): Promise<number> {
@@ -331,7 +387,6 @@ export class NatsStore implements RunStore {
   async close(): Promise<void> {
     this.#vault.stop()
     this.#live.close()
-    this.#cancels.close()
     this.#news.close()
     this.#claims.close()
     if (this.#broker.health.connected) {

@@ -4,10 +4,7 @@ import { fromStored, toStored, type StoredState } from "../../store/trigger-stat
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 
-/**
- * Marks and pauses of triggers: two subjects for each. A mark is replaced by who read it last. While a cluster elects a leader two may
- * succeed; runs are started once all the same, by their idempotency keys, and a pause is no part of what the two replace.
- */
+/** Marks and pauses of triggers: two rows for each. A mark is replaced by who read it last. */
 export class NatsTriggers implements TriggerStore {
   readonly #broker: Broker
   readonly #vault: Vault
@@ -19,7 +16,7 @@ export class NatsTriggers implements TriggerStore {
 
   async read(id: string): Promise<StoredTrigger | null> {
     const subject = this.#broker.names.trigger(id)
-    const found = await this.#broker.getFromLeader("keys", subject)
+    const found = await this.#broker.row(subject)
     if (found === null) return null
     const { facts } = unpackFrame<StoredState>(subject, found.data)
     return { state: fromStored(this.#vault, id, facts), revision: found.seq }
@@ -28,17 +25,16 @@ export class NatsTriggers implements TriggerStore {
   async write(id: string, state: TriggerState, read: number | null): Promise<boolean> {
     const subject = this.#broker.names.trigger(id)
     const data = packFrame(toStored(this.#vault, id, state), [])
-    const written = read === null ? this.#broker.putOnce(subject, data) : this.#broker.replace(subject, data, read)
-    return (await written) !== null
+    return (await this.#broker.write([{ subject, data, expected: read ?? 0, replaces: true }])) !== null
   }
 
   async pause(id: string): Promise<TriggerPause | null> {
     const subject = this.#broker.names.pause(id)
-    const found = await this.#broker.getFromLeader("keys", subject)
+    const found = await this.#broker.row(subject)
     return found === null ? null : unpackFrame<TriggerPause>(subject, found.data).facts
   }
 
   async setPause(id: string, pause: TriggerPause): Promise<void> {
-    await this.#broker.put(this.#broker.names.pause(id), packFrame(pause, []))
+    await this.#broker.write([{ subject: this.#broker.names.pause(id), data: packFrame(pause, []), replaces: true }])
   }
 }

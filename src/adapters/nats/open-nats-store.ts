@@ -74,8 +74,8 @@ export function changeNatsKey(place: BrokerPlace, change: KeyChange): Promise<"c
 async function connected<T>(place: BrokerPlace, use: (broker: Broker, isNew: boolean) => Promise<T>): Promise<T> {
   const broker = await Broker.connect(place.address, place.proofs, namesOf(place.prefix))
   try {
-    const keys = await infoOf(broker.transport.manager, broker.names.stream("keys"))
-    return await use(broker, keys === null)
+    const rows = await infoOf(broker.transport.manager, broker.names.stream("rows"))
+    return await use(broker, rows === null)
   } catch (error) {
     if (error instanceof StoreFailure) throw error
     throw new StoreFailure(`The broker cannot be read: ${reasonOf(error)}`, error)

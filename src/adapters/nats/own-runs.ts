@@ -1,66 +1,64 @@
 import type { LogEvent } from "../../log/events.ts"
+import { isTerminal } from "../../log/events.ts"
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
 import { causedBy } from "../../ports/notices.ts"
 import { questionsIn } from "../../ports/question-store.ts"
 import { LeaseLost, StoreFailure, type Lease } from "../../ports/store.ts"
+import { sealEvents, textOfEvents } from "../../store/sealed-events.ts"
 import { holdMs, type Broker } from "./broker.ts"
 import type { Leases } from "./leases.ts"
 import type { LiveLogs } from "./live-log.ts"
-import type { LogReader } from "./log-reader.ts"
-import { fillSlot, LogWriter, type Position } from "./log-writer.ts"
-import { tokenOfId } from "./names.ts"
-import type { OpenRuns } from "./open-runs.ts"
-import type { OutcomeNews } from "./outcome-news.ts"
-import type { Parking } from "./parking.ts"
-import type { AskedQuestions } from "./asked-questions.ts"
-import type { QuestionEntries } from "./question-entries.ts"
-import { carriedOn, endOf, type EventsFacts, type Slot } from "./slot.ts"
+import type { Outbox } from "./nats-outbox.ts"
+import type { NatsQuestions } from "./nats-questions.ts"
+import { packFrame } from "./frame.ts"
+import type { Retention } from "./retention.ts"
+import type { Rows } from "./rows.ts"
+import { afterEvents, ended, isOpen, type RunFacts, type RunRows, type StoredRun } from "./run-rows.ts"
+import { batchEvents, isOverAfter, RunWriter, type WriterStore } from "./run-writer.ts"
+import type { Write } from "./transport.ts"
 
 interface OwnRunsParts {
   readonly broker: Broker
-  readonly reader: LogReader
+  readonly rows: Rows
+  readonly runs: RunRows
   readonly live: LiveLogs
   readonly leases: Leases
-  readonly entries: QuestionEntries
-  readonly asked: AskedQuestions
-  readonly parking: Parking
-  readonly open: OpenRuns
-  readonly news: OutcomeNews
+  readonly questions: NatsQuestions
+  readonly outbox: Outbox
+  readonly retention: Retention
   readonly clock: Clock
 }
 
-/** The runs that this process holds: it writes their logs, and renews and gives back their leases. */
-export class OwnRuns {
+/** The runs that this process holds: it appends to their logs, and renews and gives back their leases. */
+export class OwnRuns implements WriterStore {
+  readonly #parts: OwnRunsParts
   readonly #broker: Broker
-  readonly #reader: LogReader
-  readonly #live: LiveLogs
+  readonly #runs: RunRows
   readonly #leases: Leases
-  readonly #entries: QuestionEntries
-  readonly #asked: AskedQuestions
-  readonly #parking: Parking
-  readonly #open: OpenRuns
-  readonly #news: OutcomeNews
   readonly #clock: Clock
   /** By run and fence. */
-  readonly #writers = new Map<string, LogWriter>()
+  readonly #writers = new Map<string, RunWriter>()
 
   constructor(parts: OwnRunsParts) {
+    this.#parts = parts
     this.#broker = parts.broker
-    this.#reader = parts.reader
-    this.#live = parts.live
+    this.#runs = parts.runs
     this.#leases = parts.leases
-    this.#entries = parts.entries
-    this.#asked = parts.asked
-    this.#parking = parts.parking
-    this.#open = parts.open
-    this.#news = parts.news
     this.#clock = parts.clock
   }
 
+  now(): number {
+    return this.#clock.monotonic()
+  }
+
+  token(): string {
+    return this.#broker.token(9)
+  }
+
   /** This process has the lease from now on. */
-  hold(lease: Lease, leaseMs: number, askedAt: Instant, position: Position | null): void {
+  hold(lease: Lease, leaseMs: number, askedAt: Instant, run: StoredRun): void {
     this.#leases.hold(lease.run_id, lease.fence, leaseMs, askedAt)
-    this.#makeWriter(lease, position)
+    this.#writers.set(keyOf(lease), new RunWriter(this, lease, run))
   }
 
   /** The lease with this fence is over: another process has claimed the run, or this one anew. */
@@ -68,119 +66,134 @@ export class OwnRuns {
     this.#writers.get(keyOf(lease))?.lose()
   }
 
-  /** Runs that have open questions with a stored outcome. */
+  /** Runs with outcomes that the log does not show. */
   async withOutcomes(): Promise<string[]> {
     const found: string[] = []
-    for (const writer of this.#writers.values()) {
-      const { asking = [] } = writer.position?.carried ?? {}
-      if (asking.length > 0 && (await this.#asked.haveOutcomes(writer.run_id, asking))) found.push(writer.run_id)
+    for (const { asked, run_id } of this.#writers.values()) {
+      if (!asked) continue
+      const run = await this.#runs.get(run_id)
+      if ((run?.facts.outcomes ?? []).length > 0) found.push(run_id)
     }
     return found
   }
 
-  /** Gives all leases back, as far as the broker answers. */
-  async releaseAll(): Promise<void> {
-    await Promise.all(this.#leases.held().map(({ run_id, fence }) => this.#part({ run_id, owner: "", fence })))
-  }
+  // ------------------------------------------------------------------------------------------------------ appending
 
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
     try {
-      await this.#writerOf(lease).append(events)
-      await this.#unmark(lease.run_id, questionsIn(events).taken)
+      for (const some of inParts(events)) await this.#writerOf(lease).append(some)
     } catch (error) {
       if (error instanceof LeaseLost) this.#forgetLease(lease)
       throw error
     }
   }
 
-  /** The log shows these outcomes from now on. */
-  async #unmark(run_id: string, taken: readonly string[]): Promise<void> {
+  async load({ run_id, fence }: Lease): Promise<StoredRun> {
+    const run = await this.#runs.get(run_id)
+    if (run === null || run.facts.fence !== fence || !isOpen(run.facts)) throw new LeaseLost(run_id)
+    return run
+  }
+
+  async write(run: StoredRun, events: readonly LogEvent[], nonce: string): Promise<StoredRun | null> {
+    const key = await this.#runs.key(run)
+    const last = events.at(-1)?.id ?? 0
+    const [body, kept] = sealEvents(key, textOfEvents(events, last))
+    const facts = { ...afterEvents(run, events, this.#clock.now()), appended: nonce, nonce }
+    return this.#replace(
+      run,
+      facts,
+      [...this.#parts.questions.asked(run, key, events), ...this.#parts.outbox.caused(run, causedBy(events))],
+      kept === null ? [body] : [body, kept],
+    )
+  }
+
+  /** Replaces the row of a run, and adds what finds it as it stands then. Null: the row is not the one that was read. */
+  async #replace(
+    run: StoredRun,
+    facts: RunFacts,
+    more: readonly Write[],
+    events: readonly Uint8Array[] = [],
+    hold?: number,
+  ): Promise<StoredRun | null> {
+    const writes = [...more, ...this.#entries(run, facts), ...this.#runs.next(run, facts, events)]
+    const seq = await this.#broker.write(writes, hold)
+    return seq === null ? null : { ...run, facts, seq, damaged: 0 }
+  }
+
+  #entries({ run_id, facts: before }: StoredRun, facts: RunFacts): Write[] {
+    if (facts.finished_at !== undefined) return []
+    if (facts.waiting === true) {
+      return [{ subject: this.#parts.questions.parkedSubject(run_id, facts), data: packFrame({}, []) }]
+    }
+    return facts.fence === before.fence ? [] : [this.#runs.openEntry(run_id, facts)]
+  }
+
+  async isStored(run_id: string, nonce: string): Promise<boolean> {
+    return (await this.#runs.get(run_id))?.facts.appended === nonce
+  }
+
+  touch(run: StoredRun): Promise<StoredRun | null> {
+    return this.#replace(run, this.#runs.named(run.facts), [])
+  }
+
+  async stored(lease: Lease, run: StoredRun, events: readonly LogEvent[]): Promise<void> {
+    const { run_id } = lease
+    // Followers get what was stored, not what the caller has in hand and might change.
+    const { text } = textOfEvents(events, events.at(-1)?.id ?? 0)
+    this.#parts.live.stored(run_id, JSON.parse(text) as LogEvent[], text.length)
+    if (causedBy(events) !== null) this.#parts.outbox.stored()
+    if (!isOverAfter(events)) return
+    this.#forgetLease(lease)
+    const last = events.at(-1)
+    await this.#over(run, last !== undefined && isTerminal(last.type) ? last : null, asks(run.facts, events))
+  }
+
+  /** The run has ended or waits: its row says so, and what is left of the time before goes. */
+  async #over({ run_id, facts }: StoredRun, end: LogEvent | null, hasAsked: boolean): Promise<void> {
     try {
-      await this.#parking.unmark(run_id, taken.map(tokenOfId))
+      if (end !== null) await this.#parts.retention.ended(run_id, Date.parse(end.at), hasAsked)
+      await this.#parts.rows.remove(this.#runs.openSubject(run_id, facts))
     } catch (error) {
-      // Marks that are left do no harm; they are removed when the run is parked or ends.
+      // Whoever looks for work finds an entry that is left, and the next sweep the rest.
       if (!(error instanceof StoreFailure)) throw error
     }
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
-    const { run_id, fence } = lease
-    const caused = causedBy([end])
+    const { run_id } = lease
     // Appends in progress are stored first, or refused.
     await this.#writers.get(keyOf(lease))?.end()
     for (;;) {
-      const tail = await this.#reader.tail(run_id)
-      if (tail === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) {
-        this.#forgetLease(lease)
-        throw new LeaseLost(run_id)
-      }
-      const facts = {
-        kind: "events",
-        fence,
-        session: this.#leases.session,
-        last: end.id,
-        end: Date.parse(end.at),
-        condemned: end,
-        ...carriedOn(tail.facts),
-        ...(caused === null ? {} : { caused }),
-      } as const
-      const stored = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
-      if (stored === null || stored.kind !== "events") continue
-      this.#live.stored(run_id, tail.slot + 1, [end], 0, true)
-      await this.#ended(run_id, tail.slot + 1, stored)
+      const run = await this.#held(lease)
+      const facts = { ...this.#runs.named(ended(run.facts, end)), condemned: end }
+      const notices = this.#parts.outbox.caused(run, causedBy([end]))
+      if ((await this.#replace(run, facts, notices)) === null) continue
+      this.#parts.live.condemned(run_id, end)
+      if (notices.length > 0) this.#parts.outbox.stored()
+      this.#forgetLease(lease)
+      await this.#over(run, end, facts.asked === true)
       return
     }
   }
 
-  #writerOf(lease: Lease): LogWriter {
-    return this.#writers.get(keyOf(lease)) ?? this.#makeWriter(lease, null)
+  async #held(lease: Lease): Promise<StoredRun> {
+    try {
+      return await this.load(lease)
+    } catch (error) {
+      if (error instanceof LeaseLost) this.#forgetLease(lease)
+      throw error
+    }
   }
 
-  #makeWriter(lease: Lease, position: Position | null): LogWriter {
-    const writer = new LogWriter(
-      this.#broker,
-      this.#reader,
-      lease,
-      this.#leases.session,
-      {
-        now: () => this.#clock.monotonic(),
-        stored: (run_id, slot, facts, stored, bytes) => {
-          this.#live.stored(run_id, slot, stored, bytes, facts.end !== null)
-        },
-        ended: (run_id, slot, facts) => this.#ended(run_id, slot, facts),
-        parked: (_, slot, facts) => this.#parked(lease, { slot, facts, parts: [] }),
-        asking: (slot, events) => this.#entries.announce(lease, slot, events),
-      },
-      position,
-    )
+  #writerOf(lease: Lease): RunWriter {
+    const known = this.#writers.get(keyOf(lease))
+    if (known !== undefined) return known
+    const writer = new RunWriter(this, lease, null)
     this.#writers.set(keyOf(lease), writer)
     return writer
   }
 
-  async #ended(run_id: string, slot: number, facts: EventsFacts): Promise<void> {
-    this.#leases.drop(run_id, facts.fence)
-    this.#writers.delete(keyOf({ run_id, fence: facts.fence }))
-    try {
-      const head = await this.#reader.head(run_id)
-      if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head)
-    } catch (error) {
-      // The run has ended, and its log says so. It is still among the open ones: the next process that looks for work removes it.
-      if (!(error instanceof StoreFailure)) throw error
-    }
-  }
-
-  async #parked(lease: Lease, tail: Slot): Promise<void> {
-    const { run_id } = lease
-    this.#forgetLease(lease)
-    try {
-      const head = await this.#reader.head(run_id)
-      // Outcomes that came meanwhile were announced before the run could be claimed.
-      if (head !== null && (await this.#parking.park(run_id, head, tail))) this.#news.say(run_id)
-    } catch (error) {
-      // The run is parked, and its log says so. The next process that looks for work finds it among the open ones and cleans up.
-      if (!(error instanceof StoreFailure)) throw error
-    }
-  }
+  // --------------------------------------------------------------------------------------------------------- leases
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     const { run_id, fence } = lease
@@ -196,7 +209,7 @@ export class OwnRuns {
     return false
   }
 
-  /** Asks the log who owns the run: the process that fills its next slot. */
+  /** A renewal that comes late: whoever replaces the run's row next owns the run. */
   async #settle(lease: Lease): Promise<boolean> {
     try {
       await this.#writerOf(lease).renew()
@@ -207,32 +220,23 @@ export class OwnRuns {
     }
   }
 
-  /** Whether the log says that the lease is ours. */
+  /** Whether the run's row says that the lease is ours. */
   async #isHeld(lease: Lease, leaseMs: number): Promise<boolean> {
-    const { run_id, fence } = lease
     const writer = this.#writers.get(keyOf(lease))
     // The append that is under way shows who owns the run.
     await writer?.idle()
     if (writer?.lost === true) return false
-    const now = this.#clock.monotonic()
+    const now = this.now()
     if (writer !== undefined && now - writer.confirmedAt < leaseMs / 2) return true
-    const position = writer?.position ?? null
-    if (writer === undefined || position === null) {
-      const tail = await this.#reader.tail(run_id)
-      return tail !== null && tail.facts.fence === fence && endOf(tail.facts) === null
+    try {
+      await this.load(lease)
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+      writer?.lose()
+      return false
     }
-    const next: Slot | null = await this.#reader.slot(run_id, position.slot + 1, "near")
-    if (next === null || next.facts.fence === fence) {
-      writer.confirmedAt = now
-      return true
-    }
-    writer.lose()
-    return false
-  }
-
-  #forgetLease(lease: Lease): void {
-    this.#leases.drop(lease.run_id, lease.fence)
-    this.#writers.delete(keyOf(lease))
+    if (writer !== undefined) writer.confirmedAt = now
+    return true
   }
 
   async release(lease: Lease, hold: number): Promise<void> {
@@ -242,21 +246,20 @@ export class OwnRuns {
     await writer?.end()
     this.#leases.drop(run_id, fence)
     for (;;) {
-      const tail = await this.#reader.tail(run_id)
-      if (tail === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) break
-      const facts = {
-        kind: "release",
-        fence: fence + 1,
-        session: "",
-        last: tail.facts.last,
-        ...carriedOn(tail.facts),
-      } as const
-      if ((await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [], hold)) !== null) {
-        await this.#leases.say()
-        break
-      }
+      const run = await this.#runs.get(run_id)
+      if (run === null || run.facts.fence !== fence || !isOpen(run.facts)) break
+      const facts = { ...this.#runs.named(run.facts), fence: fence + 1, session: "" }
+      if ((await this.#replace(run, facts, [], [], hold)) === null) continue
+      await this.#parts.rows.remove(this.#runs.openSubject(run_id, run.facts))
+      await this.#leases.say()
+      break
     }
     this.#writers.delete(keyOf(lease))
+  }
+
+  /** Gives all leases back, as far as the broker answers. */
+  async releaseAll(): Promise<void> {
+    await Promise.all(this.#leases.held().map(({ run_id, fence }) => this.#part({ run_id, owner: "", fence })))
   }
 
   /** A lease that cannot be given back expires. */
@@ -267,6 +270,23 @@ export class OwnRuns {
       if (!(error instanceof StoreFailure)) throw error
     }
   }
+
+  #forgetLease(lease: Lease): void {
+    this.#leases.drop(lease.run_id, lease.fence)
+    this.#writers.delete(keyOf(lease))
+  }
+}
+
+/** Parts whose questions fit into one batch each. Most appends are one part. */
+function inParts(events: readonly LogEvent[]): (readonly LogEvent[])[] {
+  if (questionsIn(events).asked.length <= batchEvents) return [events]
+  const parts: LogEvent[][] = []
+  for (let at = 0; at < events.length; at += batchEvents) parts.push(events.slice(at, at + batchEvents))
+  return parts
+}
+
+function asks(before: RunFacts, events: readonly LogEvent[]): boolean {
+  return before.asked === true || questionsIn(events).asked.length > 0
 }
 
 function keyOf({ run_id, fence }: Pick<Lease, "run_id" | "fence">): string {

@@ -22,8 +22,8 @@ export async function probe(broker: Broker, vault: WatchedVault, leases: Leases)
 
 /** Leases have a stream of their own, which is never full. This writes as much to the stream of runs as an answer takes. */
 async function findRoom(broker: Broker, session: string): Promise<void> {
-  const subject = broker.names.piece("probe", 0, session, 0)
+  const subject = broker.names.piece("probe", session, 0)
   await broker.put(subject, Buffer.alloc(probeBytes), holdMs.parting)
-  await broker.purge("log", subject)
+  await broker.purge("rows", subject)
   broker.foundRoom()
 }

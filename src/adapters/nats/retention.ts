@@ -1,183 +1,214 @@
 import type { Clock } from "../../ports/clock.ts"
-import { Damaged } from "../../ports/store.ts"
+import { Damaged, type Deletion } from "../../ports/store.ts"
 import type { Broker } from "./broker.ts"
-import { packFrame, unpackFrame } from "./frame.ts"
+import { packFrame } from "./frame.ts"
+import { lastToken } from "./names.ts"
 import type { Outbox } from "./nats-outbox.ts"
-import type { QuestionEntries } from "./question-entries.ts"
-import { dayOf, lastToken } from "./names.ts"
-import type { Stored } from "./transport.ts"
-
-/** Facts about an ended run that need no look at its log. */
-export interface DoneFacts {
-  readonly finished_at: number
-  readonly caller: string
-  /** The last slot. */
-  readonly slot: number
-  readonly once: string | null
-  /** It may have notices. */
-  readonly notifies?: boolean
-  /** It has asked questions. */
-  readonly asked?: boolean
-  /** Its entry in the list of runs; absent for a run that was never made. */
-  readonly listed?: string
-}
-
-interface Tombstone {
-  readonly caller: string
-  readonly until: number
-}
+import type { NatsQuestions } from "./nats-questions.ts"
+import { inTurns, open, type Rows } from "./rows.ts"
+import type { RunEntries } from "./run-list.ts"
+import type { RunRows, StoredRun } from "./run-rows.ts"
+import type { Write } from "./transport.ts"
 
 /** Ends are stored in the order in which they came; the clocks of the processes may differ by so much. */
 const clockDifferenceMs = 10 * 60_000
 const batchSize = 25
-/** Up to so many slots are purged one by one: a purge by pattern looks at every message of the stream. */
-const fewSlots = 64
+/** How often all runs are looked at, and not only those that are known to have ended. */
+const allRunsMs = 3_600_000
+/** For so long a key that is free is seen to be so. */
+const freeKeyMs = 60_000
 
+/** What the row of an idempotency key says. */
+export interface KeyFacts {
+  readonly run_id: string
+  readonly fingerprint: string
+  /** It outlives its run until then. */
+  readonly until?: number
+  /** Its run is gone, and with it the key. */
+  readonly free?: true
+}
+
+/** The facts that a sweep needs to remove the rest of a deleted run. */
+interface Remains {
+  readonly listed: string
+}
+
+/** Deletes runs, and what runs leave behind when they end. */
 export class Retention {
   readonly #broker: Broker
+  readonly #rows: Rows
+  readonly #runs: RunRows
+  readonly #entries: RunEntries
+  readonly #outbox: Outbox
+  readonly #questions: NatsQuestions
   readonly #clock: Clock
   readonly #tombstoneMs: number
-  readonly #outbox: Outbox
-  readonly #questions: QuestionEntries
+  #foundAllAt = Number.NEGATIVE_INFINITY
 
-  constructor(broker: Broker, outbox: Outbox, questions: QuestionEntries, clock: Clock, tombstoneMs: number) {
-    this.#outbox = outbox
-    this.#questions = questions
-    this.#broker = broker
-    this.#clock = clock
-    this.#tombstoneMs = tombstoneMs
+  constructor(parts: {
+    readonly broker: Broker
+    readonly rows: Rows
+    readonly runs: RunRows
+    readonly entries: RunEntries
+    readonly outbox: Outbox
+    readonly questions: NatsQuestions
+    readonly clock: Clock
+    readonly tombstoneMs: number
+  }) {
+    this.#broker = parts.broker
+    this.#rows = parts.rows
+    this.#runs = parts.runs
+    this.#entries = parts.entries
+    this.#outbox = parts.outbox
+    this.#questions = parts.questions
+    this.#clock = parts.clock
+    this.#tombstoneMs = parts.tombstoneMs
   }
 
-  /** All keys were looked at once. */
-  #sweptKeys = false
-
-  async ended(run_id: string, facts: DoneFacts): Promise<void> {
-    await this.#broker.put(this.#broker.names.done(run_id), packFrame(facts, []))
-  }
-
-  /** The caller whose run retention deleted; null for a run that never existed or was deleted too long ago. */
-  async callerOf(run_id: string): Promise<string | null> {
-    const message = await this.#broker.get("gone", this.#broker.names.gone(run_id), "sure")
-    if (message === null) return null
-    const { caller, until } = unpackFrame<Tombstone>(message.subject, message.data).facts
-    return until > this.#clock.now() ? caller : null
-  }
-
-  /** Deletes an ended run now; null where the list of ended runs does not have it. False: another process was faster. */
-  async delete(run_id: string): Promise<boolean | null> {
+  /** The row of the run says that it has ended. */
+  async ended(run_id: string, finished_at: number, hasAsked: boolean): Promise<void> {
     const { names } = this.#broker
-    const message = await this.#broker.get("done", names.done(run_id), "sure")
-    if (message === null) return null
-    // First: should this process die on the way, the next sweep finds it.
-    await this.#broker.put(names.erase(run_id), packFrame({}, []))
-    const { facts } = unpackFrame<DoneFacts>(message.subject, message.data)
-    const deleted = await this.#delete({ ...message, facts })
-    await this.#broker.erase("keys", names.erase(run_id))
-    return deleted
+    // Their bytes are overwritten on the disk.
+    await this.#broker.erase("rows", names.secrets(run_id))
+    await this.#broker.put(names.ended(run_id), packFrame({ finished_at }, []))
+    if (hasAsked) await this.#questions.withdraw(run_id)
   }
 
-  /** Forgets keys that outlived their runs for long enough. */
-  async #sweepKeys(): Promise<void> {
+  async delete(run_id: string): Promise<Deletion> {
     const { names } = this.#broker
-    const today = dayOf(this.#clock.now())
-    // Those of older days were left while no process ran.
-    const days = this.#sweptKeys ? [today - 2, today - 1, today] : [null]
-    this.#sweptKeys = true
-    for (const day of days) {
-      for (const subject of await this.#broker.list("keys", names.keysUntil(day))) {
-        if (Number(subject.split(".").at(-2)) >= today) continue
-        const key = names.once(lastToken(subject))
-        const found = await this.#broker.get("keys", key, "sure")
-        const { facts } = found === null ? {} : unpackFrame<{ run_id: string; until?: number }>(key, found.data)
-        const isOver = facts?.until !== undefined && facts.until <= this.#clock.now()
-        // The key of a run that is still kept is deleted with it.
-        if (found !== null && isOver && (await this.callerOf(facts.run_id)) !== null) {
-          await this.#broker.erase("keys", key, found.seq)
-        }
-        await this.#broker.erase("keys", subject)
-      }
+    for (;;) {
+      const run = await this.#runs.get(run_id)
+      if (run === null) return "gone"
+      if (run.facts.finished_at === undefined) return "open"
+      const { caller, workflow, created_at } = run.facts
+      const listed = names.listed({ caller, workflow: workflow?.name ?? null, created_at, run_id })
+      const remains: Remains = { listed }
+      const gone = { caller, until: this.#clock.now() + this.#tombstoneMs }
+      // A broker that is full takes no tombstone, however small: what is deleted makes room for it.
+      if (this.#broker.isFull) await this.#broker.dropHistory(names.run(run_id))
+      const seq = await this.#broker.write([
+        { subject: names.deleted(run_id), data: packFrame(remains, []) },
+        ...(await this.#freeKey(run)),
+        this.#runs.bury(run_id, gone, run.seq, this.#tombstoneMs),
+      ])
+      if (seq === null) continue
+      await this.#removeRemains(run_id, remains)
+      return "deleted"
     }
+  }
+
+  /** A key that outlives its run stays; another one is free. Nobody else takes it before the run is gone. */
+  async #freeKey({ run_id, facts: { key, key_until } }: StoredRun): Promise<Write[]> {
+    if (key === undefined) return []
+    const subject = this.#broker.names.key(key)
+    const row = await this.#rows.read<KeyFacts>(subject)
+    if (row === null || row.facts.run_id !== run_id) return []
+    const left = (key_until ?? 0) - this.#clock.now()
+    if (left > 0)
+      return [{ subject, data: packFrame(row.facts, []), expected: row.seq, replaces: true, ttlMs: left + freeKeyMs }]
+    const free: KeyFacts = { ...row.facts, free: true }
+    return [{ subject, data: packFrame(free, []), expected: row.seq, replaces: true, ttlMs: freeKeyMs }]
+  }
+
+  /** The last of these removes the note that there are remains. */
+  async #removeRemains(run_id: string, { listed }: Remains): Promise<void> {
+    const { names } = this.#broker
+    this.#runs.forget(run_id)
+    await this.#questions.forget(run_id)
+    await this.#outbox.forget(run_id)
+    await this.#broker.erase("rows", names.secrets(run_id))
+    await this.#broker.dropHistory(names.run(run_id))
+    await this.#rows.removeAll(names.piecesOf(run_id))
+    await this.#rows.remove(names.request(run_id), names.cancel(run_id), listed, names.ended(run_id))
+    await this.#rows.remove(names.deleted(run_id))
   }
 
   async sweep(ended_before: number): Promise<number> {
+    await this.#tidy()
+    await this.#findEnded()
     const { names } = this.#broker
-    await this.#sweepKeys()
-    for (const subject of await this.#broker.list("keys", names.anyErase)) {
-      if ((await this.delete(lastToken(subject))) === null) await this.#broker.erase("keys", subject)
-    }
     let swept = 0
     let seq = 1
     for (;;) {
-      const due: (Stored & { readonly facts: DoneFacts })[] = []
+      const due: string[] = []
       let more = true
       while (more && due.length < batchSize) {
-        const message = await this.#broker.next("done", seq)
-        if (message === null) {
+        const entry = await this.#broker.next(names.anyEnded, seq)
+        if (entry === null) {
           more = false
           break
         }
-        seq = message.seq + 1
-        const { facts } = unpackFrame<DoneFacts>(message.subject, message.data)
-        if (facts.finished_at < ended_before) due.push({ ...message, facts })
-        else more = facts.finished_at < ended_before + clockDifferenceMs
+        seq = entry.seq + 1
+        const { finished_at } = open<{ finished_at: number }>(entry).facts
+        if (finished_at < ended_before) due.push(lastToken(entry.subject))
+        else more = finished_at < ended_before + clockDifferenceMs
       }
-      const deleted = await Promise.all(due.map((message) => this.#delete(message)))
+      const deleted = await Promise.all(due.map((run_id) => this.#deleteDue(run_id)))
       swept += deleted.filter(Boolean).length
       if (!more) return swept
     }
   }
 
-  /** In this order: a process that dies on the way leaves something for the next sweep to find. False: another process was faster. */
-  async #delete({ subject, seq, facts }: Stored & { readonly facts: DoneFacts }): Promise<boolean> {
+  /** Runs whose owner died before it entered them among the ended ones. */
+  async #findEnded(): Promise<void> {
+    const now = this.#broker.now()
+    if (now - this.#foundAllAt < allRunsMs) return
     const { names } = this.#broker
-    const run_id = lastToken(subject)
-    const tombstone: Tombstone = { caller: facts.caller, until: this.#clock.now() + this.#tombstoneMs }
-    await this.#broker.put(names.gone(run_id), packFrame(tombstone, []))
-    await Promise.all([
-      facts.once === null ? null : this.#deleteKey(facts.once, run_id),
-      this.#broker.purge("keys", names.cancel(run_id)),
-      facts.listed === undefined ? null : this.#broker.purge("runs", facts.listed),
-      this.#deleteLog(run_id, facts.slot),
-    ])
-    // After the log: a process that settles a notice from now on sees that the run is gone.
-    if (facts.notifies === true) await this.#outbox.forget(run_id)
-    if (facts.asked === true) await this.#questions.forget(run_id)
-    return this.#broker.erase("done", subject, seq)
+    const known = new Set((await this.#broker.list("rows", names.anyEnded)).map(lastToken))
+    const unended = await this.#entries.unended()
+    const all = (await this.#broker.list("rows", names.listedOf(null, null))).map(lastToken)
+    const others = all.filter((run_id) => !known.has(run_id) && !unended.has(run_id))
+    await inTurns(others, async (run_id) => {
+      const finished_at = await this.#finishedAt(run_id)
+      if (finished_at !== null) await this.ended(run_id, finished_at, true)
+    })
+    this.#foundAllAt = now
   }
 
-  async #deleteKey(once: string, run_id: string): Promise<void> {
-    const message = await this.#broker.get("keys", this.#broker.names.once(once), "sure")
-    if (message === null) return
-    const { facts } = unpackFrame<{ run_id: string; until?: number }>(message.subject, message.data)
-    if (facts.until !== undefined && facts.until > this.#clock.now()) return
-    if (facts.run_id === run_id) await this.#broker.erase("keys", message.subject, message.seq)
-  }
-
-  async #deleteLog(run_id: string, last: number): Promise<void> {
-    const { names } = this.#broker
-    const slots = Array.from({ length: last + 1 }, (_, slot) => slot)
-    if (slots.length > fewSlots || (await this.#isCut(run_id, slots))) {
-      await this.#broker.purge("log", `${names.prefix}.log.${run_id}.>`)
-      return
+  /** Whether this process deleted it. */
+  async #deleteDue(run_id: string): Promise<boolean> {
+    try {
+      const deletion = await this.delete(run_id)
+      if (deletion === "gone") await this.#rows.remove(this.#broker.names.ended(run_id))
+      return deletion === "deleted"
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      // Nothing of it can be read, not even whose it was.
+      await this.#removeRemains(run_id, { listed: this.#broker.names.ended(run_id) })
+      await this.#rows.remove(this.#broker.names.run(run_id))
+      return true
     }
-    // The head goes last: as long as it is there, the run is.
-    await Promise.all(slots.slice(1).map((slot) => this.#broker.purge("log", names.slot(run_id, slot))))
-    await this.#broker.purge("log", names.slot(run_id, 0))
   }
 
-  /** Whether some of it is, or may be, stored in pieces. */
-  async #isCut(run_id: string, slots: readonly number[]): Promise<boolean> {
+  /** Finishes what processes have left undone that died. */
+  async #tidy(): Promise<void> {
     const { names } = this.#broker
-    const found = await Promise.all(slots.map((slot) => this.#broker.get("log", names.slot(run_id, slot), "near")))
-    return found.some((message) => message === null || mayBeCut(message))
+    for (const subject of await this.#broker.list("rows", names.anyDeleted)) {
+      const row = await this.#rows.read<Remains>(subject)
+      if (row !== null) await this.#removeRemains(lastToken(subject), row.facts)
+    }
+    // Read first: a run that is made meanwhile is among neither.
+    const withSecrets = await this.#broker.list("rows", names.anySecrets)
+    const unended = await this.#entries.unended()
+    const isOver = async (run_id: string): Promise<boolean> => !unended.has(run_id) && this.#isOver(run_id)
+    await inTurns(withSecrets, async (subject) => {
+      if (await isOver(lastToken(subject))) await this.#broker.erase("rows", subject)
+    })
+    await this.#questions.tidy(isOver)
   }
-}
 
-function mayBeCut({ subject, data }: Stored): boolean {
-  try {
-    return unpackFrame<{ cut?: number[] }>(subject, data).facts.cut !== undefined
-  } catch (error) {
-    if (error instanceof Damaged) return true
-    throw error
+  async #isOver(run_id: string): Promise<boolean> {
+    return (await this.#finishedAt(run_id)) !== null
+  }
+
+  /** Null for a run that has not ended, or cannot be read. One that is gone ended long ago. */
+  async #finishedAt(run_id: string): Promise<number | null> {
+    try {
+      const run = await this.#runs.get(run_id)
+      return run === null ? 0 : (run.facts.finished_at ?? null)
+    } catch (error) {
+      if (error instanceof Damaged) return null
+      throw error
+    }
   }
 }

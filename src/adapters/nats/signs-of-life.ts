@@ -3,7 +3,6 @@ import type { Broker } from "./broker.ts"
 import { unpackFrame } from "./frame.ts"
 import type { SaidLease } from "./leases.ts"
 import { lastToken } from "./names.ts"
-import type { Slot } from "./slot.ts"
 
 interface Sign {
   readonly fence: number
@@ -11,8 +10,6 @@ interface Sign {
   readonly at: number
   /** The process that says it holds the run; null when no process has said so. */
   readonly session: string | null
-  /** Where the log stood when it was looked at. */
-  readonly slot: number | null
 }
 
 interface Renewals {
@@ -22,7 +19,7 @@ interface Renewals {
 
 /**
  * When this process last saw a sign of life of each lease, by its own monotonic clock: the holder's renewals as they
- * arrive, an append, or the first sight of the run. A process takes a run over only when it has seen none for the length of a lease. So
+ * arrive, or the first sight of the run under its fence. A process takes a run over only when it has seen none for the length of a lease. So
  * clocks of different machines are never compared.
  */
 export class SignsOfLife {
@@ -32,6 +29,7 @@ export class SignsOfLife {
   /** The latest message of each process. */
   readonly #latest = new Map<string, Renewals>()
   readonly #stop: () => void
+  #listening: Promise<void> | null = null
 
   constructor(broker: Broker, clock: Clock) {
     this.#broker = broker
@@ -45,30 +43,34 @@ export class SignsOfLife {
     this.#stop()
   }
 
-  /** Whether some process said a moment ago that it holds the run. */
-  isHeld(run_id: string, leaseMs: number): boolean {
-    const sign = this.#signs.get(run_id)
-    return sign !== undefined && sign.session !== null && this.#clock.monotonic() - sign.at < leaseMs
+  /** Reads what processes said before this one listened: a holder that died before is not waited for twice. */
+  listen(): Promise<void> {
+    this.#listening ??= this.#hearAll().catch((error: unknown) => {
+      this.#listening = null
+      throw error
+    })
+    return this.#listening
+  }
+
+  async #hearAll(): Promise<void> {
+    for (const subject of await this.#broker.list("alive", this.#broker.names.anyoneAlive)) {
+      const stored = await this.#broker.getFromLeader("alive", subject)
+      const session = lastToken(subject)
+      if (stored !== null && !this.#latest.has(session)) this.#received(session, stored.data)
+    }
   }
 
   /** How long nothing was seen of a lease; 0 at the first sight of it. */
-  silentMs(run_id: string, fence: number, slot: number): number {
+  silentMs(run_id: string, fence: number): number {
     const sign = this.#signs.get(run_id)
     const at = this.#clock.monotonic()
-    if (sign === undefined || sign.fence !== fence) {
-      this.#signs.set(run_id, { fence, at, session: null, slot })
-      return 0
-    }
-    // A slot that was filled since then is a sign too.
-    const moved = sign.slot !== null && sign.slot !== slot
-    this.#signs.set(run_id, { ...sign, slot, at: moved ? at : sign.at })
-    return moved ? 0 : at - sign.at
+    if (sign !== undefined && sign.fence >= fence) return at - sign.at
+    this.#signs.set(run_id, { fence, at, session: null })
+    return 0
   }
 
   /** Asks the broker for the holder's latest renewal, which may not have arrived here. Whether there is one. */
-  async hasRenewed(run_id: string, { facts }: Slot): Promise<boolean> {
-    const { session, fence } = facts
-    if (session === "") return false
+  async hasRenewed(run_id: string, session: string, fence: number): Promise<boolean> {
     const stored = await this.#broker.getFromLeader("alive", this.#broker.names.alive(session))
     const latest = this.#latest.get(session)
     if (stored === null || (latest !== undefined && Buffer.from(stored.data).equals(latest.data))) return false
@@ -108,7 +110,6 @@ export class SignsOfLife {
     const before = this.#signs.get(run_id)
     if (before !== undefined && fence < before.fence) return
     const latest = before?.fence === fence ? Math.max(at, before.at) : at
-    // Slots that were filled up to now say nothing about what comes after.
-    this.#signs.set(run_id, { fence, at: latest, session, slot: null })
+    this.#signs.set(run_id, { fence, at: latest, session })
   }
 }

@@ -31,48 +31,36 @@ const patienceMs = 30_000
 
 export function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Wanted[] {
   const { prefix } = names
-  const usual = {
+  const make = (name: StreamName, more: Partial<StreamConfig>): Wanted => ({
+    name: names.stream(name),
+    subjects: [`${prefix}.${name}.>`],
     retention: "limits",
     storage: "file",
     num_replicas: replicas,
     allow_direct: true,
+    max_msgs_per_subject: 1,
+    discard: "old",
     max_age: 0,
     max_bytes: noLimit,
-  } as const
-  // A full stream is an error for the writer, never a silent loss of old runs.
-  const keep = { discard: "new" } as const
-  const newest = { discard: "old", max_msgs_per_subject: 1 } as const
-  const make = (name: StreamName, more: Partial<StreamConfig>): Wanted => ({
-    name: names.stream(name),
-    subjects: [`${prefix}.${name}.>`],
-    ...usual,
     ...more,
   })
   return [
-    make("log", {
-      ...keep,
+    make("rows", {
+      // A full stream is an error for the writer, never a silent loss of old runs.
+      discard: "new",
+      // The messages of a run are its log. Rows of which only the newest counts are rolled up.
+      max_msgs_per_subject: noLimit,
+      allow_rollup_hdrs: true,
       max_bytes: sizes.max_bytes === 0 ? noLimit : sizes.max_bytes,
-      republish: { src: `${prefix}.log.*.*`, dest: `${prefix}.live.{{wildcard(1)}}.{{wildcard(2)}}` },
-    }),
-    make("open", keep),
-    make("done", newest),
-    make("runs", newest),
-    make("gone", { ...newest, max_age: nanos(sizes.tombstoneMs) }),
-    make("keys", {
-      ...newest,
-      republish: { src: `${prefix}.keys.cancel.*`, dest: `${prefix}.said.cancel.{{wildcard(1)}}` },
+      allow_atomic: true,
+      allow_msg_ttl: true,
+      republish: { src: `${prefix}.rows.>`, dest: `${prefix}.live.>` },
     }),
     make("cache", {
-      ...newest,
       max_age: nanos(sizes.cacheAgeMs),
       max_bytes: sizes.cache_bytes === 0 ? noLimit : sizes.cache_bytes,
     }),
-    make("outbox", newest),
-    make("ask", {
-      ...newest,
-      republish: { src: `${prefix}.ask.news.*.*`, dest: `${prefix}.told.news.{{wildcard(1)}}.{{wildcard(2)}}` },
-    }),
-    make("alive", { ...newest, max_age: nanos(aliveMs) }),
+    make("alive", { max_age: nanos(aliveMs) }),
   ]
 }
 
@@ -170,7 +158,17 @@ export function compare(
       return say(is) === say(should) ? [] : [`${field} is ${say(is)}, the settings say ${say(should)}`]
     })
   return {
-    broken: unlike(["subjects", "retention", "discard", "max_msgs_per_subject", "allow_direct", "republish"]),
+    broken: unlike([
+      "subjects",
+      "retention",
+      "discard",
+      "max_msgs_per_subject",
+      "allow_direct",
+      "allow_atomic",
+      "allow_msg_ttl",
+      "allow_rollup_hdrs",
+      "republish",
+    ]),
     different: unlike(["num_replicas", "storage", "max_age", "max_bytes"]),
   }
 }
@@ -180,6 +178,7 @@ function normal(field: keyof StreamConfig, value: unknown): unknown {
   if (field === "max_msgs_per_subject" || field === "max_bytes") {
     return typeof value === "number" && value > 0 ? value : noLimit
   }
+  if (field === "allow_atomic" || field === "allow_msg_ttl" || field === "allow_rollup_hdrs") return value === true
   if (field === "republish" && typeof value === "object" && value !== null) {
     const { src, dest } = value as { src?: string; dest?: string }
     return { src, dest }

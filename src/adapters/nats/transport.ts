@@ -1,5 +1,5 @@
-import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from "@nats-io/jetstream"
-import type { Msg, NatsConnection } from "@nats-io/transport-node"
+import { JetStreamApiError, jetstreamManager, type JetStreamManager, type MsgRequest } from "@nats-io/jetstream"
+import { headers, type Msg, type MsgHdrs, type NatsConnection } from "@nats-io/transport-node"
 import { randomBytes } from "node:crypto"
 
 /** How long one attempt may take. */
@@ -11,7 +11,30 @@ export interface Stored {
   readonly data: Uint8Array
 }
 
+/** A message that is to be stored. */
+export interface Write {
+  readonly subject: string
+  readonly data: Uint8Array
+  /** Only if this is the last sequence of the subject, 0 for none; absent: whatever is there. */
+  readonly expected?: number
+  /** Those that were on the subject before are dropped. */
+  readonly replaces?: true
+  /** The broker drops the message after so long. */
+  readonly ttlMs?: number
+}
+
+/** The broker takes 50 unfinished batches at a time from all of its clients, and drops others without an answer. */
+const batchesAtOnce = 4
+/** The broker takes no more messages in a batch. */
+const maxBatch = 1_000
+const batchBytes = 4 * 1024 * 1024
+
 export type Announcement = Pick<Msg, "subject" | "data">
+
+export interface PageLimits {
+  readonly count: number
+  readonly bytes: number
+}
 
 /** What a broker says of itself. */
 export interface BrokerInfo {
@@ -26,16 +49,19 @@ export interface BrokerInfo {
  */
 export interface Transport {
   readonly info: BrokerInfo | undefined
-  /** The sequence. With `expected`: only if that is the last sequence of the subject, 0 for none. */
-  publish(subject: string, data: Uint8Array, expected: number | null): Promise<number>
+  /** Stores all of them, at most 1,000, or none. The sequence of the last; those before it have the numbers before. */
+  write(messages: readonly Write[]): Promise<number>
   /** `near`: as the nearest node has it, which may be a moment behind. */
   last(stream: string, subject: string, from: "near" | "leader"): Promise<Stored | null>
-  /** The first message at or after a sequence, from the nearest node. */
+  /** The first message at or after a sequence, from the leader. */
   next(stream: string, filter: string, seq: number): Promise<Stored | null>
+  /** The first messages at or after a sequence, from the nearest node: at most so many, and fewer where they are large. */
+  page(stream: string, filter: string, seq: number, limits: PageLimits): Promise<Stored[]>
   at(stream: string, seq: number): Promise<Stored | null>
   /** Subjects that hold messages, and how many, as the leader knows them. */
   subjects(stream: string, filter: string): Promise<Readonly<Record<string, number>>>
-  purge(stream: string, filter: string): Promise<void>
+  /** Drops messages; the newest `keep` of them stay. */
+  purge(stream: string, filter: string, keep: number): Promise<void>
   /** The time by the clock of the stream's leader, in milliseconds since the epoch. */
   time(stream: string): Promise<number>
   /** Overwrites the message on the disk. */
@@ -72,14 +98,21 @@ export const realSurroundings: Surroundings = {
   token: (bytes) => randomBytes(bytes).toString("base64url"),
 }
 
+interface WaitingBatch {
+  readonly messages: readonly Write[]
+  readonly resolve: (seq: number) => void
+  readonly reject: (error: unknown) => void
+}
+
 export class NatsTransport implements Transport {
   readonly #connection: NatsConnection
-  readonly #stream: JetStreamClient
   readonly manager: JetStreamManager
+  /** Batches under way, and those that wait for their turn. */
+  #batches = 0
+  readonly #waiting: WaitingBatch[] = []
 
   private constructor(connection: NatsConnection, manager: JetStreamManager) {
     this.#connection = connection
-    this.#stream = jetstream(connection, { timeout: attemptMs })
     this.manager = manager
   }
 
@@ -91,9 +124,73 @@ export class NatsTransport implements Transport {
     return this.#connection.info
   }
 
-  async publish(subject: string, data: Uint8Array, expected: number | null): Promise<number> {
-    const expect = expected === null ? {} : { expect: { lastSubjectSequence: expected } }
-    return (await this.#stream.publish(subject, data, { timeout: attemptMs, ...expect })).seq
+  write(messages: readonly Write[]): Promise<number> {
+    return messages.length === 1 ? this.#send(messages, null) : this.#inTurn(messages)
+  }
+
+  #inTurn(messages: readonly Write[]): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ messages, resolve, reject })
+      if (this.#batches < batchesAtOnce) void this.#work()
+    })
+  }
+
+  /** Sends what waits. A node that is alone takes as long for a large batch as for a small one, so those that wait are sent as one. */
+  async #work(): Promise<void> {
+    this.#batches++
+    while (this.#waiting.length > 0) {
+      const group = this.#nextGroup()
+      try {
+        let seq = await this.#sendBatch(group.flatMap(({ messages }) => messages))
+        for (const { messages, resolve } of group.toReversed()) {
+          resolve(seq)
+          seq -= messages.length
+        }
+      } catch (error) {
+        // Nothing was stored, or it is not known. One of them may be why: each is tried alone.
+        if (group.length === 1 || !(error instanceof JetStreamApiError)) for (const { reject } of group) reject(error)
+        else for (const { messages, resolve, reject } of group) await this.#sendBatch(messages).then(resolve, reject)
+      }
+    }
+    this.#batches--
+  }
+
+  #nextGroup(): WaitingBatch[] {
+    let [count, messages, bytes] = [0, 0, 0]
+    for (const waiting of this.#waiting) {
+      messages += waiting.messages.length
+      bytes += waiting.messages.reduce((sum, { data }) => sum + data.length, 0)
+      if (count > 0 && (messages > maxBatch || bytes > batchBytes)) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  #sendBatch(messages: readonly Write[]): Promise<number> {
+    return this.#send(messages, randomBytes(12).toString("base64url"))
+  }
+
+  async #send(messages: readonly Write[], batch: string | null): Promise<number> {
+    for (const [index, message] of messages.entries()) {
+      const more = headersOf(message)
+      if (batch !== null) {
+        more.set("Nats-Batch-Id", batch)
+        more.set("Nats-Batch-Sequence", String(index + 1))
+      }
+      if (index < messages.length - 1) {
+        this.#connection.publish(message.subject, message.data, { headers: more })
+        continue
+      }
+      if (batch !== null) more.set("Nats-Batch-Commit", "1")
+      const answer = await this.#connection.request(message.subject, message.data, {
+        headers: more,
+        timeout: attemptMs,
+      })
+      const said = answer.json<{ readonly seq: number; readonly error?: ApiError }>()
+      if (said.error !== undefined) throw new JetStreamApiError(said.error)
+      return said.seq
+    }
+    throw new Error("Nothing is to be written")
   }
 
   async last(stream: string, subject: string, from: "near" | "leader"): Promise<Stored | null> {
@@ -103,7 +200,21 @@ export class NatsTransport implements Transport {
   }
 
   async next(stream: string, filter: string, seq: number): Promise<Stored | null> {
-    return stored(await this.manager.direct.getMessage(stream, { seq, next_by_subj: filter }))
+    // The client's types lack this form of the request.
+    const query = { seq, next_by_subj: filter } as MsgRequest
+    return stored(await this.manager.streams.getMessage(stream, query))
+  }
+
+  async page(stream: string, filter: string, seq: number, { count, bytes }: PageLimits): Promise<Stored[]> {
+    const found: Stored[] = []
+    const query = { seq, next_by_subj: filter, batch: count, max_bytes: bytes }
+    try {
+      for await (const message of await this.manager.direct.getBatch(stream, query)) found.push(shown(message))
+    } catch (error) {
+      // There is none.
+      if (!(error instanceof Error && "code" in error && error.code === 404)) throw error
+    }
+    return found
   }
 
   async at(stream: string, seq: number): Promise<Stored | null> {
@@ -121,8 +232,8 @@ export class NatsTransport implements Transport {
     return time
   }
 
-  async purge(stream: string, filter: string): Promise<void> {
-    await this.manager.streams.purge(stream, { filter })
+  async purge(stream: string, filter: string, keep: number): Promise<void> {
+    await this.manager.streams.purge(stream, { filter, keep })
   }
 
   erase(stream: string, seq: number): Promise<boolean> {
@@ -155,5 +266,19 @@ export class NatsTransport implements Transport {
 }
 
 function stored(message: Stored | null): Stored | null {
-  return message === null ? null : { subject: message.subject, seq: message.seq, data: message.data }
+  return message === null ? null : shown(message)
+}
+
+function shown({ subject, seq, data }: Stored): Stored {
+  return { subject, seq, data }
+}
+
+type ApiError = ConstructorParameters<typeof JetStreamApiError>[0]
+
+function headersOf({ expected, ttlMs, replaces }: Write): MsgHdrs {
+  const more = headers()
+  if (replaces === true) more.set("Nats-Rollup", "sub")
+  if (expected !== undefined) more.set("Nats-Expected-Last-Subject-Sequence", String(expected))
+  if (ttlMs !== undefined) more.set("Nats-TTL", `${Math.max(1, Math.ceil(ttlMs / 1_000))}s`)
+  return more
 }
