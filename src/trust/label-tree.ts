@@ -55,6 +55,10 @@ export class Labelled {
     return (this.#shape = { parts, cases, rest, each })
   }
 
+  #isFlat(): boolean {
+    return this.#shape === undefined ? this.#make === undefined : this.#shape.rest === this
+  }
+
   /** A field, of a variant that of any case. */
   field(name: string): Labelled {
     const { parts, cases, rest } = this.#parts()
@@ -101,8 +105,7 @@ export class Labelled {
   }
 
   #each(change: (marks: Marks) => Marks, inner: (part: Labelled) => Labelled): Labelled {
-    const isFlat = this.#shape === undefined ? this.#make === undefined : this.#shape.rest === this
-    if (isFlat) return flat(change(this.whole))
+    if (this.#isFlat()) return flat(change(this.whole))
     if (this.#height === maxHeight) return this.widened().#each(change, inner)
     const make = (): Shape => {
       const { parts, cases, rest, each } = this.#parts()
@@ -164,10 +167,10 @@ export class Labelled {
   }
 
   /** At least as many labels in a finite tree: what is deeper, or more than so many parts, has those of all that is in it. */
-  widened(depth = 6, left = { parts: 500 }): Labelled {
-    const { parts, cases, rest, each } = this.#parts()
-    if (rest === this) return this
+  widened(depth = 5, left = { parts: 100 }): Labelled {
+    if (this.#isFlat()) return this
     if (depth === 0 || left.parts-- <= 0) return flat(this.whole)
+    const { parts, cases, rest, each } = this.#parts()
     const inner = (part: Labelled): Labelled => part.widened(depth - 1, left)
     const shape = { parts: mapped(parts, inner), cases: mapped(cases, inner), rest: inner(rest), each: inner(each) }
     return new Labelled(this.own, this.whole, this.together, () => shape)

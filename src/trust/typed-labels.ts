@@ -46,13 +46,17 @@ export class TypedLabels {
       }
       body.items.forEach(look)
     }
-    const open = [...this.#schemas.keys()]
-    for (let name = open.pop(); name !== undefined; name = open.pop()) {
-      const before = this.#within.get(name)?.length ?? 0
-      const found = few((this.#schemas.get(name)?.body.items ?? []).flatMap((item) => this.#markers(item, "")))
-      if (found.length === before) continue
+    const open = new Set(this.#schemas.keys())
+    // A set goes on with what is added to it meanwhile.
+    for (const name of open) {
+      open.delete(name)
+      const before = this.#within.get(name) ?? []
+      const items = this.#schemas.get(name)?.body.items ?? []
+      // Those that are known come first, so that there is one more whenever a label is new.
+      const found = few([...before, ...items.flatMap((item) => this.#markers(item, ""))])
+      if (found.length === before.length) continue
       this.#within.set(name, found)
-      open.push(...(users.get(name) ?? []))
+      for (const user of users.get(name) ?? []) open.add(user)
     }
   }
 
