@@ -64,6 +64,11 @@ export class EventReader {
     this.#receiver.onTooLong()
   }
 
+  /** Characters that are kept of an event that has begun. */
+  get held(): number {
+    return this.#held
+  }
+
   /** The text has ended. An event whose last line lacks its blank line is taken all the same. */
   end(): void {
     this.feed("\n\n")

@@ -4,6 +4,11 @@ const turnBytes = 256 * 1024
 const pieceBytes = 1024
 /** Work on this many bytes always waits for its turn. */
 const large = 64 * 1024
+/** Whether work on this many bytes always waits for its turn. */
+export function isLarge(bytes: number): boolean {
+  return bytes >= large
+}
+
 /** Milliseconds for which new connections go first. */
 const longestDelay = 50
 
@@ -36,13 +41,13 @@ export class LoopTurns {
   async spend(bytes: number): Promise<void> {
     const cost = bytes + pieceBytes
     this.#schedule()
-    if (bytes < large && this.#waiting.length === 0 && this.#hasRoom(cost)) this.#bytes += cost
+    if (!isLarge(bytes) && this.#waiting.length === 0 && this.#hasRoom(cost)) this.#bytes += cost
     else await new Promise<void>((go) => this.#waiting.push({ cost, go }))
   }
 
   /** The same for work that is nearly always small: null where nothing has to be awaited. */
   forLarge(bytes: number): Promise<void> | null {
-    return bytes < large ? null : this.spend(bytes)
+    return isLarge(bytes) ? this.spend(bytes) : null
   }
 
   /** A connection was accepted: others may be waiting behind it. */

@@ -1,4 +1,27 @@
+import zlib from "node:zlib"
 import type { Gate } from "./gate.ts"
+
+/** Content codings that egress decodes, whether they were asked for or not. Node has zstd from 22.15 on. */
+export const acceptedEncodings: ReadonlySet<string> = new Set([
+  "gzip",
+  "deflate",
+  "br",
+  ...("createZstdDecompress" in zlib ? ["zstd"] : []),
+])
+
+/** What has arrived of an answer, and is counted as memory of the run that wants it. */
+export interface Arrival {
+  /** Counts more. A promise where there is no room: nothing more is read until it resolves. */
+  add(bytes: number): Promise<void> | null
+  remove(bytes: number): void
+  /** Nothing of it is needed any more, or it is counted elsewhere. */
+  close(): void
+}
+
+export interface Arrivals {
+  /** Closed when the signal aborts. */
+  open(signal: AbortSignal): Arrival
+}
 
 /**
  * The one part that opens outgoing connections, as the adapters that call other machines see it. A destination that the
@@ -25,12 +48,15 @@ export interface EgressRequest {
   readonly limits?: Partial<EgressLimits>
   /** The body is not sent to another origin: a redirect that would do so is refused. */
   readonly body_stays?: boolean
+  /** Counts what has arrived and was not read yet, and all of a text until the caller closes it. Without room nothing more is read. */
+  readonly arrival?: Arrival | undefined
   /** `manual`: a redirect is an answer like any other. It is followed if left out. */
   readonly redirect?: "manual"
 }
 
 export interface FetchOptions extends Partial<EgressLimits> {
   readonly body_stays?: boolean
+  readonly arrival?: Arrival | undefined
 }
 
 /** Milliseconds, or bytes; 0 means no limit. */
@@ -50,7 +76,7 @@ export interface EgressResponse {
   readonly headers: Readonly<Record<string, string>>
   /** Where the answer came from, after redirects. */
   readonly url: string
-  /** The body, once: as it comes, or whole. Leaving the loop early closes the connection. */
+  /** The body, decoded, once: as it comes, or whole. Leaving the loop early closes the connection. */
   readonly body: AsyncIterable<Uint8Array>
   text(): Promise<string>
   /** Closes the connection, unless the body has already come to its end. */
@@ -67,6 +93,8 @@ export type EgressReason =
   /** This process may open no more of them. */
   | "descriptors"
   | "too_large"
+  /** Compressed twice, in an unknown way, or not as the head says. */
+  | "coding"
   | "too_many_redirects"
   /** To another origin, with a body that must stay. */
   | "redirect_refused"

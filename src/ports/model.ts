@@ -1,3 +1,4 @@
+import type { Arrival, Arrivals } from "./egress.ts"
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
@@ -88,6 +89,9 @@ export interface ModelWatch {
    * in the log; rejects when it does not fit any more.
    */
   readonly reserve?: (call: CallToReserve) => Promise<Reservation>
+  /** Count what has arrived of answers, and what has arrived in this turn. */
+  readonly arrivals?: Arrivals
+  readonly arrival?: Arrival
   /**
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).

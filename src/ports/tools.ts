@@ -1,5 +1,6 @@
 import type { HttpToolPlan } from "../plan/plan-shape.ts"
 import type { PromptMessage, ToolPart } from "../log/messages.ts"
+import type { Arrivals } from "./egress.ts"
 import type { Gate } from "./gate.ts"
 import type { SentRequest } from "./sent-request.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -85,6 +86,8 @@ export interface HostWatch {
   readonly gate: Gate
   /** Called with a token that a server gave, before it is used: it must not be shown. */
   readonly hide: (token: string) => void
+  /** Count what has arrived of each answer. */
+  readonly arrivals?: Arrivals
   /** Absent where requests are not kept. */
   readonly requests?: CallRequests
   /** Called for each server when its lists have been read. */

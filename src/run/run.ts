@@ -11,7 +11,7 @@ import { RequestKeeper } from "./context/requests.ts"
 import type { InterruptedStep, LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
 import { EvaluationWork } from "./values/evaluation-work.ts"
-import type { RunMemory } from "./shares/memory-share.ts"
+import { MemoryShare, type RunMemory } from "./shares/memory-share.ts"
 import type { StoredRun } from "./shares/stored-share.ts"
 import { thisWriter, whyNotResumable } from "../log/log-version.ts"
 import type { LightSignal } from "../base/light-signal.ts"
@@ -157,6 +157,7 @@ class Run {
       ...(past.vainResumes > 0 && { progressed: () => this.#trusted?.() }),
     })
     const redaction = redactor(request.secrets, searches)
+    const memory = job.memory ?? new MemoryShare().open(caller)
     this.#job = job
     this.#log = log
     this.#startedAt = past.startedAt ?? ports.clock.now()
@@ -222,12 +223,8 @@ class Run {
       keptBytes: 0,
       unfinished: new Set(),
       requests: limits.request_bytes === 0 ? null : new RequestKeeper(redaction, limits.request_bytes),
-      work: new EvaluationWork(
-        limits.value_bytes,
-        limits.kept_bytes,
-        () => sizeOf(this.#running.input).bytes,
-        job.memory ?? null,
-      ),
+      work: new EvaluationWork(limits.value_bytes, limits.kept_bytes, () => sizeOf(this.#running.input).bytes, memory),
+      arrivals: memory.arrivals(limits.kept_bytes),
       backgroundWork: new LateSet(),
       busyWork: new LateSet(),
       fail: (error) => this.#fail(error),

@@ -7,6 +7,7 @@ import { EgressFailure } from "../../ports/egress.ts"
 import { pass } from "../../ports/gate.ts"
 import { Call } from "./call.ts"
 import { ConnectionPool } from "./connection-pool.ts"
+import { decoded } from "./decode-body.ts"
 import { exchange, type Address, type ExchangeRequest } from "./exchange.ts"
 import { toFetch, type Redirects } from "./fetch.ts"
 import type { Destination, EgressPolicy } from "./policy.ts"
@@ -107,11 +108,14 @@ export function createEgress(options: EgressOptions): Egress {
       let headers = sendable(asked.headers, options.user_agent ?? "wireworks")
       let { method, body } = asked
       for (let redirects = 0; ; redirects++) {
-        const { gate } = asked
-        const sent = { address, method, headers, body, gate, limits: given, leaves: redirecting(redirect, method) }
+        const { gate, arrival = null } = asked
+        const leaves = redirecting(redirect, method)
+        const sent = { address, method, headers, body, gate, limits: given, leaves, arrival }
         const response = await send(sent, call)
-        if (!sent.leaves(response.status, response.headers)) return response
         const { url } = address
+        if (!leaves(response.status, response.headers)) {
+          return decoded(response, { host: url.host, max_bytes: given.max_bytes, arrival })
+        }
         if (redirect === "error" || redirects === modelRedirects) {
           const most = redirect === "error" ? 0 : modelRedirects
           throw new EgressFailure("too_many_redirects", `${url.host} redirects more than ${most} times`)

@@ -1,7 +1,7 @@
 import { timerMs } from "../../base/timer-ms.ts"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Dispatcher } from "undici"
-import type { EgressLimits, EgressReason, EgressRequest, EgressResponse } from "../../ports/egress.ts"
+import type { Arrival, EgressLimits, EgressReason, EgressRequest, EgressResponse } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { Call } from "./call.ts"
@@ -17,6 +17,7 @@ export interface Address {
 export interface ExchangeRequest extends Pick<EgressRequest, "method" | "headers" | "body" | "gate"> {
   readonly address: Address
   readonly limits: EgressLimits
+  readonly arrival: Arrival | null
   /** The call goes on elsewhere after a response with such a head: nothing more of it is read. */
   readonly leaves: (status: number, headers: Readonly<Record<string, string>>) => boolean
 }
@@ -63,6 +64,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #state: "open" | "ended" | Error = "open"
   /** Reads whole: nothing is held back. */
   #greedy = false
+  /** There is no room for more in memory. */
+  #waits = false
   #wake: (() => void) | null = null
   /** Until the head: the limit for the first byte; then the one for silence, save while the reader holds things back. */
   #watchdog: NodeJS.Timeout | null = null
@@ -127,12 +130,22 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk)
     this.#buffered += chunk.length
     this.#watchdog?.refresh()
-    if (this.#greedy) return
-    if (this.#buffered > highWater) {
+    const room = this.#request.arrival?.add(chunk.length) ?? null
+    if (room !== null) this.#awaitRoom(room)
+    if (this.#waits || (!this.#greedy && this.#buffered > highWater)) {
       controller.pause()
       this.#unwatch()
     }
-    this.#stir()
+    if (!this.#greedy) this.#stir()
+  }
+
+  #awaitRoom(room: Promise<void>): void {
+    this.#waits = true
+    void room.then(() => {
+      this.#waits = false
+      if (this.#state !== "open") return
+      if (this.#greedy || this.#buffered <= highWater) this.#resume()
+    })
   }
 
   onResponseEnd(): void {
@@ -186,7 +199,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** The reader wants more. */
   #resume(): void {
-    if (this.#controller?.paused !== true) return
+    if (this.#waits || this.#controller?.paused !== true) return
     this.#watchSilence()
     this.#controller.resume()
   }
@@ -206,7 +219,11 @@ class Exchange implements Dispatcher.DispatchHandler {
         this.#chunks = []
         this.#buffered = 0
         this.#resume()
-        for (const chunk of chunks) yield chunk
+        for (const chunk of chunks) {
+          yield chunk
+          // Who keeps it counts it.
+          this.#request.arrival?.remove(chunk.length)
+        }
         if (chunks.length > 0) continue
         if (this.#state === "ended") return
         await new Promise<void>((resolve) => (this.#wake = resolve))

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { apiAnswerBytes } from "../../base/limits.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
-import { EgressFailure, type Egress } from "../../ports/egress.ts"
+import { acceptedEncodings, EgressFailure, type Arrival, type Egress } from "../../ports/egress.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import type {
   ApiServer,
@@ -16,12 +16,13 @@ import type {
   ToolHost,
 } from "../../ports/tools.ts"
 import { parseJson, whyUnread } from "../../run/values/parse-json.ts"
+import { turnToParse } from "../model-turn/turn-for.ts"
 import { readRetryAfter, retryDelay } from "../model-turn/retry-delay.ts"
 import type { Tokens } from "../oauth/tokens.ts"
 import { withToken } from "../oauth/with-token.ts"
 import { buildRequest, type HttpRequest } from "./build-request.ts"
 import { httpTool, mayRepeat } from "./http-tool.ts"
-import { acceptedEncodings, readBody, type Body } from "./read-body.ts"
+import { readBody, type Body } from "./read-body.ts"
 
 export interface HttpHostOptions {
   readonly egress: Egress
@@ -111,13 +112,16 @@ class HttpSession implements HostSession {
     const most = mayRepeat(http) ? api.max_retries : 0
     for (let retry = 0; ; retry++) {
       let retryAfterMs: number | null = null
+      const arrival = this.#watch.arrivals?.open(signal)
       try {
-        const response = await this.#attempt(egress, http, { ...request, headers }, api.timeoutMs, signal)
-        if (retry >= most || !passing.has(response.status)) return answerOf(http, response)
+        const response = await this.#attempt(egress, http, { ...request, headers }, api.timeoutMs, signal, arrival)
+        if (retry >= most || !passing.has(response.status)) return await answerOf(http, response, arrival)
         retryAfterMs = readRetryAfter(response.headers, clock.now())
       } catch (error) {
         const isBroken = error instanceof EgressFailure && isPassing(error)
         if (signal.aborted || retry >= most || !isBroken) throw explain(error, api)
+      } finally {
+        arrival?.close()
       }
       await clock.sleep(retryDelay(retry, baseDelayMs, retryAfterMs, chance.fraction()), signal)
     }
@@ -173,7 +177,7 @@ class HttpSession implements HostSession {
         ...api.headers,
         ...request.headers,
       }),
-      "accept-encoding": acceptedEncodings,
+      "accept-encoding": [...acceptedEncodings].join(", "),
       ...(needsKey ? { "idempotency-key": key } : {}),
     }
   }
@@ -185,6 +189,7 @@ class HttpSession implements HostSession {
     request: HttpRequest,
     timeoutMs: number,
     signal: AbortSignal,
+    arrival: Arrival | undefined,
   ): Promise<Answered> {
     const { clock } = this.#options
     const until = clock.monotonic() + timeoutMs
@@ -198,6 +203,7 @@ class HttpSession implements HostSession {
         body: request.body,
         signal,
         gate: this.#watch.gate,
+        arrival,
         limits: { firstByteMs: 0, silenceMs: 0, totalMs: left, max_bytes: apiAnswerBytes + aheadBytes },
         redirect: "manual",
       })
@@ -208,7 +214,9 @@ class HttpSession implements HostSession {
         continue
       }
       const isCut = isError(response.status) && !asStatus
-      const body = isCut ? readBody(response, errorBytes, "cut") : readBody(response, apiAnswerBytes, "refuse")
+      const body = isCut
+        ? readBody(response, errorBytes, "cut", arrival)
+        : readBody(response, apiAnswerBytes, "refuse", arrival)
       return { status: response.status, headers: response.headers, body: await body }
     }
   }
@@ -244,7 +252,11 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-async function answerOf({ method, status: asStatus }: ImportedHttp, answered: Answered): Promise<ToolAnswer> {
+async function answerOf(
+  { method, status: asStatus }: ImportedHttp,
+  answered: Answered,
+  arrival: Arrival | undefined,
+): Promise<ToolAnswer> {
   const { status, headers, body } = answered
   const http = { method, status }
   const problem = (text: string, advice = ""): ToolAnswer => ({
@@ -253,8 +265,9 @@ async function answerOf({ method, status: asStatus }: ImportedHttp, answered: An
     http,
     ...(advice !== "" && { advice }),
   })
-  if ("problem" in body) return problem(`The answer ${body.problem}`)
+  if ("problem" in body) return problem(body.problem)
   const { bytes } = body
+  await turnToParse(bytes.length, arrival)
   const type = headers["content-type"] ?? ""
   if (asStatus) {
     const text = decode(bytes, type, false) ?? ""
@@ -269,8 +282,6 @@ async function answerOf({ method, status: asStatus }: ImportedHttp, answered: An
     if (text === null) return problem(`The answer is not text (${type === "" ? "no content type" : type})`)
     value = isJsonType(type) ? parseJson(text) : text
     if (value === undefined) return problem(`The answer says that it is JSON, and ${whyUnread(text).problem}`)
-    // To parse megabytes took a turn of the event loop.
-    await new Promise((resolve) => setImmediate(resolve))
   }
   return { structured: value, text: "", is_error: false, http }
 }

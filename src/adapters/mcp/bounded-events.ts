@@ -1,5 +1,7 @@
 import { JsonWork } from "../../base/bounded-json.ts"
-import { EgressFailure } from "../../ports/egress.ts"
+import { EgressFailure, type Arrival } from "../../ports/egress.ts"
+import { countHeld } from "../model-turn/count-held.ts"
+import { turnToParse } from "../model-turn/turn-for.ts"
 
 /** An answer that nobody parses, because it holds more values than one may. */
 export function tooManyValues(): EgressFailure {
@@ -20,12 +22,19 @@ export interface EventLimits {
 }
 
 /** The same stream of server-sent events, which breaks off where it goes beyond its limits. */
-export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits): ReadableStream<Bytes> {
+export function boundedEvents(
+  stream: ReadableStream<Bytes>,
+  most: EventLimits,
+  arrival?: Arrival,
+): ReadableStream<Bytes> {
   let streamBytes = 0
   let events = 0
   let eventBytes = 0
   let lineBytes = 0
+  /** The largest event that has ended since. */
+  let largest = 0
   const values = new JsonWork()
+  const countEvent = countHeld(arrival)
   const count = (chunk: Bytes): void => {
     // Where the text begins that has not been counted as JSON yet.
     let event = 0
@@ -41,6 +50,7 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
       }
       if (end >= 0) {
         if (lineBytes === 0) {
+          largest = Math.max(largest, eventBytes)
           eventBytes = 0
           if (++events > most.events) {
             throw new EgressFailure("too_large", `The server sent more than ${most.events} events`)
@@ -58,12 +68,17 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
   }
   return stream.pipeThrough(
     new TransformStream<Bytes, Bytes>({
-      transform(chunk, controller) {
+      async transform(chunk, controller) {
         streamBytes += chunk.length
         if (streamBytes > most.bytes) {
           throw new EgressFailure("too_large", `The server sent more than ${most.bytes} bytes of events`)
         }
+        largest = 0
         count(chunk)
+        const room = countEvent(eventBytes)
+        if (room !== null) await room
+        // Whoever reads the end of an event parses it.
+        await turnToParse(largest, undefined)
         controller.enqueue(chunk)
       },
     }),

@@ -1,6 +1,6 @@
 import { Client, type PriorDiscovery } from "@modelcontextprotocol/client"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Egress } from "../../ports/egress.ts"
+import type { Arrivals, Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
 import type { SentRequest } from "../../ports/sent-request.ts"
 import { failure } from "../../ports/run-failure.ts"
@@ -28,6 +28,8 @@ export interface ConnectionOptions {
   readonly egress: Egress
   /** Passed right before every request that wants an answer. */
   readonly gate: Gate
+  /** Count what has arrived of answers. */
+  readonly arrivals?: Arrivals | undefined
   /** Of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits: McpLimits
@@ -98,7 +100,7 @@ async function attempt(
   prior: PriorDiscovery | null,
   signal: AbortSignal,
 ): Promise<LiveConnection> {
-  const { egress, gate, version, limits, known, sent, changed } = options
+  const { egress, gate, arrivals, version, limits, known, sent, changed } = options
   const { connectMs, max_bytes, max_list_bytes, callMs } = limits
   signal.throwIfAborted()
   const { endpoint } = server
@@ -109,6 +111,7 @@ async function attempt(
     headers,
     egress,
     gate,
+    arrivals,
     ...(sent !== undefined && { sent }),
     secret_bodies: server.secret_bodies ?? false,
     max_bytes,

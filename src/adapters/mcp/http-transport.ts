@@ -10,10 +10,11 @@ import type {
 } from "@modelcontextprotocol/client"
 import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Egress } from "../../ports/egress.ts"
+import type { Arrival, Arrivals, Egress } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { openGate, type Gate } from "../../ports/gate.ts"
 import type { SentRequest } from "../../ports/sent-request.ts"
+import { turnToParse } from "../model-turn/turn-for.ts"
 import { boundedEvents, tooManyValues } from "./bounded-events.ts"
 import { Cancellations, cancelledId, cancelMs, isCancellation } from "./cancel-requests.ts"
 import { mcpCallEvents, mcpOpenSse, mcpOpenStream, mcpReconnectionMs, mcpReconnections } from "../../base/limits.ts"
@@ -26,6 +27,8 @@ export interface HttpTransportOptions {
   readonly egress: Egress
   /** Passed right before every request that wants an answer. */
   readonly gate: Gate
+  /** Count what has arrived of answers. */
+  readonly arrivals?: Arrivals | undefined
   /** Called with each request of a tool call right before it is sent. */
   readonly sent?: (message: JsonObject, request: SentRequest) => void
   /** Requests may hold secrets: none goes on to another origin. */
@@ -37,6 +40,8 @@ export interface HttpTransportOptions {
   /** No exchange but a stream that stays open lasts longer. */
   readonly longestMs: number
 }
+
+const neverAborted = new AbortController().signal
 
 /** A stream that goes on after its answer is closed so long after. */
 const lingerMs = 1000
@@ -243,17 +248,34 @@ export class HttpTransport implements Transport {
     this.#deliver({ jsonrpc: "2.0", id, error })
   }
 
+  /** What has arrived of an answer is counted until the SDK has passed it on. */
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
+    const arrival = this.#options.arrivals?.open(init.signal ?? neverAborted)
+    try {
+      return await this.#exchange(url, init, arrival)
+    } catch (error) {
+      arrival?.close()
+      throw error
+    }
+  }
+
+  async #exchange(url: string | URL, init: RequestInit, arrival: Arrival | undefined): Promise<Response> {
     const { egress, gate, kind, secret_bodies, max_bytes, max_list_bytes, longestMs } = this.#options
+    const over = (): void => void setImmediate(() => arrival?.close())
     if ((init.method ?? "GET") !== "POST") {
       const response = await egress.fetch(url, init, {
         firstByteMs: 0,
         silenceMs: 0,
         totalMs: init.method === "DELETE" ? cancelMs : 0,
         max_bytes: 0,
+        arrival,
       })
       const most = { event_bytes: max_bytes, ...openStream[kind] }
-      return isStream(response) ? withBody(response, (body) => boundedEvents(body, most)) : response
+      return withBody(
+        response,
+        (body) => watched(isStream(response) ? boundedEvents(body, most, arrival) : counted(body, arrival), { over }),
+        over,
+      )
     }
     const message = typeof init.body === "string" ? (JSON.parse(init.body) as JsonObject) : {}
     const id = requestId(message)
@@ -263,22 +285,24 @@ export class HttpTransport implements Transport {
     }
     const pending = id === undefined ? undefined : this.#pending.get(id)
     const most = pending?.most_bytes ?? max_list_bytes
-    const limits = { firstByteMs: 0, silenceMs: 0, totalMs: longestMs, max_bytes: most }
+    const limits = { firstByteMs: 0, silenceMs: 0, totalMs: longestMs, max_bytes: most, arrival }
     // Notifications to the server, such as a cancellation, may go out whichever process has the run.
     const passed = id === undefined ? openGate : gate
     const response = await egress.fetch(url, init, { ...limits, body_stays: secret_bodies }, passed)
-    if (id === undefined || pending === undefined || !response.ok) return response
+    if (id === undefined || pending === undefined || !response.ok) {
+      return withBody(response, (body) => watched(counted(body, arrival), { over }), over)
+    }
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"
     const events = { event_bytes: most, bytes: most, events: mcpCallEvents }
-    const bounded = (body: Body): Body => (isStream(response) ? boundedEvents(body, events) : boundedValues(body))
-    return withBody(response, (body) =>
-      failing(bounded(body), (error) => {
-        pending.failure = error
-        // Else the SDK would ask for the rest, which is as large as before.
-        if (error instanceof EgressFailure && error.reason === "too_large") this.#unanswered(id)
-      }),
-    )
+    const bounded = (body: Body): Body =>
+      isStream(response) ? boundedEvents(body, events, arrival) : counted(body, arrival, new JsonWork())
+    const failed = (error: Error): void => {
+      pending.failure = error
+      // Else the SDK would ask for the rest, which is as large as before.
+      if (error instanceof EgressFailure && error.reason === "too_large") this.#unanswered(id)
+    }
+    return withBody(response, (body) => watched(bounded(body), { failed, over }), over)
   }
 }
 
@@ -336,40 +360,60 @@ function isStream(response: Response): boolean {
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>
 
-function withBody(response: Response, change: (body: Body) => Body): Response {
-  if (response.body === null) return response
+/** `none` is called where there is no body. */
+function withBody(response: Response, change: (body: Body) => Body, none: () => void): Response {
+  if (response.body === null) {
+    none()
+    return response
+  }
   const changed = new Response(change(response.body), { status: response.status, headers: response.headers })
   Object.defineProperty(changed, "url", { value: response.url })
   return changed
 }
 
-/** The same body, which breaks off where it holds too many values. */
-function boundedValues(body: Body): Body {
-  const values = new JsonWork()
+/** The same body, which is kept whole by whoever reads it. It breaks off where it holds too many values, and its end waits for a turn. */
+function counted(body: Body, arrival: Arrival | undefined, values?: JsonWork): Body {
+  let bytes = 0
   return body.pipeThrough(
     new TransformStream({
-      transform(chunk: Uint8Array<ArrayBuffer>, controller) {
-        if (!values.add(chunk)) throw tooManyValues()
+      async transform(chunk: Uint8Array<ArrayBuffer>, controller) {
+        if (values?.add(chunk) === false) throw tooManyValues()
+        bytes += chunk.length
+        const room = arrival?.add(chunk.length)
+        if (room) await room
         controller.enqueue(chunk)
       },
+      flush: () => turnToParse(bytes, arrival),
     }),
   )
 }
 
-/** The same body; `failed` hears why it broke off. */
-function failing(body: Body, failed: (error: Error) => void): Body {
+interface BodyWatch {
+  /** Hears why it broke off. */
+  readonly failed?: (error: Error) => void
+  /** Nothing more of it is read. */
+  readonly over: () => void
+}
+
+/** The same body. */
+function watched(body: Body, { failed, over }: BodyWatch): Body {
   const reader = body.getReader()
   return new ReadableStream({
     async pull(controller) {
       try {
         const { done, value } = await reader.read()
-        if (done) controller.close()
-        else controller.enqueue(value)
+        if (!done) return controller.enqueue(value)
+        controller.close()
+        over()
       } catch (error) {
-        if (error instanceof Error) failed(error)
+        over()
+        if (error instanceof Error) failed?.(error)
         throw error
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel(reason) {
+      over()
+      return reader.cancel(reason)
+    },
   })
 }

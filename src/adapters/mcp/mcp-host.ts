@@ -108,7 +108,7 @@ export class McpHost implements ToolHost {
   }
 
   #connection(wanted: ToolServer, { run_id, owner }: HostRequest, watch: HostWatch): OpenServer {
-    const { gate, hide, requests } = watch
+    const { gate, arrivals, hide, requests } = watch
     const { version, limits, meta = () => ({}) } = this.#options
     const { server, egress } = this.#serverAndEgress(wanted, run_id, owner, hide)
     const stale = new Set<string>()
@@ -116,6 +116,7 @@ export class McpHost implements ToolHost {
     const connection = new ServerConnection(server, {
       egress,
       gate,
+      arrivals,
       version,
       limits: { ...usualMcpLimits, ...limits },
       known,

@@ -3,7 +3,7 @@ import { streamLimits } from "../model-turn/stream-limits.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Egress, EgressResponse } from "../../ports/egress.ts"
+import type { Arrival, Egress, EgressResponse } from "../../ports/egress.ts"
 import { turnForAnswer } from "../model-turn/turn-for.ts"
 import type { Call } from "../model-turn/model-api.ts"
 import { WithoutFields } from "../model-turn/without-fields.ts"
@@ -53,6 +53,7 @@ export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
     body,
     signal: watch.signal,
     gate: watch.gate,
+    arrival: watch.arrival,
     limits: stream ? streamLimits(limits) : { ...limits, max_bytes: limits.max_bytes * modelWithProbabilities },
   })
   const retryAfterMs = readRetryAfter(response.headers, now())
@@ -63,7 +64,7 @@ export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
   const type = (response.headers["content-type"] ?? "").toLowerCase()
   // A backend may stream where a whole answer was asked for, and the reverse.
   if (type.startsWith("text/event-stream")) return streamed(response, parts)
-  const text = await readWhole(response, limits.max_bytes)
+  const text = await readWhole(response, limits.max_bytes, watch.arrival)
   const turn = turnForAnswer(text, watch)
   if (turn !== null) await turn
   // A stream under another name.
@@ -113,7 +114,7 @@ function checked(
 }
 
 /** The text of an answer in one piece, without the fields that nobody reads. */
-async function readWhole(response: EgressResponse, max_bytes: number): Promise<string> {
+async function readWhole(response: EgressResponse, max_bytes: number, arrival: Arrival | undefined): Promise<string> {
   const filter = new WithoutFields(unread)
   const kept: Uint8Array[] = []
   let size = 0
@@ -136,6 +137,8 @@ async function readWhole(response: EgressResponse, max_bytes: number): Promise<s
         throw brokenAnswer(`The model backend answered with more than ${max_bytes} bytes`, false)
       }
       kept.push(rest)
+      const room = arrival?.add(rest.length)
+      if (room) await room
     }
   }
   const text = Buffer.concat(kept).toString("utf8")

@@ -4,6 +4,7 @@ import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
 import { EventReader } from "../../base/event-reader.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import { modelAnswerValues } from "../../base/limits.ts"
+import { countHeld } from "../model-turn/count-held.ts"
 import type { Call } from "../model-turn/model-api.ts"
 import { brokenAnswer, readInnerError, tooManyValues, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
@@ -76,6 +77,7 @@ export async function foldEvents(
   const decoder = new TextDecoder()
   const isOver = (): boolean => isDone || failure !== null
   let sinceTurn = 0
+  const count = countHeld(watch.arrival)
   while (!isOver()) {
     const { done, value } = await pieces.next()
     if (done === true) break
@@ -87,6 +89,8 @@ export async function foldEvents(
       sinceTurn += Math.min(bytesPerTurn, value.length - at)
       events.feed(decoder.decode(value.subarray(at, at + bytesPerTurn), { stream: true }))
     }
+    const room = isOver() ? null : count(events.held + fold.length)
+    if (room !== null) await room
   }
   if (!isOver()) events.end()
   if (failure !== null) throw failure as Error

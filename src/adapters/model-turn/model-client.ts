@@ -51,7 +51,10 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         const { backend } = request
         const target = targetOf(request, options.api(backend.api))
         const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
-        return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
+        const arrival = watch.arrivals?.open(watch.signal)
+        const own = arrival === undefined ? watch : { ...watch, arrival }
+        const turn = new Turn({ request, watch: own, target, quirks, limits, clock, chance }).run()
+        return arrival === undefined ? turn : turn.finally(() => arrival.close())
       } catch (error) {
         if (error instanceof RunFailure) return Promise.reject(error)
         throw error

@@ -1,5 +1,6 @@
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
+import type { Arrival } from "../../ports/egress.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 
 // A turn of the event loop for a large value, since many may come at once. Null for a small one, which waits for nothing.
@@ -12,6 +13,19 @@ export function turnForAnswer(text: string, watch: Pick<ModelWatch, "signal">): 
 /** To be awaited before a request is written: the steps of a run begin together. */
 export function turnForRequest({ input }: ModelRequest, watch: Pick<ModelWatch, "signal">): Promise<void> | null {
   return turnFor(memoryOf(input), watch)
+}
+
+/** A value takes about so many times the bytes of its JSON. */
+const memoryPerByte = 3
+
+/** To be awaited before JSON of this many bytes is parsed: there must be memory for the value beside its text. */
+export async function turnToParse(bytes: number, arrival: Arrival | undefined, signal?: AbortSignal): Promise<void> {
+  const turn = loopTurns.forLarge(bytes)
+  if (turn === null) return
+  const room = arrival?.add(memoryPerByte * bytes)
+  if (room) await room
+  await turn
+  signal?.throwIfAborted()
 }
 
 function turnFor(bytes: number, { signal }: Pick<ModelWatch, "signal">): Promise<void> | null {

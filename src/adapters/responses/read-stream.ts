@@ -31,6 +31,7 @@ export class StreamReader {
   readonly #items = new Map<number, JsonObject>()
   readonly #most: number
   #text = ""
+  #itemLength = 0
   #damaged = false
   #final: JsonObject | null = null
   #failure: Error | null = null
@@ -47,6 +48,11 @@ export class StreamReader {
   feed(chunk: Uint8Array): boolean {
     this.#events.feed(this.#decoder.decode(chunk, { stream: true }))
     return this.#final !== null || this.#failure !== null
+  }
+
+  /** Characters that are kept of the stream so far. */
+  get held(): number {
+    return this.#events.held + this.#text.length + this.#itemLength
   }
 
   /** The whole answer, after the terminal event or the end of the stream. Throws an `UpstreamFailure`. */
@@ -76,6 +82,7 @@ export class StreamReader {
         if (this.#text.length > this.#most) this.#failure = brokenAnswer("The streamed answer is too large", false)
         return this.#onDelta(body["delta"])
       case "response.output_item.done":
+        this.#itemLength += data.length
         if (isJsonObject(body["item"]))
           this.#items.set(
             typeof body["output_index"] === "number" ? body["output_index"] : this.#items.size,

@@ -5,6 +5,7 @@ import type { ModelWatch } from "../../ports/model.ts"
 import { readAnswer, type Answer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
 import { turnForAnswer } from "../model-turn/turn-for.ts"
+import { countHeld } from "../model-turn/count-held.ts"
 import { readRest } from "../model-turn/read-rest.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
@@ -33,6 +34,7 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
     body: call.body,
     signal: watch.signal,
     gate: watch.gate,
+    arrival: watch.arrival,
     limits: call.stream ? streamLimits(call.limits) : call.limits,
   })
   const retryAfterMs = readRetryAfter(response.headers, now())
@@ -62,6 +64,7 @@ async function readEvents(
 ): Promise<Answer> {
   const { reader, flush } = startReader(call, watch)
   const chunks = response.body[Symbol.asyncIterator]()
+  const count = countHeld(watch.arrival)
   while (true) {
     const { done, value } = await chunks.next()
     if (done === true) break
@@ -69,6 +72,8 @@ async function readEvents(
       void readRest(chunks, response)
       break
     }
+    const room = count(reader.held)
+    if (room !== null) await room
   }
   const answer = reader.finish(retryAfterMs)
   flush()

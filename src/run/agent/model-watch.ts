@@ -14,6 +14,7 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
   return {
     signal,
     gate,
+    arrivals: running.arrivals,
     now: () => ports.clock.now(),
     ...(budget.limited ? { reserve: (call) => reserve(running, about, call) } : {}),
     retried: ({ attempt, reason, delay_ms, progress: turnProgress, requirements }) => {

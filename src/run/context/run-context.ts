@@ -15,6 +15,7 @@ import type { Message } from "../../log/messages.ts"
 import type { Backend, ModelClient } from "../../ports/model.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { Arrivals } from "../../ports/egress.ts"
 import { pass, type Gate } from "../../ports/gate.ts"
 import type { HostSession, ToolHost } from "../../ports/tools.ts"
 import type { RunOptions, RunStore } from "../../ports/store.ts"
@@ -176,6 +177,8 @@ export interface RunContext {
   readonly unfinished: Set<() => UnfinishedStep>
   /** Keeps the requests of model calls and tool calls; null where that is switched off. */
   readonly requests: RequestKeeper | null
+  /** Count what has arrived of answers as memory of the run. */
+  readonly arrivals: Arrivals
   /** What the expressions cost. */
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */

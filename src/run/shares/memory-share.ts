@@ -1,4 +1,6 @@
 import { Tally } from "../../base/tally.ts"
+import type { Arrivals } from "../../ports/egress.ts"
+import { RunArrival, WaitingArrivals, type ArrivalQueue } from "./waiting-arrivals.ts"
 
 /** What the runs of a process may keep in memory together. */
 export interface MemoryBounds {
@@ -18,15 +20,21 @@ const unboundedMemory: MemoryBounds = { all: Infinity, perCaller: Infinity, perR
 export class MemoryShare {
   readonly #bounds: MemoryBounds
   readonly #callers = new Tally()
+  readonly #arrivals: WaitingArrivals
   #all = 0
 
   constructor(bounds: MemoryBounds = unboundedMemory) {
     this.#bounds = bounds
+    this.#arrivals = new WaitingArrivals()
   }
 
   /** Begins to count for a run of this caller. */
   open(caller: string): RunMemory {
-    return new RunMemory(this.#bounds, (bytes) => this.#add(caller, bytes))
+    return new RunMemory(this.#bounds, (bytes) => this.#add(caller, bytes), {
+      waiting: this.#arrivals,
+      caller,
+      isHalfFull: () => this.#all > this.#bounds.all / 2 || this.#callers.of(caller) > this.#bounds.perCaller / 2,
+    })
   }
 
   /** Why a new run that begins with this many bytes has no room; null where it has. */
@@ -38,6 +46,7 @@ export class MemoryShare {
   #add(caller: string, bytes: number): "all" | "caller" | null {
     this.#all += bytes
     this.#callers.add(caller, bytes)
+    if (bytes < 0) this.#arrivals.lookSoon()
     return this.#over(caller, 0)
   }
 
@@ -52,11 +61,29 @@ export class MemoryShare {
 export class RunMemory {
   readonly #bounds: MemoryBounds
   readonly #report: (bytes: number) => "all" | "caller" | null
+  readonly #queue: ArrivalQueue & { isHalfFull(): boolean }
   #kept = 0
+  /** Bytes that the run may keep, answers that are arriving included. */
+  #most = Number.POSITIVE_INFINITY
 
-  constructor(bounds: MemoryBounds, report: (bytes: number) => "all" | "caller" | null) {
+  constructor(
+    bounds: MemoryBounds,
+    report: (bytes: number) => "all" | "caller" | null,
+    queue: ArrivalQueue & { isHalfFull(): boolean },
+  ) {
     this.#bounds = bounds
     this.#report = report
+    this.#queue = queue
+  }
+
+  /** Counts answers that are arriving. They wait where the run has half of these bytes, or all runs half of theirs: the rest is for what is kept. */
+  arrivals(most: number): Arrivals {
+    this.#most = most
+    return { open: (signal) => new RunArrival(this, this.#queue, signal) }
+  }
+
+  get hasRoom(): boolean {
+    return this.#kept <= this.#most / 2 && (this.#kept <= this.#bounds.perRun || !this.#queue.isHalfFull())
   }
 
   /** Counts more. False where the run keeps more than it surely may, and the runs together keep too much. */

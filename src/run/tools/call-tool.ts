@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cutText } from "../../base/cut-text.ts"
+import { memoryOf } from "../../base/memory-of.ts"
+import { isLarge, loopTurns } from "../../event-loop/loop-turns.ts"
 import { projectValue } from "../../types/project-value.ts"
 import type { ToolPlan } from "../../plan/plan-shape.ts"
 import { countedCall } from "./counted-call.ts"
@@ -153,26 +155,48 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     throw clean
   }
   if ("refusal" in sent) return end(`${tool}: ${sent.refusal}`, sent.refusal)
-  if (sent.isLowerCase === true) running.redactor.alsoHideLowerCase()
-  const clean = running.redactor.redact(sent)
-  const result = readAnswer(clean, plan, hosted, running)
-  if (!result.fits) {
-    return end(`${tool}: ${cutText(result.message, 1000)}`, result.message, clean.http)
+  const work = answerWork(running, sent)
+  try {
+    if (work !== null) await work.turn()
+    if (sent.isLowerCase === true) running.redactor.alsoHideLowerCase()
+    const clean = running.redactor.redact(sent)
+    if (work !== null) await work.turn()
+    const result = readAnswer(clean, plan, hosted, running)
+    if (!result.fits) {
+      return end(`${tool}: ${cutText(result.message, 1000)}`, result.message, clean.http)
+    }
+    if (work !== null) await work.turn()
+    const asShown = shown(result.value)
+    const duration_ms = ports.clock.now() - startedAt
+    const parts = call.answersModel && clean.parts !== undefined ? { parts: clean.parts } : {}
+    const kept = {
+      ...(asShown === result.value ? {} : { result: result.value }),
+      ...parts,
+      ...running.requests?.endCall(callId),
+    }
+    log.add(
+      "tool_call_completed",
+      { ...about, ...httpOf(clean.http), result: asShown, duration_ms },
+      Object.keys(kept).length === 0 ? undefined : kept,
+    )
+    if (work !== null) await work.turn()
+    return { kind: "completed", result: result.value, ...parts }
+  } finally {
+    work?.end()
   }
-  const asShown = shown(result.value)
-  const duration_ms = ports.clock.now() - startedAt
-  const parts = call.answersModel && clean.parts !== undefined ? { parts: clean.parts } : {}
-  const kept = {
-    ...(asShown === result.value ? {} : { result: result.value }),
-    ...parts,
-    ...running.requests?.endCall(callId),
+}
+
+/** What is done with a large answer takes turns of the event loop, since many may come at once. Null for a small one. */
+function answerWork(running: RunContext, answer: ToolAnswer): { turn(): Promise<void>; end(): void } | null {
+  const bytes = memoryOf(answer)
+  if (!isLarge(bytes)) return null
+  const arrival = running.arrivals.open(running.signal)
+  arrival.add(bytes)
+  return {
+    // Also when the run stops: what a tool has done must be in the log.
+    turn: () => loopTurns.spend(bytes),
+    end: () => arrival.close(),
   }
-  log.add(
-    "tool_call_completed",
-    { ...about, ...httpOf(clean.http), result: asShown, duration_ms },
-    Object.keys(kept).length === 0 ? undefined : kept,
-  )
-  return { kind: "completed", result: result.value, ...parts }
 }
 
 /** What the first event of a turn says of its model calls. */

@@ -80,6 +80,7 @@ async function open(running: RunContext, names: readonly string[], apiNames: rea
         {
           signal,
           gate: running.gate,
+          arrivals: running.arrivals,
           hide: (token) => running.redactor.alsoHide("access_token", token),
           ...(running.requests === null ? {} : { requests: running.requests.ofTools }),
           connected: (server, protocol, tools, duration_ms) => {

@@ -1,0 +1,124 @@
+import type { Arrival } from "../../ports/egress.ts"
+
+/** Memory that an answer is counted in. */
+interface CountedMemory {
+  readonly hasRoom: boolean
+  add(bytes: number): unknown
+  remove(bytes: number): void
+}
+
+interface Waiting {
+  readonly arrival: RunArrival
+  readonly memory: CountedMemory
+  readonly go: () => void
+}
+
+/**
+ * Answers that wait for memory, by caller, in the order in which they came. The first answer of a caller that finds no room is read on
+ * all the same: else answers of which each has arrived in part would wait for each other. The next one takes its place when it is over.
+ */
+export class WaitingArrivals {
+  readonly #callers = new Map<string, { first: RunArrival | null; readonly queue: Set<Waiting> }>()
+  #looks = false
+
+  /** Null where the answer may be read on. */
+  wait(caller: string, arrival: RunArrival, memory: CountedMemory): Promise<void> | null {
+    const found = this.#callers.get(caller) ?? { first: null, queue: new Set() }
+    if (memory.hasRoom) {
+      if (found.first === arrival) this.over(caller, arrival)
+      return null
+    }
+    this.#callers.set(caller, found)
+    found.first ??= arrival
+    if (found.first === arrival) return null
+    return new Promise((go) => found.queue.add({ arrival, memory, go }))
+  }
+
+  /** The answer needs no memory any more. */
+  over(caller: string, arrival: RunArrival): void {
+    const found = this.#callers.get(caller)
+    if (found === undefined) return
+    if (found.first === arrival) found.first = null
+    releaseAll(found.queue, arrival)
+    if (found.first === null && found.queue.size === 0) this.#callers.delete(caller)
+    else this.lookSoon()
+  }
+
+  /** There may be room. */
+  lookSoon(): void {
+    if (this.#looks || this.#callers.size === 0) return
+    this.#looks = true
+    setImmediate(() => {
+      this.#looks = false
+      for (const [caller, found] of this.#callers) this.#look(caller, found)
+    })
+  }
+
+  /** The room is counted when an answer has read on, so one goes on at a time. */
+  #look(caller: string, found: { first: RunArrival | null; readonly queue: Set<Waiting> }): void {
+    const [next] = found.queue
+    if (next === undefined) {
+      if (found.first === null) this.#callers.delete(caller)
+      return
+    }
+    const hasRoom = next.memory.hasRoom
+    if (!hasRoom && found.first !== null) return
+    if (!hasRoom) found.first = next.arrival
+    releaseAll(found.queue, next.arrival)
+    this.lookSoon()
+  }
+}
+
+/** An answer may wait at two places: where it arrives, and where it is put together. */
+function releaseAll(queue: Set<Waiting>, arrival: RunArrival): void {
+  for (const waiting of queue) {
+    if (waiting.arrival !== arrival) continue
+    queue.delete(waiting)
+    waiting.go()
+  }
+}
+
+/** Where the answers of a run wait. */
+export interface ArrivalQueue {
+  readonly waiting: WaitingArrivals
+  readonly caller: string
+}
+
+/** What has arrived of one answer of a run. */
+export class RunArrival implements Arrival {
+  readonly #memory: CountedMemory
+  readonly #queue: ArrivalQueue
+  readonly #signal: AbortSignal
+  readonly #onAbort = (): void => this.close()
+  #bytes = 0
+  #isOpen = true
+
+  constructor(memory: CountedMemory, queue: ArrivalQueue, signal: AbortSignal) {
+    this.#memory = memory
+    this.#queue = queue
+    this.#signal = signal
+    // Nothing waits in vain.
+    signal.addEventListener("abort", this.#onAbort, { once: true })
+  }
+
+  add(bytes: number): Promise<void> | null {
+    if (!this.#isOpen) return null
+    this.#bytes += bytes
+    this.#memory.add(bytes)
+    return this.#queue.waiting.wait(this.#queue.caller, this, this.#memory)
+  }
+
+  remove(bytes: number): void {
+    if (!this.#isOpen) return
+    this.#bytes -= bytes
+    this.#memory.remove(bytes)
+  }
+
+  close(): void {
+    if (!this.#isOpen) return
+    this.remove(this.#bytes)
+    this.#isOpen = false
+    this.#signal.removeEventListener("abort", this.#onAbort)
+    this.#queue.waiting.over(this.#queue.caller, this)
+  }
+}
