@@ -324,9 +324,9 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "MAX_RUN_MEMORY",
       ),
       row(
-        "memory of all runs of a process together: their requests, what they keep, what they send",
+        "memory of all runs of a process together: their requests, what they keep, what they send, what has arrived of answers",
         "a quarter of the heap (`node --max-old-space-size`); half of that for one caller where there are several callers. A run may always have its own part (the limit divided by `WIRE_MAX_RUNS`)",
-        "`limit_exceeded`; a new run: `overloaded`, `rate_limited`",
+        "`limit_exceeded`; a new run: `overloaded`, `rate_limited`; answers wait when half of it is used",
       ),
       row(
         "the log of a run: its events, and what is kept with them to continue it",

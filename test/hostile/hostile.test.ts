@@ -8,6 +8,7 @@ import type { Hostile } from "./hostile-input.ts"
 import type { Answer } from "./hostile-service.ts"
 import { HostileService } from "./hostile-service.ts"
 import type { Health } from "./probe-health.ts"
+import { answers } from "./inputs/answers.ts"
 import { askingServers } from "./inputs/asking-servers.ts"
 import { bodies } from "./inputs/bodies.ts"
 import { calledWorkflows } from "./inputs/called-workflows.ts"
@@ -47,6 +48,7 @@ const groups: Readonly<Record<string, readonly Hostile[]>> = {
   "called workflows": calledWorkflows,
   functions,
   "model backends": models,
+  "answers of tools and models": answers,
   "MCP servers": servers,
   "MCP servers that ask": askingServers,
 }

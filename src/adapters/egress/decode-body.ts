@@ -22,6 +22,8 @@ interface Decoding {
   /** Bytes of the decoded body; 0 for any number. */
   readonly max_bytes: number
   readonly arrival: Arrival | null
+  /** Stops the decoder, also when all of the body has arrived. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -55,7 +57,7 @@ export function decoded(response: EgressResponse, decoding: Decoding): EgressRes
 async function* decode(
   response: EgressResponse,
   codings: readonly string[],
-  { host, max_bytes, arrival }: Decoding,
+  { host, max_bytes, arrival, signal }: Decoding,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const [coding = "", ...others] = codings
   if (others.length > 0 || !acceptedEncodings.has(coding === "x-gzip" ? "gzip" : coding)) {
@@ -75,7 +77,12 @@ async function* decode(
       throw error
     }
   }
-  // An abort of the call ends the body, and that ends the decoder.
+  const onAbort = (): void => {
+    broken ??= { error: signal.reason }
+    decoder.destroy(new Error("The call was aborted"))
+  }
+  signal.throwIfAborted()
+  signal.addEventListener("abort", onAbort, { once: true })
   pipeline(body(), decoder, () => undefined)
   // The decoder remembers what it gave, up to the size of its window.
   let bytes = 0
@@ -95,6 +102,7 @@ async function* decode(
     if (known !== null) throw known.error
     throw new EgressFailure("coding", `${host} answered with a body that cannot be decompressed`, error)
   } finally {
+    signal.removeEventListener("abort", onAbort)
     arrival?.remove(bytes)
     decoder.destroy()
   }

@@ -3,6 +3,7 @@ import { createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { after, test } from "node:test"
 import type { TestContext } from "node:test"
+import zlib from "node:zlib"
 import type { TestServer } from "../../../test/support/http-server.ts"
 import { startServer } from "../../../test/support/http-server.ts"
 import { within } from "../../../test/support/within.ts"
@@ -697,4 +698,101 @@ test("times that are too long for a timer are long times", async (t) => {
   const limits = { totalMs: years, firstByteMs: years, silenceMs: years }
   const response = await open(t).request(get(server.origin, { limits }))
   assert.equal(await response.text(), "ab")
+})
+
+/** All ways in which callers read a body. */
+const readers: Readonly<Record<string, (egress: Egress, request: EgressRequest) => Promise<string>>> = {
+  text: async (egress, request) => (await egress.request(request)).text(),
+  body: async (egress, request) => {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of (await egress.request(request)).body) chunks.push(chunk)
+    return Buffer.concat(chunks).toString()
+  },
+  fetch: async (egress, { url, signal, limits }) => (await egress.fetch(url, { signal }, limits)).text(),
+}
+
+test("a body has one content coding at most, whoever reads it, and is decoded within its limit", async (t) => {
+  const said = JSON.stringify({ said: "ü".repeat(100_000) })
+  const bodies: Readonly<Record<string, readonly [coding: string, body: Buffer, reason: string | null]>> = {
+    "/gzip": ["gzip", zlib.gzipSync(said), null],
+    "/x-gzip": ["X-Gzip", zlib.gzipSync(said), null],
+    "/deflate": ["deflate", zlib.deflateSync(said), null],
+    "/br": ["br", zlib.brotliCompressSync(said), null],
+    "/zstd": ["identity, zstd", zlib.zstdCompressSync(said), null],
+    "/members": ["gzip", Buffer.concat([zlib.gzipSync(said.slice(0, 9)), zlib.gzipSync(said.slice(9))]), null],
+    "/twice": ["zstd, zstd", zlib.zstdCompressSync(zlib.zstdCompressSync(said)), "coding"],
+    "/mixed": ["gzip, br", zlib.brotliCompressSync(zlib.gzipSync(said)), "coding"],
+    "/unknown": ["lzma", Buffer.from(said), "coding"],
+    "/plain": ["br", Buffer.from(said), "coding"],
+    "/torn": ["gzip", zlib.gzipSync(said).subarray(0, -20), "coding"],
+    "/bomb": ["br", zlib.brotliCompressSync(Buffer.alloc(50_000_000)), "too_large"],
+    "/window": [
+      "zstd",
+      zlib.zstdCompressSync(Buffer.alloc(1000), { params: { [zlib.constants.ZSTD_c_windowLog]: 27 } }),
+      null,
+    ],
+  }
+  const server = await serve(t, ({ url }, response) => {
+    const [coding = "", body] = bodies[url] ?? []
+    response.writeHead(200, { "content-encoding": coding }).end(body)
+  })
+  const egress = open(t)
+  for (const [path, [, , reason]] of Object.entries(bodies)) {
+    for (const [name, read] of Object.entries(readers)) {
+      const reading = read(egress, get(`${server.origin}${path}`, { limits: { max_bytes: 1_000_000 } }))
+      if (reason !== null) assert.equal(await reasonOf(reading), reason, `${path} ${name}`)
+      else if (path !== "/window") assert.equal(await reading, said, `${path} ${name}`)
+      else assert.equal((await reading).length, 1000)
+    }
+  }
+})
+
+test("an abort ends a decoder, and what is not read is not decoded", async (t) => {
+  const bomb = zlib.gzipSync(Buffer.alloc(200_000_000))
+  const server = await serve(t, (_, response) => {
+    response.writeHead(200, { "content-encoding": "gzip" }).end(bomb)
+  })
+  const egress = open(t)
+  const stop = new AbortController()
+  const response = await egress.request(get(server.origin, { signal: stop.signal, limits: { max_bytes: 0 } }))
+  let bytes = 0
+  await assert.rejects(async () => {
+    for await (const chunk of response.body) {
+      bytes += chunk.length
+      if (bytes > 1_000_000) stop.abort(new Error("The run is over"))
+    }
+  }, /The run is over/)
+  assert.ok(bytes < 10_000_000, `${bytes} bytes were decoded`)
+})
+
+test("a body without room in memory is not read on, and is when there is room", async (t) => {
+  const server = await serve(t, (_, response) => response.end(Buffer.alloc(8_000_000, 120)))
+  const egress = open(t)
+  for (const [name, read] of Object.entries(readers)) {
+    if (name === "fetch") continue
+    let counted = 0
+    let give: () => void = () => undefined
+    let asked: () => void = () => undefined
+    const full = new Promise<void>((resolve) => (asked = resolve))
+    const arrival = {
+      add(bytes: number) {
+        counted += bytes
+        if (counted < 500_000) return null
+        asked()
+        return new Promise<void>((resolve) => (give = resolve))
+      },
+      remove(bytes: number) {
+        // A reader that keeps what it reads does not count in this test.
+        if (name === "text") counted -= bytes
+      },
+      close: () => undefined,
+    }
+    const reading = read(egress, get(server.origin, { arrival }))
+    await within(30_000, "a full memory", full)
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(counted < 700_000, `${name}: ${counted} bytes have arrived`)
+    counted = Number.NEGATIVE_INFINITY
+    give()
+    assert.equal((await within(30_000, "the rest", reading)).length, 8_000_000, name)
+  }
 })

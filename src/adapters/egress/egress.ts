@@ -114,7 +114,7 @@ export function createEgress(options: EgressOptions): Egress {
         const response = await send(sent, call)
         const { url } = address
         if (!leaves(response.status, response.headers)) {
-          return decoded(response, { host: url.host, max_bytes: given.max_bytes, arrival })
+          return decoded(response, { host: url.host, max_bytes: given.max_bytes, arrival, signal: asked.signal })
         }
         if (redirect === "error" || redirects === modelRedirects) {
           const most = redirect === "error" ? 0 : modelRedirects

@@ -53,8 +53,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
         const arrival = watch.arrivals?.open(watch.signal)
         const own = arrival === undefined ? watch : { ...watch, arrival }
-        const turn = new Turn({ request, watch: own, target, quirks, limits, clock, chance }).run()
-        return arrival === undefined ? turn : turn.finally(() => arrival.close())
+        return new Turn({ request, watch: own, target, quirks, limits, clock, chance }).run()
       } catch (error) {
         if (error instanceof RunFailure) return Promise.reject(error)
         throw error

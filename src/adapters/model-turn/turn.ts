@@ -104,18 +104,22 @@ export class Turn {
   }
 
   async run(): Promise<ModelTurn> {
-    if (this.#request.progress !== null) await this.#retried.waitOn()
-    while (true) {
-      const answer = await this.#retried.call(
-        (most) => this.#build(most),
-        (refusal, call) => this.#adapt(refusal, call),
-      )
-      for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
-      if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
-      const judged = this.#judge(answer)
-      // To await a value that is here already makes promises: test/run-cost counts them.
-      const turn = judged instanceof Promise ? await judged : judged
-      if (turn !== null) return turn
+    try {
+      if (this.#request.progress !== null) await this.#retried.waitOn()
+      while (true) {
+        const answer = await this.#retried.call(
+          (most) => this.#build(most),
+          (refusal, call) => this.#adapt(refusal, call),
+        )
+        for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
+        if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
+        const judged = this.#judge(answer)
+        // To await a value that is here already makes promises: test/run-cost counts them.
+        const turn = judged instanceof Promise ? await judged : judged
+        if (turn !== null) return turn
+      }
+    } finally {
+      this.#watch.arrival?.close()
     }
   }
 
