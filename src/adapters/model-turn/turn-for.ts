@@ -15,7 +15,7 @@ export function turnForRequest({ input }: ModelRequest, watch: Pick<ModelWatch, 
   return turnFor(memoryOf(input), watch)
 }
 
-/** A value takes about so many times the bytes of its JSON. */
+/** Bytes of memory that a value takes for each byte of its JSON, about. */
 const memoryPerByte = 3
 
 /** To be awaited before JSON of this many bytes is parsed: there must be memory for the value beside its text. */

@@ -186,7 +186,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   }
 }
 
-/** What is done with a large answer takes turns of the event loop, since many may come at once. Null for a small one. */
+/** Gives the work on a large answer turns of the event loop, since many may come at once. Null for a small one. */
 function answerWork(running: RunContext, answer: ToolAnswer): { turn(): Promise<void>; end(): void } | null {
   const bytes = memoryOf(answer)
   if (!isLarge(bytes)) return null
