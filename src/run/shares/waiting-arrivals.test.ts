@@ -56,7 +56,7 @@ test("an answer that stalls holds up those of its caller that find no room, unti
 test("an answer waits for memory of its own run, and an abort ends the wait", async () => {
   const memory = new MemoryShare().open("a")
   const arrivals = memory.arrivals(100)
-  arrivals.open(signal).add(60)
+  void arrivals.open(signal).add(60)
   const stop = new AbortController()
   const wait = arrivals.open(stop.signal).add(1)
   assert.notEqual(wait, null)

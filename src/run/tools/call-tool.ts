@@ -191,7 +191,7 @@ function answerWork(running: RunContext, answer: ToolAnswer): { turn(): Promise<
   const bytes = memoryOf(answer)
   if (!isLarge(bytes)) return null
   const arrival = running.arrivals.open(running.signal)
-  arrival.add(bytes)
+  void arrival.add(bytes)
   return {
     // Also when the run stops: what a tool has done must be in the log.
     turn: () => loopTurns.spend(bytes),

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http"
 import zlib from "node:zlib"
 import { startServer, type TestServer } from "../../support/http-server.ts"
-import { tinyMcp } from "../../support/tiny-mcp.ts"
+import { tinyMcp, type TinyCall } from "../../support/tiny-mcp.ts"
 import { provider } from "../hostile-backend.ts"
 import type { Hostile } from "../hostile-input.ts"
 
@@ -139,7 +139,10 @@ export const answers: readonly Hostile[] = [
     kinds: ["timeout"],
     prepare: async (service, during) => {
       const begin = begun('{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"', 7_900_000)
-      const server = await tinyMcp({ t: ({ response }) => void begin(response) })
+      const hold = ({ response }: TinyCall): undefined => {
+        begin(response)
+      }
+      const server = await tinyMcp({ t: hold })
       during(() => server.close())
       return async () => [await service.execute(ofMcp(server.url, 200), { options: held })]
     },
