@@ -15,7 +15,7 @@ const expected = new RegExp(
     "(?:fs\\.)?(?:access|link|lstat|readdir|readFile|realpath|rename|stat|statfs|write)(?:Sync)?|fileURLToPath|readRegularFile",
     "clock\\.sleep|pass|createPrivateKey|sign|navigator\\.clipboard\\.writeText",
     // Plain work on texts and lists, which does not throw.
-    "Array\\.from|Date\\.now|Number|Object\\.entries|Uint8Array\\.from|new (?:Map|Set)|join|isInside",
+    "Array\\.from|Date\\.now|Number|Object\\.entries|Uint8Array\\.from|new (?:Map|Set)|join|relative|isInside|isJsonObject",
   ].join("|")})$`,
 )
 /** Methods of texts, lists and the like. */
@@ -35,11 +35,14 @@ const accepted: Readonly<Record<string, string>> = {
   "src/adapters/sqlite/prepared-statements.ts": "a statement that an older database does not know",
   "src/adapters/sqlite/writer.ts": "a checkpoint that a reader holds up: the next one does it",
   "src/adapters/telemetry/metrics.ts": "a store that is away: its gauges vanish",
+  "src/adapters/sqlite/clock-file.ts": "a disk that takes no file: the clock of the process counts",
   "src/cli/commands/reach.ts":
     "a file of the user: comparing it is the check of its shape, and our own reach is compared outside",
   "src/cli/compose/disk-room.ts": "a folder that is gone",
   "src/cli/compose/log-lines.ts": "nobody is left to tell",
   "src/compiler/folder-texts.ts": "a file that is gone or is not UTF-8",
+  "src/compiler/project-path.ts": "a file or folder that is not there",
+  "src/ports/store-clock.ts": "a store that is away, which is watched elsewhere",
   "src/run/agent/agent-cache.ts": "a cache that fails costs a model call, and an event says so",
   "src/run/log/lease-keeper.ts": "a store that is away does not take a lease",
   "src/server/create-server.ts": "a store that is away: readiness says so",
