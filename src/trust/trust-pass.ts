@@ -177,7 +177,7 @@ export class TrustPass implements Steps {
     const touched = this.#flow.during(() => (reads = this.#reads(id, name, symbol, { ...place, decided })))
     const { body } = symbol.declaration
     const output = made(symbol.output, reads, this.#closed)
-    const skip = wordsOf(body, "on_failure")?.includes("skip") === true ? propertyOf(body, "on_failure") : undefined
+    const skip = skipOf(body)
     const failed = skip === undefined ? none : via(join(reads, touched), `${id}, which may fail`, skip.name)
     const value = this.#stepValue(id, symbol, output, join(decided, failed), items, reads)
     // Nobody knows that a model says no more than it answers: it may have thought aloud of its system text.
@@ -187,9 +187,17 @@ export class TrustPass implements Steps {
   /** What the model of an agent reads. The rules look at it. */
   #reads(id: string, name: string, symbol: AgentSymbol, place: Place): Marks {
     const { body } = symbol.declaration
-    const inner = { ...place, locals: this.#locals(name, symbol, place) }
     const models = this.#readings.modelsIn(propertyOf(body, "model"))
-    const own = this.#readings.own(id, body, inner)
+    let locals = place.locals
+    let own: Reading[] = []
+    const tried = this.#flow.during(() => {
+      locals = this.#locals(name, symbol, place)
+      own = this.#readings.own(id, body, { ...place, locals })
+    })
+    const skip = skipOf(body)
+    // Where the run goes on after a failure, whatever may fail before decides whether the model and its tools are called.
+    const failed = skip === undefined ? none : via(tried, `${id}, which may fail`, skip.name)
+    const inner = { ...place, locals, decided: join(place.decided, failed) }
     const uses = this.#uses(id, body, inner)
     const files = this.#files.used(id, body, inner)
     const system = this.#readings.system(id, body, inner, models)
@@ -198,7 +206,7 @@ export class TrustPass implements Steps {
     const reads = marksOf(readings)
     this.#readings.models(id, models, readings)
     const compaction = this.#readings.compaction(id, body, own)
-    this.#readings.decision([...models, ...compaction], place.decided, symbol)
+    this.#readings.decision([...models, ...compaction], inner.decided, symbol)
     for (const { call } of [...uses, ...files]) {
       const kind = call.remote.symbol?.kind
       // A model decides what is called or read, and fills what nothing binds: of a resource, only its server knows what that is. A prompt
@@ -301,6 +309,11 @@ export class TrustPass implements Steps {
     if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
     this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, none))
   }
+}
+
+/** `on_failure: skip` */
+function skipOf(body: Syntax.Block<Syntax.Property>): Syntax.Property | undefined {
+  return wordsOf(body, "on_failure")?.includes("skip") === true ? propertyOf(body, "on_failure") : undefined
 }
 
 /** A called file, seen by its caller. */

@@ -292,6 +292,13 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
   ],
 
   "a step that fails on demand": [
+    {
+      source: `input { iban: private string }\nagent a { dynamic { l: 10 / (length(input.iban) % 2) }  model: model.small  instruction: "Hello"  on_failure: skip  output { ok: boolean } }\noutput { done: "yes" }`,
+      codes: leak,
+    },
+    {
+      source: `${mail}agent a { dynamic { l: 10 / (length(input.mail) % 2) }  model: model.small  instruction: "Hello"  uses: [tool.act]  on_failure: skip  output { ok: boolean } }\noutput { done: "yes" }`,
+    },
     ...[
       "dynamic { d: parse_json(input.mail) }",
       "dynamic { d: add_days(input.mail, 1) }",
