@@ -200,7 +200,7 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await page.getByRole("button", { name: "Cancel" }).click()
   await status(page, /cancelled after/)
   await see("cancelled")
-  await write(page, slowChain(1).replace("demo-slow", "no-such-model"))
+  await write(page, slowChain(1).replace("demo-slow", "demo-none"))
   await tab(page, "Timeline")
   await runToEnd(page, /failed after/)
   await node(page, "agent.step1").click()

@@ -200,7 +200,7 @@ export function runs(playground: Playground): void {
         .replace('"demo-slow"', '"demo"')
         .replace("agent step1 {", `model last from demo {\n    id: "${last}"\n}\n\nagent step1 {`)
         .replace("agent step28 {\n    model: model.slow", "agent step28 {\n    model: model.last")
-    await write(page, chain("no-such-model"))
+    await write(page, chain("demo-none"))
     await runToEnd(page, /failed after/)
     const failure = page.getByRole("treeitem", { name: /^agent\.step28 failed/ })
     const inView = async (row: Locator): Promise<void> =>
@@ -314,16 +314,16 @@ output {
     text: agent.after.text
 }
 `
-    await write(page, source("no-such-model"))
+    await write(page, source("demo-none"))
     await runToEnd(page, /failed after/)
     const details = page.getByRole("region", { name: "Details" })
     const fault = details.getByRole("group", { name: "Error" })
-    await says(fault, /no-such-model|404/)
+    await says(fault, /demo-none|404/)
     await says(fault, /At agent\.each\[[01]\]/)
     await says(fault, /Check the provider/)
     await fault.getByRole("button", { name: /^Go to line/ }).click()
     await hasFocus(editor(page))
-    await says(page.locator(".cm-activeLine"), /^ {4}id: "no-such-model"$/)
+    await says(page.locator(".cm-activeLine"), /^ {4}id: "demo-none"$/)
     // Graph and timeline agree: the loop has failed, and so have its calls; what comes after was never reached.
     await nodeSays(page, "agent.each", /failed/)
     await nodeSays(page, "agent.after", /not reached/)
