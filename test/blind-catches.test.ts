@@ -41,7 +41,6 @@ const accepted: Readonly<Record<string, string>> = {
     "a file of the user: comparing it is the check of its shape, and our own reach is compared outside",
   "src/cli/compose/disk-room.ts": "a folder that is gone",
   "src/cli/compose/log-lines.ts": "nobody is left to tell",
-  "src/compiler/folder-texts.ts": "a file that is gone or is not UTF-8",
   "src/compiler/project-path.ts": "a file or folder that is not there",
   "src/ports/store-clock.ts": "a store that is away, which is watched elsewhere",
   "src/run/agent/agent-cache.ts": "a cache that fails costs a model call, and an event says so",
