@@ -189,15 +189,12 @@ export class TrustPass implements Steps {
     const { body } = symbol.declaration
     const models = this.#readings.modelsIn(propertyOf(body, "model"))
     let locals = place.locals
-    let own: Reading[] = []
-    const tried = this.#flow.during(() => {
-      locals = this.#locals(name, symbol, place)
-      own = this.#readings.own(id, body, { ...place, locals })
-    })
+    const tried = this.#flow.during(() => (locals = this.#locals(name, symbol, place)))
     const skip = skipOf(body)
-    // Where the run goes on after a failure, whatever may fail before decides whether the model and its tools are called.
-    const failed = skip === undefined ? none : via(tried, `${id}, which may fail`, skip.name)
+    // Where the run goes on after a failure, a local value that may fail decides whether the model and its tools are called.
+    const failed = skip === undefined ? none : via(tried, `${id}.on_failure`, skip.name)
     const inner = { ...place, locals, decided: join(place.decided, failed) }
+    const own = this.#readings.own(id, body, inner)
     const uses = this.#uses(id, body, inner)
     const files = this.#files.used(id, body, inner)
     const system = this.#readings.system(id, body, inner, models)
