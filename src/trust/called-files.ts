@@ -182,7 +182,7 @@ export class CalledFiles {
     const { output, touched, report } = this.#file(symbol, (name) => bound.get(name) ?? filled, { ...call, decided })
     // The model is told why a call failed, in words from inside of it.
     const all = join(output.whole, touched, call.remote.gives)
-    this.#here.flow.touch(call.remote.gives)
+    this.#here.flow.answer(call.remote.gives)
     // The way that needs fewest calls is the one to tell.
     const marks = join(known, via(all, call.path, call.span))
     this.#here.watcher?.way(call.remote.id, { ...place, path: call.path }, marks)
@@ -213,7 +213,7 @@ export class CalledFiles {
       const { output, touched } = this.#alone(symbol)
       const own = crossing.leaving(join(output.whole, touched))
       const most = via(join(all, own), `${symbol.file}, which is not followed`, span)
-      this.#here.flow.touch(most)
+      this.#here.flow.answer(most)
       return {
         output: flat(most),
         touched: most,
@@ -231,7 +231,7 @@ export class CalledFiles {
         })
     const found = "found" in inside ? (inside.found as readonly Diagnostic[]) : []
     const touched = crossing.leaving(inside.touched)
-    this.#here.flow.touch(touched)
+    this.#here.flow.answer(touched)
     return {
       output: crossing.leave(inside.output),
       touched,

@@ -109,6 +109,7 @@ export class Flow {
   readonly #steps: Steps
   /** The labels of all that was evaluated: any of it may have failed. */
   #touched: Marks = none
+  #answered: Marks = none
 
   constructor(program: Program, steps: Steps) {
     this.#program = program
@@ -133,21 +134,27 @@ export class Flow {
   }
 
   get touched(): Marks {
-    return this.#touched
+    return join(this.#touched, this.#answered)
   }
 
   touch(marks: Marks): void {
     this.#touched = join(this.#touched, marks)
   }
 
-  /** The labels that are touched meanwhile; `isHidden`: nobody else gets to know it. */
+  /** Something outside gave an answer with these labels. An error of it has them, too, and no exception is made for that. */
+  answer(marks: Marks): void {
+    this.#answered = join(this.#answered, marks)
+  }
+
+  /** The labels that are touched meanwhile; `isHidden`: of these, others get to know only those of answers. */
   during(run: () => void, isHidden = false): Marks {
-    const before = this.#touched
-    this.#touched = none
+    const [touched, answered] = [this.#touched, this.#answered]
+    this.#touched = this.#answered = none
     run()
-    const touched = this.#touched
-    this.#touched = isHidden ? before : join(before, touched)
-    return touched
+    const all = this.touched
+    this.#touched = isHidden ? touched : join(touched, this.#touched)
+    this.#answered = join(answered, this.#answered)
+    return all
   }
 
   /** The arguments and bindings that a call, or a use, is written with. */
@@ -170,7 +177,9 @@ export class Flow {
     this.#steps.asset(node, join(address, place.decided), place)
     // Whoever answers at its address wrote it.
     const stranger = marked("untrusted", { name: this.#text(node), span: node.keyword })
-    return flat(join(address, this.within(node.block, place), stranger))
+    const all = join(address, this.within(node.block, place), stranger)
+    this.answer(all)
+    return flat(all)
   }
 
   #text({ start, end }: Span): string {

@@ -60,7 +60,7 @@ export class RemoteCalls {
     const types = propertyOf(symbol?.node.body, "output")?.value
     const typed = types?.kind === "types" ? this.#typed.ofFields(id, types.block.items, server) : plain
     const result = typed.with(join(gives, wholesOf(bound)))
-    this.#flow.touch(result.whole)
+    this.#flow.answer(result.whole)
     return result
   }
 

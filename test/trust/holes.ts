@@ -291,6 +291,25 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
     },
   ],
 
+  "errors of what an exception is made for": [
+    {
+      source: `workflow w from "./w.wire"\nagent a { model: model.small  instruction: "Go."  uses: [workflow.w]  output { ok: boolean } }\noutput { x: agent.a.ok }`,
+      modules: {
+        "w.wire": `+input { s: string }\noutput { r: release (text(call tool.records { input { } })) because "names only" }`,
+      },
+      codes: leak,
+    },
+    {
+      source: `workflow w from "./w.wire"\nagent a { model: model.small  instruction: "Go."  uses: [workflow.w, tool.act]  output { ok: boolean } }\noutput { x: agent.a.ok }`,
+      modules: {
+        "w.wire": `+tool news from mcp.web.tool.news { requires: none }\ninput { s: string }\noutput { r: trust (text(call tool.news { input { } })) because "ours" }`,
+      },
+    },
+    {
+      source: `tool news from mcp.web.tool.news { requires: none }\nagent a { model: model.small  instruction: "Go."  on_failure: skip  dynamic { d: trust (text(call tool.news { input { } })) because "ours" }  output { ok: boolean } }\n${act("agent.a == null")}`,
+    },
+  ],
+
   "a step that fails on demand": [
     {
       source: `input { iban: private string }\nagent a { dynamic { l: 10 / (length(input.iban) % 2) }  model: model.small  instruction: "Hello"  on_failure: skip  output { ok: boolean } }\noutput { done: "yes" }`,
