@@ -264,13 +264,24 @@ class NaiveTrust {
     // All rounds after the first are one call that gives its result to itself.
     const later = this.#inside(declared, { ...where, decided: [...where.decided, ended] })
     this.#fill(later.prefix, sent)
-    const result = bothOf(first.given, later.given)
+    // What the declaration says of the result, `until` and `next` see, too.
+    const both = bothOf(first.given, later.given)
+    const result: Given = {
+      text: [...both.text, mark],
+      flag: [...both.flag, mark],
+      list: {
+        ...both.list,
+        own: [...both.list.own, mark],
+        element: { kind: "text", nodes: [...textOf(both.list.element), mark] },
+      },
+      own: [...both.own, mark],
+    }
     this.#graph.flow(this.#until(repeat.until, result, where), ended)
     for (const [path, nodes] of this.#next(repeat.next, result, ended, where)) {
       this.#graph.flow([...nodes, ended], `${later.prefix}${path}`)
     }
     const failed = skips ? [`${first.prefix}anything`, `${later.prefix}anything`] : []
-    return withOwn(result, [mark, ended, ...failed])
+    return withOwn(result, [ended, ...failed])
   }
 
   #fill(prefix: string, sent: ReadonlyMap<string, readonly string[]>): void {

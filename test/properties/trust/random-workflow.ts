@@ -206,8 +206,10 @@ class WorkflowMaker {
       ...(random.chance(0.2) && { system: this.#text(quiet) }),
       ...(random.chance(0.2) && { requirement: this.#text(quiet) }),
       ...(context !== undefined && { context: { name: context, ...(isCompact && { compact }) } }),
-      uses: used.map(({ name }) => {
-        return { tool: name, approval: this.#approval(), ...(random.chance(0.4) && { to: this.#text(quiet) }) }
+      uses: used.map(({ name, to }) => {
+        // What the import binds, a use may not bind again.
+        const binds = to === undefined && random.chance(0.4)
+        return { tool: name, approval: this.#approval(), ...(binds && { to: this.#text(quiet) }) }
       }),
       files: files.map(({ name }) => this.#fileUse(name, quiet)),
       skips,
