@@ -144,7 +144,7 @@ output { v: call workflow.refunds { input { note: input.mail } } }
       "  3 | output { v: call workflow.refunds { input { note: input.mail } } }",
       "    |             ^^^^^^^^^^^^^^^^^^^^^",
       "    = input.mail → dynamic.loud → tool.refund",
-      "    = Use a value that strangers cannot write, or require approval of tool.refund in lib/refunds.wire.",
+      '    = Use a value that strangers cannot write, or require approval of tool.refund in lib/refunds.wire. If it can be trusted all the same, write `trust … because "reason"`.',
       "    = lib/refunds.wire:4:11: dynamic.loud",
       "    = lib/refunds.wire:5:13: output.v",
     ])

@@ -18,7 +18,7 @@ test("on NATS the pages of a long list of runs are read from one list, and its f
   let listed = 0
   const store = await stores.open((direct) => ({
     subjects: (stream, filter) => {
-      if (filter.includes(".runs.")) listed++
+      if (filter.includes(".listed.")) listed++
       return direct.subjects(stream, filter)
     },
   }))

@@ -39,6 +39,7 @@ test("the defaults", () => {
     notifyOrigins: [],
     notifySecret: undefined,
     maxIterations: 10_000,
+    maxCalled: 10_000,
     cacheTtl: 3_600_000,
     retention: 86_400_000,
     maxRuns: 1000,
