@@ -54,7 +54,7 @@ export function findSources(paths: readonly string[]): FoundSources {
   /** A file that the user did not name: a link may lead out of the project. */
   const addFound = (path: string, root?: string): void => {
     const within = rootFor(path, root)
-    const found = findInProject(within, path)
+    const found = findInProject(within, resolve(path))
     const leaves = "problem" in found && found.problem === "outside"
     if (leaves) unreadable.push({ folder: path, problem: whyNotInProject(within, "outside") })
     else add(path, root)

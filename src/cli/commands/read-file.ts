@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
 import { closeSync, openSync, readSync } from "node:fs"
+import { resolve } from "node:path"
 import { fileBytes } from "../../base/limits.ts"
 import { findInProject, whyNotInProject } from "../../compiler/project-path.ts"
 import { readRegularFile } from "../../compiler/read-regular-file.ts"
@@ -28,7 +29,7 @@ export function readNamedFile(path: string): TextRead {
 
 /** Reads a file that another file of the project names, or that belongs to one: devices and pipes are not read, nor what is outside of the root. */
 export function readFoundFile(path: string, root: string): TextRead {
-  const found = findInProject(root, path)
+  const found = findInProject(root, resolve(path))
   return "problem" in found ? { text: null, problem: whyNotInProject(root, found.problem) } : readRegular(found.real)
 }
 

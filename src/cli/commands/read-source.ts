@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
 import { closeSync, fstatSync, openSync } from "node:fs"
+import { resolve } from "node:path"
 import { sourceBytes } from "../../base/limits.ts"
 import { findInProject, whyNotInProject } from "../../compiler/project-path.ts"
 import { readRegularFile } from "../../compiler/read-regular-file.ts"
@@ -43,7 +44,7 @@ export function readSource(path: string): SourceRead {
 
 /** Reads a source file that another file of the project names: devices and pipes are not read, nor what is outside of the root. */
 export function readFoundSource(path: string, root: string): ReturnType<typeof decodeSource> {
-  const found = findInProject(root, path)
+  const found = findInProject(root, resolve(path))
   if ("problem" in found) return { text: null, problem: whyNotInProject(root, found.problem) }
   try {
     const bytes = readRegularFile(found.real, sourceBytes)
