@@ -98,7 +98,10 @@ const reviewed: Readonly<Record<string, string>> = {
   "src/adapters/model-turn/refused-field.ts": "a literal name between fixed words and runs of blanks",
   "src/api-import/import-api.ts": "the stars of `--only`, which whoever calls the command writes",
   "src/base/visible-text.ts": "one character",
+  "src/check/known-credentials.ts":
+    "forms that begin with fixed texts, each followed by one class; a test measures it on hostile texts",
   "src/check/skipped-text.ts": "an identifier as a whole word",
+  "src/cli/terminal/screen.ts": "a fixed text, then digits and semicolons up to a letter",
   "src/demo/stream-events.ts": "pieces of a fixed length",
   "src/editor/fixes/functions.ts": "fixed words, then the shortest text up to a backtick, in a message of ours",
   "src/mcp-server/tool-pages.ts": "fixed texts with a number and a word between them",

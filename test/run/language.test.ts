@@ -72,6 +72,7 @@ test("tools, resources and prompts: bindings by declaration and by use, from inp
     input { tenant: maybe string  topic: string }
     secrets { key: string }
     tool find from mcp.s.tool.find { bindings { project: "p-{{ input.topic }}" } }
+    tool seek from mcp.s.tool.find
     resource note from mcp.s.resource."notes/{id}"
     prompt style from mcp.s.prompt.style
     dynamic {
@@ -83,7 +84,7 @@ test("tools, resources and prompts: bindings by declaration and by use, from inp
     }
     agent a {
         model: model.m { inference { temperature: 0.3 } }
-        uses: [tool.find { max_calls: 1, bindings { project: dynamic.styled } }, prompt.style { bindings { tone: agent.b.tone } }]
+        uses: [tool.seek { max_calls: 1, bindings { project: dynamic.styled } }, prompt.style { bindings { tone: agent.b.tone } }]
         instruction: "{{ dynamic.title }} {{ dynamic.titles }} {{ dynamic.noted }}"
         output { text: string }
     }

@@ -315,7 +315,7 @@ function missingVersion({ backend: { api, endpoint } }: ModelRequest): string | 
   const url = URL.parse(endpoint)
   if (url === null || /\/v\d/.test(url.pathname)) return null
   const version = api === "google" ? "/v1beta" : "/v1"
-  const path = url.pathname.replace(/\/+$/, "")
+  const path = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : url.pathname
   const lacks = path === "" ? "no path" : `no \`${version}\` in its path`
   return `The endpoint has ${lacks}: write \`endpoint: "${url.origin}${path}${version}"\` if the backend serves its API there`
 }

@@ -88,6 +88,9 @@ export class LogReader {
     if (body === undefined) return []
     const { last } = row.facts
     if (kept) return openWithKept(key, last, body, apart)
+    // Another reader may have opened it while this one waited for its pieces: they share one copy.
+    const opened = this.#opened.get(row.seq)
+    if (opened !== undefined) return opened.events
     const events = openEvents(key, last, body)
     this.#keep(row.seq, events, body.length)
     return events

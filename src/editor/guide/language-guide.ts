@@ -11,6 +11,7 @@ export const pages: Readonly<Record<string, string>> = {
   "client.md": "how do I call the service from TypeScript?",
   "clients.md": "how do I talk to a workflow with the clients that I have: OpenAI, curl, others?",
   "cluster.md": "how do several machines share the work?",
+  "compare.md": "when is Temporal, LangGraph, Mastra, BAML or plain code the better choice?",
   "compatibility.md": "what stays compatible, and what do files written for other versions need?",
   "cost-and-limits.md": "how do I bound tokens, money, calls and time?",
   "deploy.md": "how do I put it on a server, behind a proxy, into a container?",

@@ -43,14 +43,7 @@ describe("cost and limits over HTTP", async () => {
   })
 
   it("refuses limits that are none", async () => {
-    for (const limits of [
-      { tokens: 0 },
-      { tokens: -1 },
-      { cost: "1" },
-      { calls: 1 },
-      { time_seconds: null },
-      5,
-    ] as JsonObject[]) {
+    for (const limits of [{ tokens: 0 }, { tokens: -1 }, { cost: "1" }, { calls: 1 }, 5] as JsonObject[]) {
       const response = await service.post("/execute", { workflow_source: priced, input: ada, options: { limits } })
       const { status, kind } = await errorOf(response)
       assert.deepEqual([status, kind], [400, "invalid_request"], JSON.stringify(limits))
