@@ -20,6 +20,14 @@ import { randomWorkflow } from "./workflows.ts"
 import { memoryHome } from "./store-home.ts"
 import { World } from "./world.ts"
 
+interface AppliedCreation {
+  readonly run_id: string
+  readonly owner: string
+  readonly outcome: CreateOutcome
+  /** Of a run that began before the store had it. */
+  readonly begunAt?: number
+}
+
 interface AppliedAnswer {
   readonly run_id: string
   readonly id: string
@@ -106,21 +114,21 @@ export async function simulate(
     promisedAt: world.now,
     promised: kind === "nats" && !calm ? 0 : world.now + leaseMs - ageMs - onWayMs,
   })
-  const hold = (run_id: string, lease: Lease | null): void => {
+  const hold = (run_id: string, lease: Lease | null, begunAt = world.now): void => {
     const list = tenures.get(run_id) ?? []
     const last = list.at(-1)
     if (last !== undefined) last.until = Math.min(last.until, world.now)
     if (lease !== null) {
       const { owner, fence } = lease
-      list.push({ owner, fence, from: world.now, until: Number.POSITIVE_INFINITY, ...promise() })
+      list.push({ owner, fence, from: world.now, begunAt, until: Number.POSITIVE_INFINITY, ...promise() })
     }
     tenures.set(run_id, list)
   }
   const applied = (operation: string, detail: unknown): void => {
     if (operation === "create") {
-      const { run_id, owner, outcome } = detail as { run_id: string; owner: string; outcome: CreateOutcome }
+      const { run_id, owner, outcome, begunAt } = detail as AppliedCreation
       if (outcome.outcome === "created") {
-        hold(run_id, outcome.lease)
+        hold(run_id, outcome.lease, begunAt)
         open.add(run_id)
       }
       world.note(`create ${run_id} by ${owner}: ${outcome.outcome}`)

@@ -29,6 +29,8 @@ export interface Tenure {
   readonly owner: string
   readonly fence: number
   readonly from: number
+  /** When its owner began to work on the run, which may be before the store has it. */
+  readonly begunAt: number
   until: number
   /** Until when the store has promised the run to its owner. */
   promised: number
@@ -518,8 +520,8 @@ function earlyProblems({ timeout_ms }: Job, run_id: string, { stored, tenures, d
   if (end?.type !== "workflow_failed" || end.data.error.message.startsWith(`The run took longer than`) !== true) {
     return found
   }
-  const had = (tenures.get(run_id) ?? []).reduce((sum, { owner, from, until }) => {
-    return sum + Math.max(0, Math.min(until, deaths.get(owner) ?? until) - from)
+  const had = (tenures.get(run_id) ?? []).reduce((sum, { owner, begunAt, until }) => {
+    return sum + Math.max(0, Math.min(until, deaths.get(owner) ?? until) - begunAt)
   }, 0)
   const allowed = timeout_ms ?? 120_000
   const [, seconds] = /longer than ([\d.]+) s /.exec(end.data.error.message) ?? []

@@ -145,9 +145,10 @@ export class SimulatedStore implements RunStore {
 
   /** Appends are sent while the run is on its way, and arrive after it. */
   #begin(run: UnkeyedRun, { run_id, owner }: Lease, leaseMs: number): Promise<void> {
+    const begunAt = this.#world.now
     return this.#send(async () => {
       const outcome = await this.#store.create(run, owner, leaseMs)
-      this.#applied("create", { run_id, owner, outcome })
+      this.#applied("create", { run_id, owner, outcome, begunAt })
     }, run_id)
   }
 
