@@ -15,7 +15,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/label-tree.ts",
     from: "return join(...[...values].map(({ whole }) => whole))",
     to: "return join(...[...values].slice(0, 8).map(({ whole }) => whole))",
-    seed: 0,
+    seed: 28,
     emphasis: "wide",
   },
   {
@@ -31,7 +31,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/called-files.ts",
     from: "value.equals(fields.get(name) ?? plain)",
     to: "value.element().equals((fields.get(name) ?? plain).element())",
-    seed: 900,
+    seed: 931,
     emphasis: "rounds",
   },
   {
@@ -47,7 +47,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/typed-labels.ts",
     from: "this.#schema(schema, at)) : this.#type(type, at)",
     to: "this.#schema(schema, at)) : either([])",
-    seed: 0,
+    seed: 31,
     emphasis: "schemas",
   },
   {
@@ -55,7 +55,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/trust-pass.ts",
     from: "via(join(reads, touched), ",
     to: "via(reads, ",
-    seed: 100,
+    seed: 156,
     emphasis: "skips",
   },
   {
@@ -63,7 +63,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/trust-pass.ts",
     from: 'kind === undefined || kind === "prompt" ? none : reads)',
     to: 'kind !== "tool" ? none : reads)',
-    seed: 0,
+    seed: 25,
     emphasis: "remotes",
   },
   {
@@ -71,7 +71,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/made-labels.ts",
     from: "closed.of(output).count > maxChoices",
     to: "closed.of(output).count > Infinity",
-    seed: 0,
+    seed: 63,
     emphasis: "choices",
   },
   {
@@ -79,7 +79,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/flow.ts",
     from: "this.#steps.asset(node, join(address, place.decided), place)",
     to: "this.#steps.asset(node, address, place)",
-    seed: 0,
+    seed: 4,
     emphasis: "assets",
   },
 ]
