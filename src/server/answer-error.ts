@@ -186,7 +186,11 @@ function describeProblem(problem: SchemaProblem, place: string): ErrorIssue | un
         : "The source is missing: give `workflow_source_base64` or `workflow_source`"
       return { path: "workflow_source_base64", message }
     }
+    // A field that may be null: what is wrong with its value is reported by itself.
+    case "anyOf":
+      return undefined
     case "type":
+      if (problem.params["type"] === "null") return undefined
       return { path, message: `${named} must be ${types(problem.params["type"])}` }
     case "enum": {
       const allowed = problem.params["allowedValues"]

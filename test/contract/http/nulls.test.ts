@@ -75,6 +75,16 @@ describe("null counts as absent", async () => {
     }
   })
 
+  it("a wrong option is one issue, although its object may be null", async () => {
+    for (const path of ["/execute", "/validate", "/format"]) {
+      const wrong = async (options: JsonValue): Promise<unknown> =>
+        (await said(path, { workflow_source: 'output { a: "b" }', options }))[2]
+      assert.deepEqual(await wrong({ foo: 1 }), ["options.foo"], path)
+      assert.deepEqual(await wrong({ timeout_ms: "x" }), ["options.timeout_ms"], path)
+      assert.deepEqual(await wrong(5), ["options"], path)
+    }
+  })
+
   it("validate and format take the body of execute, and no unknown field", async () => {
     const body = {
       workflow_source: "input { n: string } secrets { key: string } output { a: input.n }",
