@@ -10,6 +10,8 @@ export interface Child {
   readonly process: ChildProcessWithoutNullStreams
   /** What it has printed so far, and will. */
   readonly lines: readonly string[]
+  /** How it stands, for the message of a failure. */
+  state(): string
   /** Resolves when it has printed so many lines. */
   printed(count: number): Promise<void>
   /** Its exit code (null: killed), and what it wrote to standard error. */
@@ -33,6 +35,7 @@ export function startChild(file: string, args: readonly string[], by: readonly s
   return {
     process: child,
     lines,
+    state: () => `child: exit ${child.exitCode}, signal ${child.signalCode}, ${lines.length} lines, ${errors}`,
     printed(count) {
       const enough = new Promise<void>((resolve, reject) => {
         const look = () => {
