@@ -23,7 +23,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/label-tree.ts",
     from: "if (cases.size === 0) return this",
     to: "if (cases.size === 0) return plain",
-    seed: 250,
+    seed: 413,
     emphasis: "variants",
   },
   {
@@ -39,7 +39,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/trust-pass.ts",
     from: "conversation: join(reads, output.whole)",
     to: "conversation: output.whole",
-    seed: 0,
+    seed: 440,
     emphasis: "conversations",
   },
   {
