@@ -64,6 +64,7 @@ test("the pass agrees with a walk along every path", () => {
   let findings = 0
   let silent = 0
   let called = 0
+  let stricter = 0
   for (let index = 0; index < count; index++) {
     const seed = seeds.below(2 ** 32)
     const workflow = randomWorkflow(new Random(seed), shareOfCalling)
@@ -72,15 +73,17 @@ test("the pass agrees with a walk along every path", () => {
     const found = checkedFindings(source, modules)
     // Few values have more sources than they keep, and to count them takes a walk for each label.
     const crowded = isDeepStrictEqual(found, expected) ? new Set<string>() : crowdedCodes(workflow)
-    assert.deepEqual(
-      comparable(found, crowded),
-      comparable(expected, crowded),
-      `seed ${seed}:\n${shown(source, modules)}`,
-    )
+    const [has, needs] = [comparable(found, crowded), comparable(expected, crowded)]
+    const about = `seed ${seed}:\n${shown(source, modules)}`
+    if (needs.every((one) => has.includes(one))) {
+      // What has no rule of its own has all labels: a finding more is no hole. It must stay rare.
+      if (has.length > needs.length) stricter++
+    } else assert.deepEqual(has, needs, about)
     findings += expected.length
     if (expected.length === 0) silent++
     if (/(?:call|repeat|uses).* workflow\./.test(source)) called++
   }
+  assert.ok(stricter <= Math.ceil(count / 5_000), `${stricter} of ${count} workflows have findings that the walk lacks`)
   // Else it compared nothing.
   assertOften(findings, count, `findings in ${count} workflows`)
   assertOften(silent, count / 100, `of ${count} workflows have no findings`)
