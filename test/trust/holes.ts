@@ -436,4 +436,16 @@ export const holes: Readonly<Record<string, readonly Hole[]>> = {
       codes: leak,
     },
   ],
+  "a part of a result that does not fit makes the whole null": [
+    {
+      source: `tool find from mcp.shop.tool.find { gives: trusted  requires: none  output { a: untrusted string  b: string } }
+dynamic { d: call tool.find { input { x: "1" } on_failure: skip } }
+${act('dynamic.d?.b ?? "none"')}`,
+    },
+    {
+      source: `tool find from mcp.shop.tool.find { gives: trusted  requires: none  output { a: ([untrusted string], [boolean; 2])  b: string } }
+dynamic { d: call tool.find { input { x: "1" } on_failure: skip } }
+output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" } }  false: null } }`,
+    },
+  ],
 }

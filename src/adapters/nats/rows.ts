@@ -50,9 +50,15 @@ export class Rows {
     const cut = parts.map(() => 0)
     const inline = [...parts]
     const pieces: Uint8Array[] = []
-    for (const [index, part] of parts.entries()) {
-      if (rest <= limit && part.length <= limit / 2) continue
+    // The largest first: what every reader of the row needs is small, and stays in it.
+    const tooLarge = new Set<Uint8Array>()
+    for (const part of parts.toSorted((a, b) => b.length - a.length)) {
+      if (rest <= limit) break
       rest -= part.length
+      tooLarge.add(part)
+    }
+    for (const [index, part] of parts.entries()) {
+      if (!tooLarge.has(part)) continue
       const own = cutPart(part, Math.min(pieceBytes, room))
       cut[index] = own.length
       inline[index] = new Uint8Array(0)
