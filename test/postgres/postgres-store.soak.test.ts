@@ -88,7 +88,7 @@ describe("PostgreSQL", () => {
 
 /** Statements of its lease rules, and of what it asks the server itself. */
 const onlyPostgres =
-  /pg_locks|lease_until FROM runs\s+WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL ORDER BY num/
+  /pg_locks|lease_until FROM runs\s+WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL ORDER BY num|clock_timestamp/
 const wholeTable = /^SCAN (runs|events|requests|secrets|secret_keys|questions|outbox|cache|tombstones|kept_keys)\b/
 /** Indexes with only the few runs, questions or notices that a look is about, and one end of a table. */
 const fewRows =

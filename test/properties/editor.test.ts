@@ -198,8 +198,10 @@ test("every code action fixes its diagnostic, and breaks no syntax", () => {
       const what = `${code} "${message}": ${title}\n${applyEdits(source, edits)}`
       assert.ok(after.filter((one) => one.code === "syntax-error").length <= broken, `new syntax error: ${what}`)
       const before = diagnostics.filter((one) => one.code === code && one.message === message).length
-      const left = after.filter((one) => one.code === code && one.message === message).length
-      assert.ok(left < before, `${code} is still there at ${span.start}: ${what}`)
+      const left = after.filter((one) => one.code === code && one.message === message)
+      // Of several mistakes of one kind the first may be the only one that is reported: then the next one takes its place.
+      const isThere = left.some((one) => one.span.start === span.start)
+      assert.ok(left.length < before || !isThere, `${code} is still there at ${span.start}: ${what}`)
       fixed.set(code, (fixed.get(code) ?? 0) + 1)
     }
   }
