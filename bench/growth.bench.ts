@@ -14,7 +14,7 @@ import { formatText } from "../src/syntax/format.ts"
 import { assistantText } from "../src/log/messages.ts"
 import type { ModelClient } from "../src/ports/model.ts"
 import type { RunStore } from "../src/ports/store.ts"
-import { usualLimits } from "../src/run/context/run-context.ts"
+import { defaultLimits } from "../src/run/context/run-context.ts"
 import { Desk } from "../test/support/people.ts"
 import { workflowOf } from "./language-sources.ts"
 import { sqliteWithRuns } from "./stored-runs.ts"
@@ -40,7 +40,7 @@ const model: ModelClient = {
     Promise.resolve({ kind: "output", output, message: assistantText(JSON.stringify(output)), calls: [], usage }),
 }
 
-const limits = { ...usualLimits, max_iterations: 1_000_000, kept_bytes: 4e9, log_bytes: 4e9, value_bytes: 1e9 }
+const limits = { ...defaultLimits, max_iterations: 1_000_000, kept_bytes: 4e9, log_bytes: 4e9, value_bytes: 1e9 }
 const settings = { max_runs: 200, max_queued: 1000, max_waiting: 1_000_000, leaseMs: 600_000, limits }
 
 function desk(source: string, store: RunStore = new MemoryStore(systemClock)): Desk {

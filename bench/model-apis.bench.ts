@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { join } from "node:path"
 import { createEgress } from "../src/adapters/egress/egress.ts"
 import { createModelClient } from "../src/adapters/model-turn/model-client.ts"
-import { systemChance } from "../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../src/adapters/system/system-random.ts"
 import { systemClock } from "../src/adapters/system/system-clock.ts"
 import { modelApi } from "../src/cli/compose/model-apis.ts"
 import type { ModelRequest, ModelWatch } from "../src/ports/model.ts"
@@ -27,7 +27,7 @@ const [line] = (await once(backend.stdout, "data")) as [Buffer]
 const origin = line.toString().trim()
 
 const egress = createEgress({ policy: { kind: "private" } })
-const client = createModelClient({ egress, api: modelApi, clock: systemClock, chance: systemChance, demo: null })
+const client = createModelClient({ egress, api: modelApi, clock: systemClock, random: systemRandom, demo: null })
 const contract = { name: "reply", type: record({ summary: string, score: integer }), types: {} }
 const input = [userText("Summarise the report of the owls. ".repeat(40))]
 const signal = new AbortController().signal

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/open-sqlite-store.ts"
-import { systemChance } from "../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../src/adapters/system/system-random.ts"
 import { systemClock } from "../src/adapters/system/system-clock.ts"
 import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { JsonObject } from "../src/base/json-value.ts"
@@ -20,7 +20,7 @@ import { assistantText } from "../src/log/messages.ts"
 import type { ModelClient, ModelTurn } from "../src/ports/model.ts"
 import type { ToolHost } from "../src/ports/tools.ts"
 import { run } from "../src/run/run.ts"
-import { usualLimits } from "../src/run/context/run-context.ts"
+import { defaultLimits } from "../src/run/context/run-context.ts"
 
 // What the engine itself costs: CPU per agent with a model that answers at once, against two floors in the same run: the bare
 // calls of that model under Promise.all, and these with the appends that the run makes.
@@ -131,8 +131,8 @@ async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<v
       resumed: null,
       deadlines,
     },
-    { store, model, tools, clock: systemClock, chance: systemChance, bug: reportBug },
-    usualLimits,
+    { store, model, tools, clock: systemClock, random: systemRandom, bug: reportBug },
+    defaultLimits,
   )
   if (end?.type !== "workflow_completed") throw new Error(`ended with ${JSON.stringify(end)}`)
   await retain(store)

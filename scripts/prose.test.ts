@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { complaintsIn, mostWords } from "./prose.ts"
+import { complaintsIn, maxWords } from "./prose.ts"
 
 const lines = (file: string, text: string): number[] => complaintsIn(file, text).map(({ line }) => line)
 
@@ -25,12 +25,12 @@ test("in a page, words are looked for in prose and not in code", () => {
 const words = (count: number): string => Array.from({ length: count }, () => "word").join(" ")
 
 test("a long sentence is found at the line where its paragraph begins", () => {
-  const page = `# Title\n\n${words(mostWords)}. Short.\n\n- ${words(20)}\n  ${words(mostWords - 19)}.\n`
+  const page = `# Title\n\n${words(maxWords)}. Short.\n\n- ${words(20)}\n  ${words(maxWords - 19)}.\n`
   assert.deepEqual(lines("a.md", page), [5])
 })
 
 test("tables, headings, code and other items of a list are no part of a sentence", () => {
-  const half = words(mostWords - 10)
+  const half = words(maxWords - 10)
   assert.deepEqual(
     lines("a.md", `# ${half} ${half}\n| ${half} ${half} |\n- ${half}\n- ${half}\n\`${half} ${half}\`\n`),
     [],

@@ -22,7 +22,7 @@ const anyPrivateWord = new RegExp(privateWords.map(([word]) => word.source).join
 /** The first words of a comment that goes on without an actor. */
 const opening = /^[ \t]*(?:\/\/|\/\*\*?)[ \t]?(Whose|What is|What are|That which|Who may)\b/gm
 
-export const mostWords = 40
+export const maxWords = 40
 
 /** `file` decides how `text` is read: as a page of Markdown, or as a source. */
 export function complaintsIn(file: string, text: string): Complaint[] {
@@ -56,10 +56,10 @@ function inPage(text: string): Complaint[] {
   const endParagraph = (): void => {
     for (const sentence of paragraph.join(" ").split(/(?<=[.!?]\)?)\s+/)) {
       const count = sentence.split(/\s+/).filter((word) => /\w/.test(word)).length
-      if (count <= mostWords) continue
+      if (count <= maxWords) continue
       found.push({
         line: start,
-        text: `a sentence of ${count} words (at most ${mostWords}): ${sentence.slice(0, 60)}…`,
+        text: `a sentence of ${count} words (at most ${maxWords}): ${sentence.slice(0, 60)}…`,
       })
     }
     paragraph = []

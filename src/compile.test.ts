@@ -217,7 +217,7 @@ test("files that share schemas of others mean the same as each compiled for itse
 test("a schema that comes along leads to its declaration from every file that has it", () => {
   const { "a.wire": text = "", ...modules } = diamond
   const { program } = compile(text, { file: "a.wire", modules })
-  const places = [...program.grafts].map(([id, { declared }]) => {
+  const places = [...program.importedDeclarations].map(([id, { declared }]) => {
     const place = program.files.space.locate(declared)
     return `${id} ${place?.file ?? ""} ${place?.text.slice(place.span.start, place.span.end) ?? ""}`
   })

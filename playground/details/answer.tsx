@@ -62,7 +62,7 @@ export function AnswerLine({ shownError }: { readonly shownError: string | undef
 }
 
 /** Long enough for the widest column. */
-const mostShown = 300
+const maxShown = 300
 
 function previewOf({ refused, state }: RunView): string {
   const error = refused ?? state.error
@@ -72,5 +72,5 @@ function previewOf({ refused, state }: RunView): string {
   const fields = typeof output === "object" && output !== null && !Array.isArray(output) ? Object.values(output) : []
   // A single text is read as it is; anything else as JSON.
   const text = fields.length === 1 && typeof fields[0] === "string" ? fields[0] : JSON.stringify(output)
-  return text.slice(0, mostShown)
+  return text.slice(0, maxShown)
 }

@@ -14,7 +14,7 @@ import { StateMark } from "../ui/state-mark.tsx"
 import { Part, Value } from "./part.tsx"
 
 /** More steps of a called workflow than this are in the events. */
-const mostShown = 200
+const maxShown = 200
 
 /** The steps of a called workflow, each with what it was asked and what it gave; calls inside open in the same way. */
 export function Inside({ run, scope }: { readonly run: RunView; readonly scope: string }) {
@@ -40,10 +40,10 @@ function Steps({ run, state, scope, parent }: StepsProps) {
   const all = state.spans.flatMap((span, at) => (span.parent === parent ? [{ span, at }] : []))
   return (
     <ul class="inside">
-      {all.slice(0, mostShown).map(({ span, at }) => (
+      {all.slice(0, maxShown).map(({ span, at }) => (
         <Step key={at} run={run} state={state} scope={scope} span={span} at={at} />
       ))}
-      {all.length > mostShown ? <li class="note">{all.length - mostShown} more, in the events</li> : null}
+      {all.length > maxShown ? <li class="note">{all.length - maxShown} more, in the events</li> : null}
     </ul>
   )
 }

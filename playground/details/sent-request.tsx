@@ -13,10 +13,10 @@ import { requestCurl } from "./request-curl.ts"
 
 /** Requests by run and call; null for those that the service does not have. */
 const requests = signal<ReadonlyMap<string, CallRequestAnswer | null>>(new Map())
-const mostKept = 50
+const maxKept = 50
 
 function take(key: string, request: CallRequestAnswer | null): void {
-  requests.value = new Map([...requests.value, [key, request] as const].slice(-mostKept))
+  requests.value = new Map([...requests.value, [key, request] as const].slice(-maxKept))
 }
 
 async function load(key: string, run_id: string, call_id: string): Promise<void> {

@@ -16,7 +16,7 @@ const filter = signal("")
 /** The call whose events are listed; empty for those of the workflow itself, null for all. */
 const eventScope = signal<string | null>(null)
 /** A list of more would not be read; the filter finds the others. */
-const mostScopes = 500
+const maxScopes = 500
 /** Whether the pieces of text are listed too, which are most of the events of a run and each say little. */
 const withDeltas = signal(false)
 
@@ -88,7 +88,7 @@ function EventList({ run }: { readonly run: RunView }) {
           >
             <option value="*">all calls</option>
             <option value="">this workflow</option>
-            {scopes.slice(0, mostScopes).map((one) => (
+            {scopes.slice(0, maxScopes).map((one) => (
               <option key={one} value={one}>
                 {one}
               </option>

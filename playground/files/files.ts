@@ -4,7 +4,7 @@ import { editor } from "./editor-port.ts"
 import { currentInput, setInput } from "../form/input.ts"
 import { dismissAll } from "../page/notices.ts"
 import type { OptionTexts } from "../form/options.ts"
-import { optionTexts, usualOptions } from "../form/options.ts"
+import { optionTexts, defaultOptions } from "../form/options.ts"
 import type { RunView } from "../shown-run/run-view.ts"
 import { graphOf, liveRun, shownRun } from "../shown-run/shown-run.ts"
 import { forgetSecrets, forgetSecretsOf, hasSecrets, swapSecrets } from "../form/secrets.ts"
@@ -104,7 +104,14 @@ export type NewContent = Pick<FileContent, "name" | "source" | "input"> &
   Partial<Pick<FileContent, "origin" | "served" | "around" | "isLocal">> & { readonly options?: Partial<OptionTexts> }
 
 function complete({ options, ...given }: NewContent): FileContent {
-  return { origin: "own", served: null, around: {}, isLocal: false, ...given, options: { ...usualOptions, ...options } }
+  return {
+    origin: "own",
+    served: null,
+    around: {},
+    isLocal: false,
+    ...given,
+    options: { ...defaultOptions, ...options },
+  }
 }
 
 /**

@@ -147,7 +147,7 @@ function InputJson() {
 // -------------------------------------------------------------------------------------------------------- secrets
 
 /** Fields that are shown: more than a run may have. */
-const mostSecrets = 300
+const maxSecrets = 300
 
 function SecretsForm() {
   const fields = secretFields.value
@@ -171,13 +171,13 @@ function SecretsForm() {
           </>
         ) : null}
       </p>
-      {fields.length > mostSecrets ? (
+      {fields.length > maxSecrets ? (
         <p class="wrong-text">
-          This workflow declares {counted(fields.length, "secret")}, more than a run takes. The first {mostSecrets} are
+          This workflow declares {counted(fields.length, "secret")}, more than a run takes. The first {maxSecrets} are
           shown.
         </p>
       ) : null}
-      {fields.slice(0, mostSecrets).map(({ name, type, doc }) => {
+      {fields.slice(0, maxSecrets).map(({ name, type, doc }) => {
         const path = `secrets.${name}`
         const wrong = atField(misfits.get(path), path)
         return (

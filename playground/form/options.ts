@@ -18,7 +18,7 @@ export interface OptionTexts {
 
 export type LimitTexts = { readonly [Key in LimitKey]?: string }
 
-export const usualOptions: OptionTexts = {
+export const defaultOptions: OptionTexts = {
   cache_key: "",
   use_cache: true,
   max_concurrency: "",
@@ -26,7 +26,7 @@ export const usualOptions: OptionTexts = {
   deltas: true,
 }
 
-export const optionTexts = signal<OptionTexts>(usualOptions)
+export const optionTexts = signal<OptionTexts>(defaultOptions)
 
 export interface OptionCheck {
   readonly value: ExecuteOptions

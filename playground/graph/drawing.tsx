@@ -93,7 +93,7 @@ export function Drawing({ placed, view, room, onToggle }: DrawingProps) {
         )}
         {nodes.flatMap((node) =>
           (node.calls ?? [])
-            .slice(0, mostHandles)
+            .slice(0, maxHandles)
             .map((workflow, at) => (
               <CallHandle key={`${node.id} ${workflow}`} node={node} workflow={workflow} at={at} />
             )),
@@ -290,7 +290,7 @@ function NodeView({ node, isTabStop, shortName, status }: NodeViewProps) {
 }
 
 /** More workflows of one step than this are opened from the details. */
-const mostHandles = 4
+const maxHandles = 4
 const handleRadius = 10
 
 /** Opens the graph of a workflow that the step calls. */

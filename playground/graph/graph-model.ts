@@ -88,7 +88,7 @@ export interface FoundStep {
 }
 
 /** More steps are not searched: calls within calls can have very many. */
-const mostSteps = 5_000
+const maxSteps = 5_000
 
 /** The steps of the workflow and of all that it calls, at every place where they are called. */
 export const everyStep = computed((): readonly FoundStep[] => {
@@ -98,7 +98,7 @@ export const everyStep = computed((): readonly FoundStep[] => {
   for (const [plan, way] of open) {
     const before = way.map(({ workflow }) => `${workflow}/`).join("")
     for (const node of plan.nodes) {
-      if (found.length >= mostSteps) return found
+      if (found.length >= maxSteps) return found
       found.push({ node: node.id, way, label: before + node.id })
       for (const workflow of workflowsOf(node)) {
         const called = plan.workflows?.[workflow]?.plan

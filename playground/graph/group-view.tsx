@@ -15,7 +15,7 @@ const pad = 12
 const handleHeight = 20
 const handleWidth = 118
 /** A finger needs 32 px; more than this would cover too much of the nodes. */
-const mostHit = 46
+const maxHit = 46
 
 type Toggle = (group: string) => void
 
@@ -58,7 +58,7 @@ export function GroupHandle({ group, placed, zoom, onToggle }: HandleProps) {
   if (first === undefined) return null
   const sameStart = openGroups.value.filter(({ steps: [start] }) => start === group.steps[0])
   const right = sameStart.indexOf(group) * (handleWidth + 4)
-  const hit = Math.max(handleHeight, Math.min(mostHit, 32 / zoom))
+  const hit = Math.max(handleHeight, Math.min(maxHit, 32 / zoom))
   const name = `Close the group: ${shortGroupName(group)}`
   return (
     <g

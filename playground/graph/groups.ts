@@ -15,12 +15,12 @@ interface Part {
 }
 
 /** Deeper nests than this are left as they are. */
-const mostRounds = 8
+const maxRounds = 8
 
 /** The groups of a graph, outer ones first. The output belongs to none. Nodes come in an order in which they can run. */
 export function groupsOf(nodes: readonly GraphNode[]): Group[] {
   let parts = withoutDetours(nodes.filter(({ kind }) => kind !== "output"))
-  for (let round = 0, count = Infinity; round < mostRounds && parts.length < count; round++) {
+  for (let round = 0, count = Infinity; round < maxRounds && parts.length < count; round++) {
     count = parts.length
     parts = sideBySide(inRows(parts))
   }

@@ -2,7 +2,7 @@ import type { Placed, PlacedEdge, PlacedNode, Room, View } from "./graph-layout.
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 
 /** A graph of so many nodes is drawn whole. */
-const mostWhole = 60
+const maxWhole = 60
 /** Drawn around what is seen, in pixels of the screen: moving the graph a little shows no empty places. */
 const around = 200
 
@@ -20,7 +20,7 @@ export function inView(
   room: Room,
   always: readonly (string | undefined)[],
 ): Pick<Placed, "nodes" | "edges"> {
-  if (placed.nodes.length <= mostWhole) return placed
+  if (placed.nodes.length <= maxWhole) return placed
   const seen: Extent = {
     left: (-x - around) / zoom,
     top: (-y - around) / zoom,

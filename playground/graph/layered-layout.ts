@@ -32,7 +32,7 @@ interface Cell {
 }
 
 /** With more long edges than this, they are drawn across the columns as they come. */
-const mostPasses = 2_000
+const maxPasses = 2_000
 const passHeight = 8
 const nodeWeight = 1
 const passWeight = 4
@@ -71,7 +71,7 @@ export function layeredLayout(nodes: readonly Waiting[], gap: number): Layers {
       if (from === undefined) continue
       let last = from
       const between: Cell[] = []
-      for (let at = (columnOf.get(name) ?? 0) + 1; at < column && passCount <= mostPasses; at++) {
+      for (let at = (columnOf.get(name) ?? 0) + 1; at < column && passCount <= maxPasses; at++) {
         const pass = add(at, passHeight, passWeight)
         link(last, pass)
         between.push(pass)

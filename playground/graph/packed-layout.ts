@@ -24,7 +24,7 @@ export interface Packing {
  * Fills bands of at most so many columns, one below the other, as text fills lines. The nodes that may run at the same time stand
  * together, in as many columns as there is room for; what waits for them follows to the right, or in the next band.
  */
-export function pack(nodes: readonly Waiting[], mostColumns: number, usualRows: number): Packing {
+export function pack(nodes: readonly Waiting[], maxColumns: number, defaultRows: number): Packing {
   const layers: Waiting[][] = []
   const layerOf = columnsOf(nodes)
   for (const node of nodes) (layers[layerOf.get(node.id) ?? 0] ??= []).push(node)
@@ -32,8 +32,8 @@ export function pack(nodes: readonly Waiting[], mostColumns: number, usualRows: 
   const rows: number[] = []
   let [band, column, columns] = [0, 0, 0]
   for (const layer of layers) {
-    const wanted = Math.min(mostColumns, Math.ceil(layer.length / usualRows))
-    if (column > 0 && column + wanted > mostColumns) {
+    const wanted = Math.min(maxColumns, Math.ceil(layer.length / defaultRows))
+    if (column > 0 && column + wanted > maxColumns) {
       band++
       column = 0
     }

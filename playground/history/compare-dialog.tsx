@@ -68,7 +68,7 @@ function titleOf({ asked_at, request, label }: RunView): string {
   return [label ?? request.name ?? "", showMoment(asked_at)].filter((part) => part !== "").join(", ")
 }
 
-const mostSteps = 50
+const maxSteps = 50
 
 /** What each step was asked and gave, where that differs. */
 function Steps({ left, right }: { readonly left: RunView; readonly right: RunView }) {
@@ -77,7 +77,7 @@ function Steps({ left, right }: { readonly left: RunView; readonly right: RunVie
     <section>
       <h3>Steps</h3>
       {changed.length === 0 ? <p class="note">Every step was asked the same and gave the same.</p> : null}
-      {changed.slice(0, mostSteps).map((pair) => (
+      {changed.slice(0, maxSteps).map((pair) => (
         <section key={pair.id} aria-label={pair.id}>
           <h4>
             <code>{pair.id}</code>
@@ -95,7 +95,7 @@ function Steps({ left, right }: { readonly left: RunView; readonly right: RunVie
           <StepOutput left={pair.left.output} right={pair.right.output} />
         </section>
       ))}
-      {changed.length > mostSteps ? <p class="note">And {counted(changed.length - mostSteps, "more step")}.</p> : null}
+      {changed.length > maxSteps ? <p class="note">And {counted(changed.length - maxSteps, "more step")}.</p> : null}
     </section>
   )
 }

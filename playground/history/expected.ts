@@ -7,11 +7,11 @@ import type { Expected } from "./ranges.ts"
 import { addedExpected, rangesOf } from "./ranges.ts"
 
 /** Older runs say less about what the next one takes. */
-const mostRuns = 20
+const maxRuns = 20
 
 /** By step that would run: what to expect of it. */
 export const expected = computed((): ReadonlyMap<string, Expected> => {
-  const runs = keptRuns.value.filter(({ request }) => request.name === fileName.value).slice(0, mostRuns)
+  const runs = keptRuns.value.filter(({ request }) => request.name === fileName.value).slice(0, maxRuns)
   const ids = [...changes.value.keys()].filter((id) => wouldRun(id) !== null)
   return new Map(ids.flatMap((id) => expectedOf(runs, id)))
 })

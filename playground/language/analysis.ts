@@ -7,7 +7,7 @@ import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { RecordType, TypeTable } from "../../src/types/types.ts"
-import type { DeclaredSteps, Places } from "./places.ts"
+import type { DeclaredSteps, RunSlots } from "./places.ts"
 import { placesOf, stepsOf } from "./places.ts"
 
 /** A text with the files around it. */
@@ -25,7 +25,7 @@ export interface Analysis {
   readonly input: RecordType | undefined
   readonly secrets: RecordType | undefined
   readonly steps: DeclaredSteps
-  readonly places: Places
+  readonly places: RunSlots
   /** Start, end and colour of each name: a position in `nameColours`. */
   readonly names: Uint32Array
   /** Start and end of what can be folded. */

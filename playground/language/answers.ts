@@ -33,17 +33,17 @@ export interface QuickFix {
 }
 
 /** Fixes of more problems than this are not looked for: a list of so many is not read to its end. */
-const mostWithFixes = 40
+const maxWithFixes = 40
 
 /** The text as it is and as it was a moment ago, a part of it, and that of the run to compare with. */
-const mostKept = 4
+const maxKept = 4
 const kept: { readonly source: Source; readonly compiled: Compiled }[] = []
 
 function compiledOf(source: Source): Compiled {
   const at = kept.findIndex((one) => isSameSource(one.source, source))
   const [found = { source, compiled: compile(source.text, source) }] = at < 0 ? [] : kept.splice(at, 1)
   kept.unshift(found)
-  kept.length = Math.min(kept.length, mostKept)
+  kept.length = Math.min(kept.length, maxKept)
   return found.compiled
 }
 
@@ -86,7 +86,7 @@ export const answers = {
   fixes(source: Source): readonly (readonly QuickFix[])[] {
     const { program, diagnostics } = compiledOf(source)
     return diagnostics
-      .slice(0, mostWithFixes)
+      .slice(0, maxWithFixes)
       .map((found) =>
         codeActions(program, [found], found.span).map(({ title, edits }) => ({ title, edits: plainEdits(edits) })),
       )

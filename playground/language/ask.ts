@@ -19,7 +19,7 @@ const underWay = new Map<Name, Asked>()
 const waiting = new Map<Name, Asked>()
 
 /** A worker that fails is started anew once; then the page does the work itself. */
-const mostStarts = 2
+const maxStarts = 2
 let starts = 0
 let worker: Worker | null = null
 let lastId = 0
@@ -60,7 +60,7 @@ function settle({ question: { id, name } }: Asked, by: (asked: Asked) => void): 
 }
 
 function current(): Worker | null {
-  while (worker === null && starts < mostStarts) {
+  while (worker === null && starts < maxStarts) {
     starts++
     try {
       worker = start()
@@ -96,7 +96,7 @@ function fail(failed: Worker): void {
 
 /** Says so when no further worker will be started. */
 function giveUp(): void {
-  if (starts < mostStarts) return
+  if (starts < maxStarts) return
   notify(
     "The worker that checks the source failed twice, so the page does it. Long files are slower to type in.",
     "wrong",

@@ -16,7 +16,7 @@ export interface DeclaredStep {
 export type DeclaredSteps = ReadonlyMap<string, DeclaredStep>
 
 /** Where declarations and their properties stand, by path: `agent.writer`, `agent.writer.limits.cost`, `agent.post.require[1]`. */
-export type Places = ReadonlyMap<string, Span>
+export type RunSlots = ReadonlyMap<string, Span>
 
 export function stepsOf({ agents, asks, dynamics, output, tree }: Program): DeclaredSteps {
   const steps = new Map<string, DeclaredStep>()
@@ -43,7 +43,7 @@ export function nodeAt(steps: DeclaredSteps, at: number): string | undefined {
 }
 
 /** The narrowest place that a path (`agent.writer[3].limits.cost`) names. */
-export function pathSpan(places: Places, path: string): Span | undefined {
+export function pathSpan(places: RunSlots, path: string): Span | undefined {
   const own = places.get(path)
   if (own !== undefined) return own
   const names = path.replace(/\[\d+\]/g, "").split(".")
@@ -54,7 +54,7 @@ export function pathSpan(places: Places, path: string): Span | undefined {
   return undefined
 }
 
-export function placesOf(program: Program): Places {
+export function placesOf(program: Program): RunSlots {
   const places = new Map<string, Span>()
   const add = (path: string, declaration: Declaration | Part | undefined): void => {
     if (declaration === undefined) return

@@ -24,7 +24,7 @@ export const filesAround = signal<SourceFiles>({})
 export const shownPart = signal<string | null>(null)
 /** The newest compilations, so that what the worker has made, or a run was started with, is not compiled again. */
 const known: Compilation[] = []
-const mostKnown = 4
+const maxKnown = 4
 export const compilation = signal(compileText(""))
 /** The newest text that has a plan: what the graph shows while the author is in the middle of a word. */
 export const lastGood = signal<{ readonly text: string; readonly plan: Plan; readonly source?: Source }>({
@@ -49,7 +49,7 @@ export function compilationOf(source: Source): Compilation {
 function keep(source: Source, analysis: Analysis): Compilation {
   const made = { ...analysis, source, lines: new LineMap(source.text) }
   known.unshift(made)
-  known.length = Math.min(known.length, mostKnown)
+  known.length = Math.min(known.length, maxKnown)
   return made
 }
 
@@ -154,7 +154,7 @@ const newestPlans: { readonly text: string; readonly plan: Plan }[] = []
 function planOf(text: string): Plan {
   const found = newestPlans.find((one) => one.text === text) ?? { text, plan: JSON.parse(text) as Plan }
   if (!newestPlans.includes(found)) newestPlans.unshift(found)
-  newestPlans.length = Math.min(newestPlans.length, mostKnown)
+  newestPlans.length = Math.min(newestPlans.length, maxKnown)
   return found.plan
 }
 

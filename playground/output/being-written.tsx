@@ -10,7 +10,7 @@ import { StateMark } from "../ui/state-mark.tsx"
 import { partialJson } from "./partial-json.ts"
 
 /** Only the end of a longer text is shown until it is complete. */
-const mostRead = 60_000
+const maxRead = 60_000
 
 /** A run under way: the text of the step that writes, field by field as it comes, else which steps run. */
 export function BeingWritten({ run }: { readonly run: RunView }) {
@@ -32,11 +32,11 @@ export function BeingWritten({ run }: { readonly run: RunView }) {
 }
 
 /** More texts than this are a click away, in the timeline. */
-const mostTexts = 10
+const maxTexts = 10
 
 /** What each step had written when the run was cancelled. */
 export function TextsSoFar({ run }: { readonly run: RunView }) {
-  return [...run.texts].slice(0, mostTexts).map(([key, { text }]) => (
+  return [...run.texts].slice(0, maxTexts).map(([key, { text }]) => (
     <section key={key} class="part">
       <p>
         <StateMark state="cancelled" text={`agent.${key}, cut off`} />
@@ -48,14 +48,14 @@ export function TextsSoFar({ run }: { readonly run: RunView }) {
 
 /** Text that is still coming: the fields that are there so far, where it is JSON. */
 export function WrittenSoFar({ text, label }: { readonly text: string; readonly label: string }) {
-  const value = text.length > mostRead ? undefined : partialJson(text)
+  const value = text.length > maxRead ? undefined : partialJson(text)
   if (value !== undefined) return <JsonTree value={value} label={label} open={4} />
   return (
     <>
       <pre class="prose" dir="auto">
-        {text.slice(-mostRead)}
+        {text.slice(-maxRead)}
       </pre>
-      {text.length > mostRead ? <p class="note">{counted(text.length, "character")} so far</p> : null}
+      {text.length > maxRead ? <p class="note">{counted(text.length, "character")} so far</p> : null}
     </>
   )
 }

@@ -25,7 +25,7 @@ const shapes: readonly { readonly name: Shape; readonly label: string }[] = [
 const chosen = signal<Shape | null>(null)
 
 /** More than this of raw JSON would only slow the page down; copy and download have all of it. */
-const mostShown = 200_000
+const maxShown = 200_000
 
 /** The result, or why there is no result. */
 export function OutputPane() {
@@ -145,7 +145,7 @@ function Result({ run }: { readonly run: RunView }) {
         </div>
       ) : (
         <pre ref={shownRaw} class="scrolls padded raw" tabIndex={0} aria-label="Output as JSON">
-          {text.length > mostShown ? `${text.slice(0, mostShown)}\n… (copy or download for all of it)` : text}
+          {text.length > maxShown ? `${text.slice(0, maxShown)}\n… (copy or download for all of it)` : text}
         </pre>
       )}
       <WhereFromBar key={run.asked_at} run={run} within={shape === "raw" ? shownRaw : shown} />

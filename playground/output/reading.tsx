@@ -7,8 +7,8 @@ import { blocksOf, inlinesOf, type Block } from "./prose.ts"
 
 /** Longer texts and lists are read from the tree, which shows them in parts. */
 const longestText = 100_000
-const mostItems = 100
-const mostLevels = 4
+const maxItems = 100
+const maxLevels = 4
 
 /** A result for people: texts as prose, fields under their names, lists as lists. */
 export function Reading({ value, label }: { readonly value: JsonValue; readonly label: string }) {
@@ -25,7 +25,7 @@ function Read({ value, level }: { readonly value: JsonValue; readonly level: num
     return <p class="scalar">{value === null ? "none" : String(value)}</p>
   const entries = Object.entries(value)
   if (entries.length === 0) return <p class="note">{Array.isArray(value) ? "an empty list" : "no fields"}</p>
-  if (entries.length > mostItems || level >= mostLevels) return <Tree value={value} />
+  if (entries.length > maxItems || level >= maxLevels) return <Tree value={value} />
   if (isJsonObject(value)) {
     return (
       <dl>

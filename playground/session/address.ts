@@ -10,7 +10,7 @@ import { openingRun, openRun, showFileOf } from "../run/open-run.ts"
 
 /** Runs that this page has shown, to go back to without asking the service; the newest last. */
 const seen = new Map<string, RunView>()
-const mostSeen = 20
+const maxSeen = 20
 
 const firstTab: ResultTab = "timeline"
 
@@ -45,7 +45,7 @@ function remember(run_id: string, run: RunView): void {
   seen.delete(run_id)
   seen.set(run_id, run)
   const [oldest = ""] = seen.keys()
-  if (seen.size > mostSeen) seen.delete(oldest)
+  if (seen.size > maxSeen) seen.delete(oldest)
 }
 
 /** Where one file was open the address does not name it. A file that has been edited since stays as it is. */

@@ -7,7 +7,7 @@ import { KnownValues } from "../trace/known-values.ts"
 /** Between the values of an item that is an object: the first of them tells it apart. */
 export const itemSeparator = " · "
 /** As much of an item as a row can show. */
-const mostShown = 120
+const maxShown = 120
 
 /**
  * What each item of a loop is, for the rows of its iterations. The events do not carry the items: they are read from the
@@ -61,6 +61,6 @@ function preview(item: JsonValue): string {
   const values = isJsonObject(item) ? Object.values(item) : [item]
   const texts = values
     .slice(0, 10)
-    .map((one) => (typeof one === "string" ? one.slice(0, mostShown * 2) : JSON.stringify(one)))
-  return texts.join(itemSeparator).replace(/\s+/g, " ").trim().slice(0, mostShown)
+    .map((one) => (typeof one === "string" ? one.slice(0, maxShown * 2) : JSON.stringify(one)))
+  return texts.join(itemSeparator).replace(/\s+/g, " ").trim().slice(0, maxShown)
 }

@@ -11,7 +11,7 @@ export interface Scale {
 /** A letter of a label, and the space around a label, in pixels. */
 const letterWidth = 7
 const around = 10
-const mostMarks = 8
+const maxMarks = 8
 
 /**
  * An axis over this many milliseconds, drawn this many pixels wide: its labels neither overlap nor reach beyond its end.
@@ -19,7 +19,7 @@ const mostMarks = 8
  */
 export function scaleFor(elapsed: number, roomy: boolean, width: number, from = 0): Scale {
   const wanted = Math.max(1, elapsed)
-  for (let step = roundStep(wanted / mostMarks); ; step = roundStep(step * 1.5)) {
+  for (let step = roundStep(wanted / maxMarks); ; step = roundStep(step * 1.5)) {
     const total = roomy ? Math.ceil((wanted * 1.05) / step) * step : wanted
     const first = Math.ceil(from / step) * step
     const marks = Array.from({ length: Math.floor((from + total - first) / step) + 1 }, (_, at) => first + at * step)

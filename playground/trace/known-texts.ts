@@ -14,7 +14,7 @@ export interface KnownText {
   readonly span?: number
 }
 
-const mostTexts = 5_000
+const maxTexts = 5_000
 /** Fewer characters stand anywhere by chance. */
 const fewest = 3
 
@@ -22,7 +22,7 @@ const fewest = 3
 export function knownTexts(input: JsonObject, state: RunState): readonly KnownText[] {
   const texts: KnownText[] = []
   const add = (value: JsonValue | undefined, path: string, base: Omit<KnownText, "text">): void => {
-    if (value === undefined || value === null || texts.length >= mostTexts) return
+    if (value === undefined || value === null || texts.length >= maxTexts) return
     if (typeof value === "object") {
       const isList = Array.isArray(value)
       for (const [key, one] of Object.entries(value)) add(one, isList ? `${path}[${key}]` : `${path}.${key}`, base)

@@ -29,9 +29,9 @@ export interface FoundText {
   readonly shared: string | null
 }
 
-const mostFound = 12
-const mostFields = 4
-const mostWords = 60
+const maxFound = 12
+const maxFields = 4
+const maxWords = 60
 /** So many words in a row are hardly the same by chance. */
 const fewestShared = 3
 
@@ -48,7 +48,7 @@ export function whereFrom(plan: Plan | null, input: JsonObject, state: RunState,
   if (wanted === "") return { fields: [], found: [] }
   const leaves = leavesWith(state.output, "output", [], wanted)
   const whole = leaves.filter(({ isWhole }) => isWhole)
-  const fields = [...whole, ...leaves.filter((leaf) => !leaf.isWhole)].slice(0, mostFields).map(({ path, keys }) => {
+  const fields = [...whole, ...leaves.filter((leaf) => !leaf.isWhole)].slice(0, maxFields).map(({ path, keys }) => {
     const expression = plan === null ? null : fieldOf(plan, keys)
     return { path, made: expression === null ? null : originOf(expression) }
   })
@@ -70,7 +70,7 @@ function before({ nodes }: Plan, ids: Iterable<string>): ReadonlySet<string> {
 }
 
 function matches(texts: readonly KnownText[], wanted: string): FoundText[] {
-  const words = wanted.split(" ").slice(0, mostWords)
+  const words = wanted.split(" ").slice(0, maxWords)
   const same: (FoundText & { readonly at: number })[] = []
   const similar: (FoundText & { readonly at: number })[] = []
   for (const { text, origin, at, span } of texts) {
@@ -84,7 +84,7 @@ function matches(texts: readonly KnownText[], wanted: string): FoundText[] {
   }
   same.sort((a, b) => a.at - b.at)
   similar.sort((a, b) => (b.shared?.length ?? 0) - (a.shared?.length ?? 0) || a.at - b.at)
-  return [...same, ...similar].slice(0, mostFound).map(({ at: _at, ...found }) => found)
+  return [...same, ...similar].slice(0, maxFound).map(({ at: _at, ...found }) => found)
 }
 
 /** The longest row of words of the phrase that the text has; null for one that says nothing. */

@@ -5,7 +5,7 @@ const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Frida
 const months = "January February March April May June July August September October November December".split(" ")
 
 /** More than these in a row are harder to read than the expression. */
-const mostNamed = 4
+const maxNamed = 4
 
 /** `Monday to Friday at 09:00` for `0 9 * * 1-5`; undefined for an expression that reads no better in words. */
 export function cronWords(expression: string): string | undefined {
@@ -36,7 +36,7 @@ function timeOf({ minute, hour }: Cron): string | undefined {
     if (hours.length > 2 && isRow(hours)) return `every hour from ${clock(from, first)} to ${clock(until, first)}`
   }
   const times = hours.flatMap((one) => minutes.map((past) => clock(one, past)))
-  if (times.length <= mostNamed) return `at ${listed(times)}`
+  if (times.length <= maxNamed) return `at ${listed(times)}`
   const step = stepOf(minutes, 60)
   if (step === undefined || !isRow(hours)) return undefined
   const often = step === 1 ? "every minute" : `every ${step} minutes`
@@ -53,12 +53,12 @@ function daysOf({ day, weekday }: Cron): string | undefined {
     if (days.length === 7) return ""
     const names = days.map((one) => weekdays[one % 7] ?? "")
     if (days.length > 2 && isRow(days)) return `${names[0]} to ${names.at(-1)}`
-    return names.length > mostNamed ? undefined : `on ${listed(names)}`
+    return names.length > maxNamed ? undefined : `on ${listed(names)}`
   }
   const days = sorted(day)
   if (days.length === 31) return ""
   if (days.length > 2 && isRow(days)) return `on days ${days[0]} to ${days.at(-1)} of the month`
-  if (days.length > mostNamed) return undefined
+  if (days.length > maxNamed) return undefined
   return `on ${days.length === 1 ? "day" : "days"} ${listed(days.map(String))} of the month`
 }
 
@@ -68,7 +68,7 @@ function monthsOf(field: CronField): string | undefined {
   const names = found.map((one) => months[one - 1] ?? "")
   if (found.length === 12) return ""
   if (found.length > 2 && isRow(found)) return `from ${names[0]} to ${names.at(-1)}`
-  return names.length > mostNamed ? undefined : `in ${listed(names)}`
+  return names.length > maxNamed ? undefined : `in ${listed(names)}`
 }
 
 function sorted({ values }: CronField): number[] {

@@ -31,7 +31,7 @@ export function limitFacts({ agents = {}, ...run }: ShownRunLimits): LimitFact[]
       const limit = set[key]
       if (limit === undefined) return []
       const text = `${showLimit(key, limit.used)} of ${showLimit(key, limit.limit)}`
-      return [{ name: `${prefix}${limitNames[key]}`, text, share: shareOf(limit) }]
+      return [{ name: `${prefix}${limitNames[key]}`, text, share: tenantOf(limit) }]
     })
   return [...facts(run, ""), ...Object.entries(agents).flatMap(([name, set]) => facts(set, `${name}: `))]
 }
@@ -49,6 +49,6 @@ function showLimit(key: LimitKey, value: number): string {
   return key === "time_seconds" ? `${showNumber(Math.round(value * 10) / 10)} s` : showNumber(value)
 }
 
-function shareOf({ limit, used }: { readonly limit: number; readonly used: number }): number {
+function tenantOf({ limit, used }: { readonly limit: number; readonly used: number }): number {
   return Math.min(1, Math.max(0, used / limit))
 }

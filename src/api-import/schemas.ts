@@ -16,7 +16,7 @@ export interface DeclaredSchema {
 const deepest = 30
 /** Schemas that are read in all, and those that become declarations. */
 const most = 100_000
-const mostDeclared = 2_000
+const maxDeclared = 2_000
 
 /** The schemas of a document as types. Objects with a name of their own become declarations, so that they may contain themselves. */
 export class Schemas {
@@ -74,7 +74,7 @@ export class Schemas {
       this.#known.set(key, type)
       return type
     }
-    if (this.declared.length >= mostDeclared) return null
+    if (this.declared.length >= maxDeclared) return null
     const name = this.#names.of(ref.split("/").at(-1) ?? "")
     const fields: Field[] = []
     const declared = orNull({ kind: "ref", name }, isNullable(target))

@@ -1,14 +1,14 @@
 import { integer, nullable, optional, string, withRefusal } from "./schema.ts"
 
-export const usualLimit = 50
-const mostItems = 500
+export const defaultLimit = 50
+const maxItems = 500
 
 /** Which part of a list is asked for. `usual`: how many items it has without a limit. */
 export const pageFields = (usual: string) => ({
   limit: optional(
     withRefusal(
-      `\`limit\` must be an integer from 1 to ${mostItems}`,
-      integer({ minimum: 1, maximum: mostItems, description: `1 to ${mostItems}; ${usual} unless given.` }),
+      `\`limit\` must be an integer from 1 to ${maxItems}`,
+      integer({ minimum: 1, maximum: maxItems, description: `1 to ${maxItems}; ${usual} unless given.` }),
     ),
   ),
   after: optional(string({ minLength: 1, maxLength: 1000, description: "`next` of the page before." })),

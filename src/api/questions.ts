@@ -1,5 +1,5 @@
 import type { Question } from "../log/events.ts"
-import { next, pageFields, usualLimit } from "./page.ts"
+import { next, pageFields, defaultLimit } from "./page.ts"
 import { json, route } from "./route.ts"
 import {
   anyObject,
@@ -110,7 +110,7 @@ export const listQuestions = route({
   query: closed({
     status: optional(oneOf(questionStatus, { description: "`open` unless given." })),
     to: optional(string({ maxLength: 1000, description: "Only questions to this group, or with this label." })),
-    ...pageFields(String(usualLimit)),
+    ...pageFields(String(defaultLimit)),
   }),
   answers: { 200: json("A page of them.", questions) },
 })

@@ -3,7 +3,7 @@ import type { ErrorKind } from "../log/events.ts"
 import { noticeEvents, type NoticeEvent } from "../ports/notices.ts"
 import { eventStream, runError } from "./events.ts"
 import { otherFiles, runStatus, runStatuses } from "./execute.ts"
-import { next, pageFields, usualLimit } from "./page.ts"
+import { next, pageFields, defaultLimit } from "./page.ts"
 import { json, route } from "./route.ts"
 import {
   anyObject,
@@ -294,7 +294,7 @@ export const listRuns = route({
       }),
     ),
     error_kind: optional(oneOf(errorKinds, { description: "Only runs that failed with an error of this kind." })),
-    ...pageFields(String(usualLimit)),
+    ...pageFields(String(defaultLimit)),
   }),
   answers: { 200: json("A page of them.", runs) },
 })

@@ -78,7 +78,7 @@ const parameters = {
   name: "That of the schedule or webhook.",
 }
 
-const steering = {
+const destinationInputs = {
   method: "POST",
   group: "Triggers",
   operators: true,
@@ -87,7 +87,7 @@ const steering = {
 } as const
 
 export const runTrigger = route({
-  ...steering,
+  ...destinationInputs,
   id: "runTrigger",
   path: "/triggers/{workflow*}/{name}/run",
   summary: "Start a schedule now",
@@ -97,7 +97,7 @@ export const runTrigger = route({
 })
 
 export const pauseTrigger = route({
-  ...steering,
+  ...destinationInputs,
   id: "pauseTrigger",
   path: "/triggers/{workflow*}/{name}/pause",
   summary: "Pause a schedule or webhook",
@@ -107,7 +107,7 @@ export const pauseTrigger = route({
 })
 
 export const resumeTrigger = route({
-  ...steering,
+  ...destinationInputs,
   id: "resumeTrigger",
   path: "/triggers/{workflow*}/{name}/resume",
   summary: "Resume a schedule or webhook",

@@ -1,5 +1,5 @@
 import type { JsonValue } from "./json-value.ts"
-import { mostJsonWork } from "./limits.ts"
+import { maxJsonWork } from "./limits.ts"
 
 // The bounds of JSON that others wrote: how deep it is nested, and how much work its values are. How much work it is to read the values in a JSON text. It is counted before the text is parsed: three bytes of text (`{},`)
 // are an object that takes 50 times as long to make, check, copy and write as three characters.
@@ -104,7 +104,7 @@ export class JsonWork {
   readonly #around: number[] = []
   readonly #most: number
 
-  constructor(most: number = mostJsonWork) {
+  constructor(most: number = maxJsonWork) {
     this.#most = most
   }
 
@@ -201,7 +201,7 @@ export class JsonWork {
 }
 
 /** Whether a JSON text is more work than one may be. */
-export function isTooMuchJson(text: string, most: number = mostJsonWork): boolean {
+export function isTooMuchJson(text: string, most: number = maxJsonWork): boolean {
   // No value takes fewer than two characters, nor counts for more than that many keys.
   if (text.length < (2 * most) / perKeyOfMany) return false
   const counter = new JsonWork()
@@ -219,7 +219,7 @@ export function jsonOf(text: string): JsonValue | undefined {
 }
 
 /** The same; undefined also for a text that is more work than it may be. */
-export function boundedJson(text: string, most: number = mostJsonWork): JsonValue | undefined {
+export function boundedJson(text: string, most: number = maxJsonWork): JsonValue | undefined {
   return isTooMuchJson(text, most) ? undefined : jsonOf(text)
 }
 

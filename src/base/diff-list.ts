@@ -4,7 +4,7 @@ export interface Difference<T> {
 }
 
 /** Pairs that are compared at most: longer lists are compared from both ends only. */
-const mostPairs = 1_000_000
+const maxPairs = 1_000_000
 
 /** How one list becomes another: a longest common subsequence, with what is gone before what is new. */
 export function diffList<T>(before: readonly T[], after: readonly T[]): Difference<T>[] {
@@ -29,7 +29,7 @@ export function diffList<T>(before: readonly T[], after: readonly T[]): Differen
 function diffMiddle<T>(before: readonly T[], after: readonly T[]): Difference<T>[] {
   const removed = (item: T): Difference<T> => ({ change: "removed", item })
   const added = (item: T): Difference<T> => ({ change: "added", item })
-  if (before.length * after.length > mostPairs) return [...before.map(removed), ...after.map(added)]
+  if (before.length * after.length > maxPairs) return [...before.map(removed), ...after.map(added)]
   const width = after.length + 1
   const lengths = new Uint32Array((before.length + 1) * width)
   for (let i = before.length - 1; i >= 0; i--) {

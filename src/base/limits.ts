@@ -3,7 +3,7 @@
 // Plain numbers: a bundler leaves out a number that is not used, but not a product.
 
 /** The most work that one JSON text may be: about 100 ms. */
-export const mostJsonWork = 1_000_000
+export const maxJsonWork = 1_000_000
 
 /** Requests that begin in one turn of the event loop. */
 export const requestInOneTurn = 16
@@ -241,7 +241,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       row("levels of a JSON body", count(requestJsonLevels), "`invalid_request`"),
       row(
         "values in a JSON body",
-        `${count(2 * mostJsonWork)}, or one for every 4 bytes of \`WIRE_MAX_BODY\` where that is more: ${jsonPrices}`,
+        `${count(2 * maxJsonWork)}, or one for every 4 bytes of \`WIRE_MAX_BODY\` where that is more: ${jsonPrices}`,
         "`payload_too_large`",
         "MAX_BODY",
       ),
@@ -432,7 +432,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row(
         "values in the JSON of an answer",
-        `${count(mostJsonWork)}; in the JSON that its text is ${count(modelTextWork)}; in an answer, or an event of a stream, of a provider that does not speak \`/responses\` ${count(modelAnswerValues)} without log probabilities. Counted as for a JSON body`,
+        `${count(maxJsonWork)}; in the JSON that its text is ${count(modelTextWork)}; in an answer, or an event of a stream, of a provider that does not speak \`/responses\` ${count(modelAnswerValues)} without log probabilities. Counted as for a JSON body`,
         "`provider_error`; `output_error`",
       ),
       row("tool calls that a model makes in one turn", count(modelToolCallsOfTurn), "`limit_exceeded`"),
@@ -475,7 +475,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row(
         "values in the JSON of an answer",
-        `${count(mostJsonWork)}, counted as for a JSON body`,
+        `${count(maxJsonWork)}, counted as for a JSON body`,
         "`tool_error`; in a text that is JSON: it stays a text",
       ),
       row("events before the answer to one call", count(mcpCallEvents), "`tool_error`"),
@@ -516,7 +516,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
     ],
     "HTTP APIs": [
       row("the answer to a call, after decompression", bytes(apiAnswerBytes), "`tool_error`"),
-      row("values in the JSON of an answer", `${count(mostJsonWork)}, counted as for a JSON body`, "`tool_error`"),
+      row("values in the JSON of an answer", `${count(maxJsonWork)}, counted as for a JSON body`, "`tool_error`"),
       row("redirects of a GET, within its origin", "3", "`tool_error`"),
       row(
         "a token by `auth { }`",

@@ -13,7 +13,7 @@ import type {
   AskSymbol,
   DynamicSymbol,
   FileLookup,
-  GraftedSymbol,
+  ImportedSymbol,
   ImportSymbol,
   LoopVariable,
   Program,
@@ -38,7 +38,7 @@ export class CheckContext {
   readonly files: FileLookup
   /** Those of the tree, and those that come from other files. */
   readonly declarations: Syntax.Declaration[]
-  readonly grafts = new Map<string, GraftedSymbol>()
+  readonly importedDeclarations = new Map<string, ImportedSymbol>()
   /** The files that declarations come from. */
   readonly imported = new Set<Program>()
   /** Schemas that others have resolved, whose fields are not entered yet. */

@@ -9,7 +9,14 @@ import { boundSecrets, secretNamed } from "./bound-secrets.ts"
 import type { CheckContext } from "./check-context.ts"
 import { isForeign } from "./file-space.ts"
 import { foreignNodes } from "./foreign-nodes.ts"
-import { eachChainIn, graft, referredTo, sharedNode, tableOf, type SharedNode } from "./graft.ts"
+import {
+  eachChainIn,
+  importedDeclaration,
+  referredTo,
+  sharedNode,
+  tableOf,
+  type SharedNode,
+} from "./imported-declaration.ts"
 import { infer } from "./infer.ts"
 import { knownNames } from "./known-list.ts"
 import type { FoundFile, Program, SchemaAlong } from "./program.ts"
@@ -50,7 +57,7 @@ export function pathOfFile(declaration: FileUse): string {
 
 /** Finds the files of all imports, and adds the declarations that they name, with what these need, to those of the program. */
 export function importFiles(checking: CheckContext): UsedFile[] {
-  const grafting = new Grafting(checking)
+  const importing = new Importing(checking)
   const imports: { readonly found: UsableFile; readonly declaration: Syntax.FileImportDeclaration }[] = []
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind !== "file-import") continue
@@ -60,7 +67,7 @@ export function importFiles(checking: CheckContext): UsedFile[] {
   }
   // Names first: what comes along with another declaration has the name that an import gives it.
   const named = imports.map(({ found, declaration }) => {
-    const source = grafting.source(found, boundSecrets(declaration))
+    const source = importing.source(found, boundSecrets(declaration))
     const items = declaration.names.items.filter((item) => isThere(checking, found, declaration, item))
     for (const item of items) source.enter(item)
     return { source, items, declaration, found }
@@ -132,9 +139,9 @@ function isThere(
       : `Known kinds are ${sharedKinds.map((one) => `\`${one}\``).join(", ")}.`
     return lose(`${isStep ? "A step" : `\`${kind}\``} cannot be imported`, hint)
   }
-  const graftedFrom = program.grafts.get(id)
-  if (graftedFrom !== undefined) {
-    return lose(`${file} imports ${id} itself`, `Import it from ${graftedFrom.file}.`)
+  const importedFrom = program.importedDeclarations.get(id)
+  if (importedFrom !== undefined) {
+    return lose(`${file} imports ${id} itself`, `Import it from ${importedFrom.file}.`)
   }
   if (!tableOf(program, kind).has(source.text)) {
     const known = namesOf(program, kind)
@@ -154,18 +161,18 @@ function isThere(
 
 /** The names that a file declares itself. */
 export function namesOf(program: Program, kind: Syntax.SharedKind): string[] {
-  return [...tableOf(program, kind).keys()].filter((name) => !program.grafts.has(`${kind}.${name}`))
+  return [...tableOf(program, kind).keys()].filter((name) => !program.importedDeclarations.has(`${kind}.${name}`))
 }
 
 // ------------------------------------------------------------------------------------------------------- grafting
 
 /** A file with the bindings of one import. */
-interface GraftSource {
+interface ImportedSource {
   enter(item: Syntax.FileImportItem): void
   take(item: Syntax.FileImportItem): void
 }
 
-class Grafting {
+class Importing {
   readonly #checking: CheckContext
   /** The names here of what was taken over, by kind, file, name and bindings. */
   readonly #names = new Map<string, string>()
@@ -188,23 +195,23 @@ class Grafting {
     if (this.#along.has(along)) return true
     const all = along.all()
     for (const named of this.#named) if (all.has(named)) return false
-    const { grafts, declarations } = this.#checking
+    const { importedDeclarations, declarations } = this.#checking
     for (const one of all) {
       if (this.#along.has(one)) continue
       this.#along.add(one)
-      grafts.set(`schema.${one.name}`, one.symbol)
+      importedDeclarations.set(`schema.${one.name}`, one.symbol)
       declarations.push(one.node)
     }
     return true
   }
 
-  source({ file, program, base }: UsableFile, bound: ReadonlyMap<string, string>): GraftSource {
+  source({ file, program, base }: UsableFile, bound: ReadonlyMap<string, string>): ImportedSource {
     const bind = (secret: string): string | null => bound.get(secret) ?? null
     const alongOf = (kind: Syntax.SharedKind, name: string): SchemaAlong | undefined =>
       kind === "schema" ? schemaAlong({ file, program, base }, name) : undefined
     const identity = (kind: Syntax.SharedKind, name: string): string => {
       const id = `${kind}.${name}`
-      const origin = program.grafts.get(id) ?? { file, name }
+      const origin = program.importedDeclarations.get(id) ?? { file, name }
       const needs = needsOf(program, id)
       const plain = `${kind} ${origin.file}#${origin.name}`
       if (needs.size === 0) return plain
@@ -218,18 +225,18 @@ class Grafting {
     ): void => {
       const node = sharedNode(program, kind, name)
       if (node === undefined) return
-      const origin = program.grafts.get(`${kind}.${name}`)
+      const origin = program.importedDeclarations.get(`${kind}.${name}`)
       const declared = origin?.declared ?? shifted(declaredName(node), base)
       const along = alongOf(kind, name)
       const symbol = { file: origin?.file ?? file, name: origin?.name ?? name, declared, item, along }
       const id = `${kind}.${own.text}`
-      if (!this.#checking.grafts.has(id)) this.#checking.grafts.set(id, symbol)
+      if (!this.#checking.importedDeclarations.has(id)) this.#checking.importedDeclarations.set(id, symbol)
       if (along !== undefined && item !== undefined && this.#isPlain(along)) {
         this.#checking.declarations.push({ ...along.node, name: own })
         return
       }
       const secrets = program.secrets?.type.fields.map((field) => field.name) ?? []
-      this.#checking.declarations.push(graft(node, own, base, { of: nameOf, secret: bind, secrets }))
+      this.#checking.declarations.push(importedDeclaration(node, own, base, { of: nameOf, secret: bind, secrets }))
     }
     /** The name here of what a declaration refers to, which is taken over with it. */
     const nameOf = (kind: Syntax.SharedKind, name: string): string => {
@@ -238,7 +245,7 @@ class Grafting {
       const key = identity(kind, name)
       const known = this.#names.get(key)
       if (known !== undefined) return known
-      const origin = program.grafts.get(`${kind}.${name}`) ?? { file, name }
+      const origin = program.importedDeclarations.get(`${kind}.${name}`) ?? { file, name }
       const plain = `${origin.file}#${origin.name}`
       const count = (this.#instances.get(`${kind} ${plain}`) ?? 0) + 1
       this.#instances.set(`${kind} ${plain}`, count)

@@ -9,7 +9,7 @@ import { checkBindings, checkGiven, resolveImport } from "./infer-invoke.ts"
 import { resolveWorkflow, takenBy } from "./infer-workflow-call.ts"
 import { readProperties } from "./properties.ts"
 import { at, type Scope } from "./scope.ts"
-import { checkSteered, checkSteeredUse } from "./steering.ts"
+import { checkSteered, checkSteeredUse } from "./destination-inputs.ts"
 
 /** `uses: [tool.a, tool.b { … }]`: what the model may use. */
 export function checkUses(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {

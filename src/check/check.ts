@@ -102,7 +102,7 @@ export function programOf(checking: CheckContext): Program {
   return {
     tree: checking.tree,
     files: checking.files,
-    grafts: checking.grafts,
+    importedDeclarations: checking.importedDeclarations,
     imported: checking.imported,
     types: checking.types,
     input: inputBlock && input && { declaration: inputBlock, type: input },

@@ -23,7 +23,7 @@ export interface FilePlace {
 }
 
 /** More text than this is not kept for messages: an editor compiles the same files again and again. */
-const mostCharacters = 64 * 1024 * 1024
+const maxCharacters = 64 * 1024 * 1024
 
 /**
  * Gives each file that others use a stretch of offsets of its own, so that the spans of a declaration that comes from another file tell
@@ -44,7 +44,7 @@ export class FileSpace {
     this.#stretches.push(stretch)
     this.#latest.set(file, stretch)
     this.#characters += text.length
-    if (this.#characters > mostCharacters) this.#forgetOlder()
+    if (this.#characters > maxCharacters) this.#forgetOlder()
     return stretch.base
   }
 

@@ -330,14 +330,14 @@ export function takenAt({ takes }: FunctionRow, at: number, first: Type, types: 
   return taken.after?.(first, types) ?? taken
 }
 
-const mostCombinations = 64
+const maxCombinations = 64
 
 /** The type of a result: of arguments that are unions, the union of what their members give. */
 export function resultType(row: FunctionRow, items: readonly Type[], types: TypeTable): Type {
   let combinations: Type[][] = [[]]
   for (const item of items) {
     const members = membersOf(item, types).map((member) => resolve(member, types))
-    const some = combinations.length * members.length > mostCombinations ? [joined(members, types)] : members
+    const some = combinations.length * members.length > maxCombinations ? [joined(members, types)] : members
     combinations = combinations.flatMap((before) => some.map((member) => [...before, member]))
   }
   return union(combinations.map((combination) => row.gives({ items: combination, types })))

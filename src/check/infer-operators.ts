@@ -11,7 +11,7 @@ import { inOperand } from "./allowance.ts"
 import { wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
-import { firstOf, mostListed, nearAnd } from "./known-list.ts"
+import { firstOf, maxListed, nearAnd } from "./known-list.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { outcomesOf } from "./outcomes-of.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
@@ -312,10 +312,10 @@ function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, ri
   const strings = function* (): Generator<string> {
     for (const value of stringsOf(type, checking)) yield JSON.stringify(value)
   }
-  const shown = firstOf(strings(), mostListed)
+  const shown = firstOf(strings(), maxListed)
   if (shown.length === 0) return undefined
   const near = checking.suggest(written, stringsOf(type, checking))
-  const list = `It is one of ${shown.join(", ")}${shown.length === mostListed ? ", …" : ""}.`
+  const list = `It is one of ${shown.join(", ")}${shown.length === maxListed ? ", …" : ""}.`
   return nearAnd(near && JSON.stringify(near), list)
 }
 

@@ -15,7 +15,7 @@ import type { WorkflowSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { resolveNamed } from "./resolve-named.ts"
 import { at, type Infer, type Scope } from "./scope.ts"
-import { checkSteered } from "./steering.ts"
+import { checkSteered } from "./destination-inputs.ts"
 
 /** `call workflow.w { input { … } }`, `repeat workflow.w { input { … } until: … next { … } at_most: 3 }` */
 export function inferWorkflowCall(checking: CheckContext, node: Syntax.InvokeNode, around: Scope, infer: Infer): Type {

@@ -1,7 +1,7 @@
 import { isIdentifier } from "../base/identifier.ts"
 import type { CheckContext } from "./check-context.ts"
 
-export const mostListed = 20
+export const maxListed = 20
 
 interface Named {
   readonly name: string
@@ -20,7 +20,7 @@ export function nearAnd(near: string | undefined, list: string): string {
 
 /** "`a`, `b` and 7 more" */
 export function listed(names: Iterable<string>, count: number): string {
-  const shown = firstOf(names, mostListed)
+  const shown = firstOf(names, maxListed)
   const more = count - shown.length
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ")
 }

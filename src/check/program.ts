@@ -14,7 +14,7 @@ export interface Program {
   /** Its path from the root, and the files around it. */
   readonly files: FileLookup
   /** Declarations that come from other files, by their ids here: `model.fast`, `provider.lib/common.wire#llm`. */
-  readonly grafts: ReadonlyMap<string, GraftedSymbol>
+  readonly importedDeclarations: ReadonlyMap<string, ImportedSymbol>
   /** The files that they come from. */
   readonly imported: ReadonlySet<Program>
   readonly types: TypeTable
@@ -84,7 +84,7 @@ export interface FileLookup {
 }
 
 /** A declaration of another file. */
-export interface GraftedSymbol {
+export interface ImportedSymbol {
   readonly file: string
   /** Its name there. */
   readonly name: string
@@ -101,7 +101,7 @@ export interface SchemaAlong {
   /** `lib/common.wire#finding` */
   readonly name: string
   readonly node: Syntax.SchemaDeclaration
-  readonly symbol: GraftedSymbol
+  readonly symbol: ImportedSymbol
   /** Those that it refers to. */
   next(): readonly SchemaAlong[]
   /** It, and all that it leads to. */

@@ -113,7 +113,7 @@ type FieldBlock = Syntax.Block<Syntax.TypeField | Syntax.VariantType>
 /** More fields than this on the way from `schema.a.b.c` to its type are taken for a circle. */
 const longestWay = 10_000
 /** The same once a workflow has had so many on its ways in all: thousands of circles would take their time. */
-const mostFollowed = 100_000
+const maxFollowed = 100_000
 const longestLateWay = 100
 
 /** The field that `schema.name.field…` names, found in the text: types need not be known yet. */
@@ -125,7 +125,7 @@ export function namedField(checking: CheckContext, segments: readonly Syntax.Nam
   const waiting = segments.map((segment, index) => ({ text: segment.text, index: index as number | undefined }))
   waiting.splice(0, 2)
   waiting.reverse()
-  const longest = checking.followedFields < mostFollowed ? longestWay : longestLateWay
+  const longest = checking.followedFields < maxFollowed ? longestWay : longestLateWay
   for (let steps = 0; steps < longest; steps++) {
     checking.followedFields++
     const next = waiting.pop()

@@ -1,7 +1,7 @@
 import { remembered } from "../base/remembered.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { graft, referredTo } from "./graft.ts"
-import type { GraftedSymbol, Program, SchemaAlong } from "./program.ts"
+import { importedDeclaration, referredTo } from "./imported-declaration.ts"
+import type { ImportedSymbol, Program, SchemaAlong } from "./program.ts"
 
 // Schemas need neither secrets nor the input, so that one that comes along without a name is the same in all files: they share its copy.
 
@@ -18,7 +18,7 @@ const ofPrograms = new WeakMap<Program, Map<string, SchemaAlong>>()
 export function schemaAlong(used: UsedProgram, name: string): SchemaAlong | undefined {
   const { program } = used
   const own = program.schemas.get(name)
-  const taken = program.grafts.get(`schema.${name}`)
+  const taken = program.importedDeclarations.get(`schema.${name}`)
   if (taken !== undefined || own === undefined) return taken?.along
   const known = remembered(ofPrograms, program, () => new Map<string, SchemaAlong>())
   return remembered(known, name, () => new Along(used, own))
@@ -27,14 +27,14 @@ export function schemaAlong(used: UsedProgram, name: string): SchemaAlong | unde
 class Along implements SchemaAlong {
   readonly name: string
   readonly node: Syntax.SchemaDeclaration
-  readonly symbol: GraftedSymbol
+  readonly symbol: ImportedSymbol
   readonly next: () => readonly SchemaAlong[]
   #all: Set<SchemaAlong> | undefined
 
   constructor(used: UsedProgram, own: Syntax.SchemaDeclaration) {
     const { file, program, base } = used
     const nameOf = (name: string): string => {
-      const origin = program.grafts.get(`schema.${name}`) ?? { file, name }
+      const origin = program.importedDeclarations.get(`schema.${name}`) ?? { file, name }
       return `${origin.file}#${origin.name}`
     }
     const { text: name, start, end } = own.name
@@ -42,7 +42,7 @@ class Along implements SchemaAlong {
     this.name = nameOf(name)
     this.symbol = { file, name, declared, item: undefined, along: this }
     this.next = () => referredTo(own).flatMap(([, other]) => schemaAlong(used, other) ?? [])
-    this.node = graft(own, { kind: "name", text: this.name, quoted: false, ...declared }, base, {
+    this.node = importedDeclaration(own, { kind: "name", text: this.name, quoted: false, ...declared }, base, {
       of: (_, other) => nameOf(other),
       secret: () => null,
       secrets: [],

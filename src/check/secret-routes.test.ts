@@ -21,7 +21,7 @@ function found(source: string): string[] {
   const routes = secretRoutes(program)
   assert.deepEqual(
     plan?.secret_routes ?? [],
-    routes.map(({ backend, inputs, steering, sent }) => ({ backend, inputs, steering, sent })),
+    routes.map(({ backend, inputs, destinationInputs, sent }) => ({ backend, inputs, destinationInputs, sent })),
   )
   const steered = routes.filter(({ inputs }) => inputs.length > 0)
   const lines = steered.flatMap(({ places }) =>
@@ -87,7 +87,7 @@ test("a route names what decides where its backend's calls go, and every secret 
   const secrets = "secrets { base_url: string key: string token: string }\n"
   const provider = `provider p from openai { endpoint: secrets.base_url api_key: secrets.key headers { X: "{{ input.q }}" } }\n`
   assert.deepEqual(routes(`input { q: string }\n${secrets}${provider}${model}`), [
-    { backend: "provider.p", inputs: ["input.q"], steering: ["base_url"], sent: ["base_url", "key"] },
+    { backend: "provider.p", inputs: ["input.q"], destinationInputs: ["base_url"], sent: ["base_url", "key"] },
   ])
   // A key alone does not decide where calls go.
   const fixed = `provider p from openai { endpoint: "https://a.example" api_key: secrets.key }\n`
@@ -95,7 +95,7 @@ test("a route names what decides where its backend's calls go, and every secret 
   const server = `mcp s { endpoint: "https://b.example" headers { A: secrets.key } }\n`
   const tool = "tool t from mcp.s.tool.t { bindings { t: secrets.token } }\noutput { r: call tool.t }\n"
   assert.deepEqual(routes(`${secrets}${server}${tool}`), [
-    { backend: "mcp.s", inputs: [], steering: ["key"], sent: ["key", "token"] },
+    { backend: "mcp.s", inputs: [], destinationInputs: ["key"], sent: ["key", "token"] },
   ])
 })
 

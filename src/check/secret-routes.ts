@@ -4,7 +4,7 @@ import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { boundSecrets } from "./bound-secrets.ts"
 import type { Program } from "./program.ts"
-import { givenTo } from "./steering.ts"
+import { givenTo } from "./destination-inputs.ts"
 
 /** Secrets that a backend gets, and the place in the source that gives them. */
 export interface SentSecrets extends Place {
@@ -20,7 +20,7 @@ export interface SecretRoute {
   readonly backend: string
   /** What decides where its calls go: fields of the input (`input.url`), and names of secrets. */
   readonly inputs: readonly string[]
-  readonly steering: SecretNames
+  readonly destinationInputs: SecretNames
   /** The names of all secrets that it gets: in its own properties, and in the bindings of its tools and resources. */
   readonly sent: SecretNames
   readonly places: readonly SentSecrets[]
@@ -60,10 +60,12 @@ function routesThrough(program: Program): SecretRoute[] {
         route.inputs.some((one) => one === "input" || one === `input.${field.name.text}`),
       )
       const inputs = given.flatMap(({ value }) => within(chains, value).map(inputField))
-      const [steering, names] = [own(route.steering), own(route.sent)]
-      if (names.length === 0 || (inputs.length === 0 && steering.length === 0)) return []
+      const [destinationInputs, names] = [own(route.destinationInputs), own(route.sent)]
+      if (names.length === 0 || (inputs.length === 0 && destinationInputs.length === 0)) return []
       const places = [{ names, path: `workflow.${name}`, span: declaration.name }]
-      return [{ backend: `${file}#${route.backend}`, inputs: [...new Set(inputs)], steering, sent: names, places }]
+      return [
+        { backend: `${file}#${route.backend}`, inputs: [...new Set(inputs)], destinationInputs, sent: names, places },
+      ]
     })
   })
 }
@@ -104,7 +106,7 @@ function ownRoutes(program: Program): SecretRoute[] {
     return {
       backend,
       inputs: [...new Set(byInput.map(inputField))],
-      steering: together(bySecret.map(namesOf)),
+      destinationInputs: together(bySecret.map(namesOf)),
       sent: together([...places.values()].map(({ names }) => names)),
       places: [...places.values()],
     }

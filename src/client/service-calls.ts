@@ -15,7 +15,7 @@ export interface CallOptions {
 }
 
 /** Pages of one list. */
-const mostPages = 1000
+const maxPages = 1000
 
 /** Makes HTTP calls of the service, with the key of the client. */
 export class ServiceCalls {
@@ -45,7 +45,7 @@ export class ServiceCalls {
       const response = await this.call("GET", `${path}${query}`, undefined, options, {})
       const page = await objectIn<Page>(response)
       const items: unknown = itemsOf(page)
-      if (!Array.isArray(items) || seen.size > mostPages) throw misfit(response)
+      if (!Array.isArray(items) || seen.size > maxPages) throw misfit(response)
       for (const item of items as Item[]) all.push(item)
       const { next } = page
       if (typeof next !== "string" || seen.has(next)) return all

@@ -177,9 +177,9 @@ function answerOf(source: string, { diagnostics, plan }: Compiled): ValidateAnsw
 }
 
 /** Nodes of called files that an answer shows: files that call many, which call many, could fill it. */
-const mostShown = 10_000
+const maxShown = 10_000
 
-function planView(plan: Plan, shown = { left: mostShown }): PlannedGraph {
+function planView(plan: Plan, shown = { left: maxShown }): PlannedGraph {
   const nodes = plan.nodes.map((node, index): PlannedNode => {
     const { id, kind, name, depends_on } = node
     const own = prepare(plan).planned[index] ?? { id, kind, name, depends_on }

@@ -62,10 +62,10 @@ const deep = 5
 const deepest = 60
 
 /** A reference that leads to further references, or `allOf` inside of `allOf`, is followed so far. */
-const mostHops = 20
+const maxHops = 20
 
 /** Members of an `enum` that are looked for in the instruction. */
-const mostMentioned = 200
+const maxMentioned = 200
 
 class ValueMaker {
   readonly #root: JsonValue
@@ -177,8 +177,8 @@ class ValueMaker {
     // Words take longer to find than other values.
     this.#budget.step(2)
     const made = makeString({
-      name: place.name.slice(0, mostRead),
-      description: asText(schema["description"]).slice(0, mostRead),
+      name: place.name.slice(0, maxRead),
+      description: asText(schema["description"]).slice(0, maxRead),
       index: place.index,
       format: asText(schema["format"]),
       topic: this.#topic,
@@ -214,7 +214,7 @@ class ValueMaker {
   #member(members: readonly JsonValue[]): JsonValue {
     let from = this.#members.get(members as JsonValue[])
     if (from === undefined) {
-      const looked = members.slice(0, mostMentioned)
+      const looked = members.slice(0, maxMentioned)
       const mentioned = looked.filter((member) => typeof member === "string" && this.#mentions(member))
       from = mentioned.length > 0 ? mentioned : members
       this.#budget.step(looked.length)
@@ -275,7 +275,7 @@ class ValueMaker {
 
   #resolveOnce(schema: JsonObject, hops: number): JsonObject {
     this.#budget.step()
-    if (hops > mostHops) return {}
+    if (hops > maxHops) return {}
     const { $ref, allOf } = schema
     if (typeof $ref === "string") return this.#resolve(follow(this.#root, $ref), hops + 1)
     if (!Array.isArray(allOf)) return schema
@@ -301,7 +301,7 @@ interface Alternatives {
 const nothing: ReadonlySet<JsonValue> = new Set()
 
 /** Characters of a name or a description that are read. */
-const mostRead = 300
+const maxRead = 300
 
 function guessNumber(name: string, topic: Topic, seed: Seeded, type: "integer" | "number"): number {
   const lower = name.toLowerCase()

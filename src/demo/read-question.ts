@@ -195,7 +195,7 @@ function systemText(body: JsonObject, items: readonly JsonObject[]): string {
 }
 
 /** Characters that are parsed in search of a schema, all tries together. */
-const mostSearched = 1024 * 1024
+const maxSearched = 1024 * 1024
 
 /** A JSON Schema of an object within a text: the last balanced pair of braces that is one. */
 function findSchema(text: string): JsonObject | null {
@@ -208,7 +208,7 @@ function findSchema(text: string): JsonObject | null {
     const end = text.lastIndexOf("}")
     if (end < start) return null
     read += end + 1 - start
-    if (read > mostSearched) return null
+    if (read > maxSearched) return null
     const value = jsonOf(text.slice(start, end + 1))
     if (isJsonObject(value) && value["type"] === "object" && isJsonObject(value["properties"])) return value
   }

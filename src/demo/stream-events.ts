@@ -43,11 +43,11 @@ export function* streamEvents(response: DemoResponse): Generator<StreamStep, voi
 }
 
 /** A long text comes in larger pieces: thousands of pieces would be no easier to read. */
-const mostPieces = 2000
+const maxPieces = 2000
 
 /** Words with the blank before them, long ones in pieces. */
 export function tokens(text: string): readonly string[] {
   if (text === "") return []
-  const usual = text.length > 6 * mostPieces ? null : text.match(/\s?\S{1,6}|\s/gu)
-  return usual ?? text.match(new RegExp(`[^]{1,${Math.ceil(text.length / mostPieces)}}`, "gu")) ?? []
+  const usual = text.length > 6 * maxPieces ? null : text.match(/\s?\S{1,6}|\s/gu)
+  return usual ?? text.match(new RegExp(`[^]{1,${Math.ceil(text.length / maxPieces)}}`, "gu")) ?? []
 }

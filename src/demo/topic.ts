@@ -22,7 +22,7 @@ export interface Topic {
   readonly greets: string | null
 }
 
-const mostRead = 4_000
+const maxRead = 4_000
 
 const stopWords = new Set(
   `a about above after again all also am an and any are as at be because been before being below between both but by can could
@@ -37,7 +37,7 @@ const stopWords = new Set(
 )
 
 export function readTopic(instruction: string): Topic {
-  const text = instruction.slice(0, mostRead)
+  const text = instruction.slice(0, maxRead)
   const urls = unique(text.match(/https?:\/\/[^\s"'<>)\]}]+/g) ?? [])
   const emails = unique(text.match(/(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]+\b/g) ?? [])
   const plain = text.replace(/https?:\/\/\S+/g, " ").replace(/(?<![\w.+-])[\w.+-]+@[\w.-]+/g, " ")

@@ -79,7 +79,7 @@ function targetsIn(program: Program, use: NameUse): readonly Target[] {
 
 function placeOf(program: Program, target: Target): Place {
   const id = target.kind === "declaration" ? `${target.declares}.${target.name.text}` : ""
-  return located(program, program.grafts.get(id)?.declared ?? target.name)
+  return located(program, program.importedDeclarations.get(id)?.declared ?? target.name)
 }
 
 function located(program: Program, name: Span): Place {

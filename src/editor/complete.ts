@@ -252,13 +252,16 @@ function stringItems(program: Program, offset: number): Completion[] {
 
 /** The requests to an api that tools make: those of this file, and of the file that the api is imported from. */
 function operationItems(program: Program, { server, remote }: RemotePath): Completion[] {
-  const graft = program.grafts.get(`api.${server?.text}`)
+  const importedDeclaration = program.importedDeclarations.get(`api.${server?.text}`)
   const from = program.tree.declarations.find(
     (one): one is FileImportDeclaration =>
-      one.kind === "file-import" && graft?.item !== undefined && one.names.items.includes(graft.item),
+      one.kind === "file-import" &&
+      importedDeclaration?.item !== undefined &&
+      one.names.items.includes(importedDeclaration.item),
   )
   const found = from === undefined ? undefined : program.files.find(from.file.texts[0] ?? "")
-  const elsewhere = found?.kind === "found" && graft !== undefined ? toolsOf(found.program, graft.name) : []
+  const elsewhere =
+    found?.kind === "found" && importedDeclaration !== undefined ? toolsOf(found.program, importedDeclaration.name) : []
   const items = new Map<string, Completion>()
   for (const { name, remote: label, node } of [...toolsOf(program, server?.text), ...elsewhere]) {
     if (label === remote?.text || !isRoute(readRoute(label)) || items.has(label)) continue

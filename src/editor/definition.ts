@@ -38,7 +38,7 @@ export function definition(program: Program, offset: number): Definition | undef
 /** In the file that declares it, whatever imports it. */
 function placed(program: Program, target: Target): DefinitionTarget {
   const id = target.kind === "declaration" ? `${target.declares}.${target.name.text}` : ""
-  const name = program.grafts.get(id)?.declared ?? spanOf(target.name)
+  const name = program.importedDeclarations.get(id)?.declared ?? spanOf(target.name)
   const place = isForeign(name) ? program.files.space.locate(name) : undefined
   if (place === undefined) return { name, span: spanOf(target.node) }
   const { file, text, span } = place

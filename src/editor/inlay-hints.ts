@@ -30,7 +30,7 @@ export function inlayHints(program: Program, within: Span): readonly InlayHint[]
   for (const steps of [program.agents, program.asks]) {
     for (const [id, { locals, variables }] of steps) {
       // One that comes from another file is written there.
-      if (program.grafts.has(`agent.${id}`) || program.grafts.has(`ask.${id}`)) continue
+      if (program.importedDeclarations.has(`agent.${id}`) || program.importedDeclarations.has(`ask.${id}`)) continue
       addValues(locals)
       addVariables(variables)
     }

@@ -63,7 +63,7 @@ function editOf(occurrence: FileOccurrence, newName: string): Edit | undefined {
 /** Whether the name is one that its file gave to what it imports. */
 function isAlias({ program, use, target }: Pick<FileOccurrence, "program" | "use" | "target">): boolean {
   if (target.kind !== "declaration" || use === undefined || use.kind === "imported-name") return false
-  const item = program.grafts.get(`${target.declares}.${use.text}`)?.item
+  const item = program.importedDeclarations.get(`${target.declares}.${use.text}`)?.item
   return item !== undefined && item.source !== item.name
 }
 

@@ -26,7 +26,7 @@ export interface Form {
 }
 
 /** How far the beginning of a call is looked for. */
-const mostTokens = 10_000
+const maxTokens = 10_000
 
 /** The innermost function around the cursor. It reads tokens: while somebody writes, there is no tree of the call yet. */
 export function signatureHelp(tree: Tree, offset: number): SignatureHelp | undefined {
@@ -34,7 +34,7 @@ export function signatureHelp(tree: Tree, offset: number): SignatureHelp | undef
   let commas = 0
   let depth = 0
   const isIn = (start: number): boolean => start < offset
-  for (let index = last; index >= 0 && last - index < mostTokens; index--) {
+  for (let index = last; index >= 0 && last - index < maxTokens; index--) {
     const token = tree.tokens[index]
     if (token === undefined || !isIn(token.start)) continue
     const { kind, end } = token

@@ -3,8 +3,8 @@ import { canonicalJson } from "../base/canonical-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Message } from "./messages.ts"
-import type { KeptEffect } from "./kept.ts"
-import { placeKey, placeOf, type EffectPast, type ReplayState, type StepOutcome } from "./past.ts"
+import type { EffectReplayData } from "./replay-data.ts"
+import { placeKey, placeOf, type EffectReplayState, type ReplayState, type StepOutcome } from "./replay-state.ts"
 
 /** A step of an earlier run that a re-run may take over: what it gave, by the hash of its facts. */
 export interface EarlierStep {
@@ -20,7 +20,7 @@ export interface EarlierStep {
 /** A `call`, `read` or `render` of the workflow's own. */
 export interface EarlierEffect {
   readonly position: string
-  readonly outcome: KeptEffect
+  readonly outcome: EffectReplayData
 }
 
 /** Where an effect is made: its expression, the item of the loop around it, and the items of the lists around it. */
@@ -184,7 +184,7 @@ function take<T extends { readonly position: string }>(
   return at < 0 ? undefined : items.splice(at, 1)[0]
 }
 
-function outcomeOf(effect: EffectPast): KeptEffect | null {
+function outcomeOf(effect: EffectReplayState): EffectReplayData | null {
   switch (effect.kind) {
     case "call": {
       const { outcome } = effect.call

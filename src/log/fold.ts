@@ -2,27 +2,34 @@ import type { JsonValue } from "../base/json-value.ts"
 import { callingAgent, scopeAround } from "../plan/call-scope.ts"
 import { isTerminal, type EventData, type EventType, type LogEvent, type ModelCallRecord } from "./events.ts"
 import { askedQuestion } from "./asked-question.ts"
-import type { Kept, KeptElicitation, KeptModelCall, KeptReuse, KeptTurn, KeptWorkflowCall } from "./kept.ts"
+import type {
+  ReplayData,
+  ElicitationReplayData,
+  ModelCallReplayData,
+  ReuseReplayData,
+  TurnReplayData,
+  WorkflowCallReplayData,
+} from "./replay-data.ts"
 import type { LogWriter } from "./log-version.ts"
 import { eventBytes } from "./event-bytes.ts"
-import { UsedSum } from "./used.ts"
+import { ConsumptionSum } from "./consumption.ts"
 import { addSpent, spentBy, type PriceOf, type Spent } from "./usage.ts"
 import { readMessages } from "./stored-messages.ts"
 import { readProgress } from "./turn-progress.ts"
 import {
-  emptyPast,
+  emptyReplayState,
   emptyPastInside,
   placeKey,
-  type AgentPast,
+  type AgentReplayState,
   type AnsweredTurn,
   type AskedByServer,
   type CallOutcome,
-  type CallPast,
+  type CallReplayState,
   type QuestionOutcome,
-  type QuestionPast,
+  type QuestionReplayState,
   type ReplayState,
   type StepOutcome,
-} from "./past.ts"
+} from "./replay-state.ts"
 
 /** What a run that gets no further can say again each time it is taken up. All others say something once for a place. */
 const repeats: ReadonlySet<EventType> = new Set<EventType>([
@@ -40,7 +47,7 @@ export function isProgress({ type }: LogEvent): boolean {
 
 /** A call that has no outcome yet, and what it counts for. */
 interface OpenCall {
-  readonly call: CallPast
+  readonly call: CallReplayState
   readonly tool: string
   readonly site: string | null
   readonly agent: string | undefined
@@ -59,14 +66,14 @@ interface FoldAround {
   readonly scope: string
 }
 
-type KeptStep = Kept<"agent_completed"> | Exclude<KeptReuse, { readonly site: string }>
+type StepReplayData = ReplayData<"agent_completed"> | Exclude<ReuseReplayData, { readonly site: string }>
 
 /** Takes the events of a log one after the other into what the run has behind it. */
 export class LogFold {
   readonly past: ReplayState
   readonly #openCalls = new Map<string, OpenCall>()
   readonly #priceOf: PriceOf
-  readonly #used: UsedSum
+  readonly #used: ConsumptionSum
   readonly #around: FoldAround | null
   /** By scope: those of all workflows that the run calls. */
   readonly #inside = new Map<string, LogFold>()
@@ -74,8 +81,8 @@ export class LogFold {
   constructor(priceOf: PriceOf = () => null, around: FoldAround | null = null) {
     this.#priceOf = priceOf
     this.#around = around
-    this.past = around === null ? emptyPast() : emptyPastInside(around.fold.past)
-    this.#used = new UsedSum(
+    this.past = around === null ? emptyReplayState() : emptyPastInside(around.fold.past)
+    this.#used = new ConsumptionSum(
       priceOf,
       around && { sum: around.fold.#used, scope: around.scope, agent: callingAgent(around.scope) },
     )
@@ -88,7 +95,7 @@ export class LogFold {
     return this.past
   }
 
-  #allInside(): { readonly past: ReplayState; readonly used: UsedSum }[] {
+  #allInside(): { readonly past: ReplayState; readonly used: ConsumptionSum }[] {
     return [...this.#inside.values()].map((fold) => ({ past: fold.past, used: fold.#used }))
   }
 
@@ -337,7 +344,7 @@ export class LogFold {
     if (writer.log >= (this.past.writer?.log ?? 0)) this.past.writer = writer
   }
 
-  #agent(about: { readonly agent: string; readonly iteration?: number | undefined }): AgentPast {
+  #agent(about: { readonly agent: string; readonly iteration?: number | undefined }): AgentReplayState {
     const key = placeKey(about.agent, about.iteration)
     let agent = this.past.agents.get(key)
     if (agent === undefined) {
@@ -377,7 +384,7 @@ export class LogFold {
     const asked = askedQuestion(event.data)
     const more = kept<"question_asked">(event)
     const requirements = more !== undefined && "place" in more ? more.requirements?.facts : undefined
-    const question: QuestionPast = { asked, outcome: null, ...(requirements !== undefined && { requirements }) }
+    const question: QuestionReplayState = { asked, outcome: null, ...(requirements !== undefined && { requirements }) }
     past.questions.set(asked.id, question)
     if (more === undefined) return
     if ("place" in more) past.asks.set(more.place, question)
@@ -406,14 +413,14 @@ export class LogFold {
   #call(
     callId: string,
     tool: string,
-    more: KeptModelCall | KeptWorkflowCall | undefined,
+    more: ModelCallReplayData | WorkflowCallReplayData | undefined,
     { iteration, items }: { readonly iteration?: number; readonly items?: readonly number[] },
     agent: string | undefined,
-  ): CallPast {
+  ): CallReplayState {
     const { past } = this
     const known = this.#openCalls.get(callId)
     if (known !== undefined) return known.call
-    const call: CallPast = { callId, startedAt: null, questions: [], asked: null, outcome: null }
+    const call: CallReplayState = { callId, startedAt: null, questions: [], asked: null, outcome: null }
     const site = more !== undefined && "site" in more ? more.site : null
     const open = { call, tool, site, agent }
     this.#openCalls.set(callId, open)
@@ -426,7 +433,7 @@ export class LogFold {
   }
 
   /** A call that a model made belongs to its turn. */
-  #inTurn(call: CallPast, more: KeptModelCall, agent: string, iteration: number | undefined): void {
+  #inTurn(call: CallReplayState, more: ModelCallReplayData, agent: string, iteration: number | undefined): void {
     if (more.answer !== undefined) this.#used.modelCallsEnded({ agent, iteration }, more.answer.calls)
     const { turns } = this.#agent({ agent, iteration })
     let turn = turns.get(more.turn)
@@ -441,14 +448,14 @@ export class LogFold {
   #workflowCall(
     callId: string,
     scope: string,
-    more: KeptModelCall | undefined,
+    more: ModelCallReplayData | undefined,
     agent: string | undefined,
     iteration: number | undefined,
-  ): CallPast {
+  ): CallReplayState {
     const { workflowCalls } = this.past
     const known = workflowCalls.get(scope)
     if (known !== undefined) return known
-    const call: CallPast = { callId, scope, startedAt: null, questions: [], asked: null, outcome: null }
+    const call: CallReplayState = { callId, scope, startedAt: null, questions: [], asked: null, outcome: null }
     workflowCalls.set(scope, call)
     if (more !== undefined && agent !== undefined) this.#inTurn(call, more, agent, iteration)
     return call
@@ -470,27 +477,27 @@ export class LogFold {
   }
 }
 
-function outcomeOf(output: JsonValue, more: KeptStep | undefined): StepOutcome {
+function outcomeOf(output: JsonValue, more: StepReplayData | undefined): StepOutcome {
   const history = more?.history === undefined ? null : readMessages(more.history)
   return { output: more?.output ?? output, history, facts: more?.facts }
 }
 
-function askedBy(call: CallPast, { round, state }: KeptElicitation): AskedByServer {
+function askedBy(call: CallReplayState, { round, state }: ElicitationReplayData): AskedByServer {
   if (call.asked?.round !== round) call.asked = { round, state: state ?? null, questions: new Map() }
   return call.asked
 }
 
-function reusedCall(result: JsonValue): CallPast {
+function reusedCall(result: JsonValue): CallReplayState {
   return { callId: "", startedAt: 0, questions: [], asked: null, outcome: { kind: "completed", result } }
 }
 
-function readTurn({ message, usage, calls, tool_calls, withdrawn }: KeptTurn): AnsweredTurn {
+function readTurn({ message, usage, calls, tool_calls, withdrawn }: TurnReplayData): AnsweredTurn {
   const parts = readMessages(message).flatMap((message) => (message.role === "assistant" ? message.parts : []))
   const answer = { message: { role: "assistant", parts }, usage, calls, tool_calls } as const
   return withdrawn === undefined ? answer : { ...answer, withdrawn }
 }
 
 /** The writer of a log types what it keeps; it is the only one who writes there. */
-function kept<T extends EventType>(event: { readonly kept?: JsonValue }): Kept<T> | undefined {
-  return event.kept as Kept<T> | undefined
+function kept<T extends EventType>(event: { readonly kept?: JsonValue }): ReplayData<T> | undefined {
+  return event.kept as ReplayData<T> | undefined
 }

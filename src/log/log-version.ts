@@ -1,7 +1,7 @@
 import about from "../../package.json" with { type: "json" }
 
 /**
- * The form of what logs keep for a continuation: the names of call sites, and what `Kept` holds. It counts up when a release before
+ * The form of what logs keep for a continuation: the names of call sites, and what `ReplayData` holds. It counts up when a release before
  * could no longer go on from a log, and from then on this release must still read the forms of releases (`test/histories/`).
  * Forms before 4 are those of development versions.
  */

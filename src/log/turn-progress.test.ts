@@ -1,14 +1,15 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { userText } from "./messages.ts"
-import type { KeptProgress, RetryProgress, TurnProgress } from "./turn-progress.ts"
+import type { ProgressReplayData, RetryProgress, TurnProgress } from "./turn-progress.ts"
 import { readProgress, storeProgress } from "./turn-progress.ts"
 
 const call = (attempt: number): TurnProgress["calls"][number] => ({ turn: 1, attempt, started_at: "", duration_ms: 1 })
 const stands = { retries: 1, repairs: 0, not_before: 5, closing: false, format: null }
 const added = [userText("It does not fit.")]
 
-const stored = (retry: RetryProgress): KeptProgress => JSON.parse(JSON.stringify(storeProgress(retry))) as KeptProgress
+const stored = (retry: RetryProgress): ProgressReplayData =>
+  JSON.parse(JSON.stringify(storeProgress(retry))) as ProgressReplayData
 
 test("retries that keep what is new join to the whole progress", () => {
   const retries: RetryProgress[] = [

@@ -29,7 +29,7 @@ export interface RetryProgress extends Omit<TurnProgress, "calls" | "added"> {
 }
 
 /** What the log keeps of a retry. */
-export type KeptProgress = Omit<RetryProgress, "added"> & { readonly added?: StoredMessages }
+export type ProgressReplayData = Omit<RetryProgress, "added"> & { readonly added?: StoredMessages }
 
 /** The progress of a turn after one more retry. */
 export function joinProgress(before: TurnProgress | null, retry: RetryProgress): TurnProgress {
@@ -37,12 +37,12 @@ export function joinProgress(before: TurnProgress | null, retry: RetryProgress):
   return { ...rest, added, calls: before === null ? new_calls : [...before.calls, ...new_calls] }
 }
 
-export function storeProgress({ added, ...retry }: RetryProgress): KeptProgress {
+export function storeProgress({ added, ...retry }: RetryProgress): ProgressReplayData {
   return added === undefined ? retry : { ...retry, added: storeMessages(added) }
 }
 
 /** The same as `joinProgress`, from what the log kept. */
-export function readProgress(before: TurnProgress | null, kept: KeptProgress): TurnProgress {
+export function readProgress(before: TurnProgress | null, kept: ProgressReplayData): TurnProgress {
   const { added, ...retry } = kept
   return joinProgress(before, added === undefined ? retry : { ...retry, added: readMessages(added) })
 }

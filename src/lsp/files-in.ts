@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { isTestFile } from "../compile-tests.ts"
 
 /** A workspace may be a home directory: we look at so many entries, those near its root first. */
-const mostEntries = 50_000
+const maxEntries = 50_000
 
 /** The addresses of the test files in a folder; with `below`, also in the folders below it that are neither hidden nor installed packages. */
 export function testFilesIn(folder: string, below: boolean): readonly string[] {
@@ -25,7 +25,7 @@ function filesIn(folder: string, below: boolean, isWanted: (name: string) => boo
   // Grows while it is walked.
   for (const path of folders) {
     for (const entry of entriesOf(path)) {
-      if (++looked > mostEntries) return found
+      if (++looked > maxEntries) return found
       if (entry.isFile() && isWanted(entry.name)) found.push(join(path, entry.name))
       if (below && entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules") {
         folders.push(join(path, entry.name))

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { randomBytes } from "node:crypto"
-import type { KeptList } from "../workflows/kept-list.ts"
+import type { CachedList } from "../workflows/cached-list.ts"
 import type { ToolListing } from "./workflow-tool.ts"
 
 export interface ToolPage {
@@ -16,16 +16,16 @@ const recentLists = 4
  * a tool that stands for the page, and `fill` puts the page in its place on the way out.
  */
 export class ToolPages {
-  readonly #list: () => Promise<KeptList>
+  readonly #list: () => Promise<CachedList>
   /** Nobody else knows it: no caller can send what stands for a page. */
   readonly #mark = randomBytes(16).toString("hex")
   readonly #standIn = new RegExp(
     `\\{"name":"${this.#mark}\\.(\\d+)\\.([\\w-]*)","inputSchema":\\{"type":"object"\\}\\}`,
   )
-  readonly #recent: { readonly number: number; readonly list: KeptList }[] = []
+  readonly #recent: { readonly number: number; readonly list: CachedList }[] = []
   #lists = 0
 
-  constructor(list: () => Promise<KeptList>) {
+  constructor(list: () => Promise<CachedList>) {
     this.#list = list
   }
 
@@ -57,7 +57,7 @@ export class ToolPages {
     return filled
   }
 
-  #numberOf(list: KeptList): number {
+  #numberOf(list: CachedList): number {
     const known = this.#recent.find((one) => one.list === list)
     if (known !== undefined) return known.number
     const number = ++this.#lists

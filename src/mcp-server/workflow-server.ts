@@ -143,13 +143,13 @@ async function tell(context: ServerContext, progress: number, state: RunState, e
 }
 
 /** Characters of questions that one result shows. */
-const mostQuestionText = 256 * 1024
+const maxQuestionText = 256 * 1024
 
 /** The run goes on without the caller: here is where people answer it. */
 function waiting(run_id: string, { questions }: RunState): CallToolResult {
   const open = questions.filter(({ status }) => status === "open")
   let characters = 0
-  const shown = open.filter(({ question }) => (characters += question.length) <= mostQuestionText)
+  const shown = open.filter(({ question }) => (characters += question.length) <= maxQuestionText)
   const answer = {
     run_id,
     status: "waiting",

@@ -55,7 +55,7 @@ export interface SecretRoutePlan {
   /** Fields of the input that decide where its calls go, such as `input.url`. */
   readonly inputs: readonly string[]
   /** Names of secrets that decide it. */
-  readonly steering: SecretNames
+  readonly destinationInputs: SecretNames
   /** Names of all secrets that it gets. */
   readonly sent: SecretNames
 }

@@ -51,8 +51,8 @@ export function plan(program: Program): Plan {
 }
 
 function routesOf(program: Program): Pick<Plan, "secret_routes"> {
-  const secret_routes = secretRoutes(program).map(({ backend, inputs, steering, sent }) => {
-    return { backend, inputs, steering, sent }
+  const secret_routes = secretRoutes(program).map(({ backend, inputs, destinationInputs, sent }) => {
+    return { backend, inputs, destinationInputs, sent }
   })
   return secret_routes.length === 0 ? {} : { secret_routes }
 }

@@ -26,7 +26,7 @@ export function instant(clock: Clock): Instant {
  * The most time that may have passed. While a machine sleeps its monotonic clock may stand still, so the wall clock is asked
  * too: setting that one makes the result too long, never too short.
  */
-export function mostElapsed(clock: Clock, since: Instant): number {
+export function maxElapsed(clock: Clock, since: Instant): number {
   return Math.max(clock.monotonic() - since.monotonic, Math.abs(wallOf(clock) - since.wall))
 }
 

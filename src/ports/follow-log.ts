@@ -38,7 +38,7 @@ export async function* followLog(log: GrowingLog, after: number, signal: AbortSi
       if (events.length > 0) continue
       if (gone === true) throw new NoSuchRun(log.run_id)
       if (over) return
-      await bell.rung()
+      await bell.formatLevel()
     }
   } finally {
     signal.removeEventListener("abort", wake)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { ManualClock } from "../../test/support/manual-clock.ts"
-import { mostElapsed, instant } from "./clock.ts"
+import { maxElapsed, instant } from "./clock.ts"
 import { StoreClock, type TimeSource } from "./store-clock.ts"
 
 const hour = 3_600_000
@@ -175,5 +175,5 @@ test("a machine that has slept still shows that by its wall clock", async () => 
   await world.clock.learn(world.source)
   const before = instant(world.clock)
   world.machine.jump(hour)
-  assert.equal(mostElapsed(world.clock, before), hour)
+  assert.equal(maxElapsed(world.clock, before), hour)
 })

@@ -254,7 +254,7 @@ export interface RunStore extends RunList {
    * was ever given. From now on the log can be read to its end; events before the end may be missing. Rejects with
    * `LeaseLost`.
    */
-  condemn(lease: Lease, end: LogEvent): Promise<void>
+  failAsCorrupt(lease: Lease, end: LogEvent): Promise<void>
   /**
    * Every event after `after`, first stored, then live, each once and in order, until the terminal one or the abort,
    * neither of which throws. Ends at once for a run that does not exist, or has ended by then. A run that retention deletes

@@ -5,13 +5,13 @@ import { wireError } from "../ports/run-failure.ts"
 import type { RunPorts } from "./context/run-context.ts"
 import type { MemoryShare } from "./shares/memory-share.ts"
 import type { StoredShare } from "./shares/stored-share.ts"
-import type { Full, Places } from "./places.ts"
+import type { Full, RunSlots } from "./run-slots.ts"
 
 /** What the runs of a process share, as far as it decides whether one more may enter. */
 export interface SharedRoom {
-  readonly places: Places
+  readonly places: RunSlots
   /** Most runs of one caller that run or wait. */
-  readonly mostOfShare: number
+  readonly maxOfTenant: number
   readonly memory: MemoryShare
   readonly stored: StoredShare
   /** Most runs of one caller that wait for people; 10,000 unless set. */
@@ -32,7 +32,7 @@ export interface Entering {
 
 type Refusal = WireError | null
 
-const usualMaxWaiting = 10_000
+const defaultMaxWaiting = 10_000
 
 /** Decides whether a new run may enter, and takes a place for it. */
 export class AdmissionRules {
@@ -98,7 +98,7 @@ export class AdmissionRules {
       case "share":
         return refusal(
           "rate_limited",
-          `${this.#room.mostOfShare} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`,
+          `${this.#room.maxOfTenant} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`,
         )
       case null:
         return null
@@ -107,7 +107,7 @@ export class AdmissionRules {
 
   /** What waits for people costs rows only, but those stay for days. */
   async #whyNotWait(caller: string): Promise<Refusal> {
-    const { max_waiting = usualMaxWaiting } = this.#room
+    const { max_waiting = defaultMaxWaiting } = this.#room
     if ((await this.#ports.store.questions.waiting(caller)) < max_waiting) return null
     return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
   }

@@ -6,9 +6,9 @@ import type { Scope } from "./values/scope.ts"
 import { evaluateEffects, writeText, type Effects } from "./values/evaluate-effects.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
 import { effectFacts, questionFacts } from "../log/earlier-run.ts"
-import type { KeptRequirements } from "../log/kept.ts"
+import type { RequirementsReplayData } from "../log/replay-data.ts"
 import { shown } from "./log/log.ts"
-import { placeKey, type QuestionPast } from "../log/past.ts"
+import { placeKey, type QuestionReplayState } from "../log/replay-state.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import { loopVariables } from "./context/loop-items.ts"
 import type { RunContext } from "./context/run-context.ts"
@@ -20,19 +20,19 @@ import type { NewQuestion } from "./questions/ask-and-wait.ts"
 import { runApproverLength, runQuestionLength } from "../base/limits.ts"
 
 /** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
-type Place<Asked = NewQuestion | QuestionPast> =
+type Place<Asked = NewQuestion | QuestionReplayState> =
   | {
       readonly scope: Scope
       readonly effects: Effects
       readonly question: Asked
       /** Of one that is not yet asked, where it has any. */
-      readonly requirements?: KeptRequirements
+      readonly requirements?: RequirementsReplayData
     }
   /** Known without asking: an earlier run's answer, or what a test gives. */
   | { readonly answer: JsonValue }
   | null
 
-type AskedPlace = Place<QuestionPast>
+type AskedPlace = Place<QuestionReplayState>
 
 /** Asks the questions of a step and waits for all answers; the answers in order, null for what was skipped. */
 export function askPeople(
@@ -132,7 +132,11 @@ async function answerOf(running: RunContext, node: AskNode, place: AskedPlace): 
 async function outcomeOrDefault(
   running: RunContext,
   node: AskNode,
-  { question, scope, effects }: { readonly question: QuestionPast; readonly scope: Scope; readonly effects: Effects },
+  {
+    question,
+    scope,
+    effects,
+  }: { readonly question: QuestionReplayState; readonly scope: Scope; readonly effects: Effects },
 ): Promise<JsonValue> {
   const outcome = await outcomeOf(running, question)
   return outcome.kind === "answered" ? outcome.answer : expired(node, scope, effects)
@@ -143,7 +147,7 @@ function reusedAnswer(
   running: RunContext,
   step: string,
   question: NewQuestion,
-  requirements: KeptRequirements | undefined,
+  requirements: RequirementsReplayData | undefined,
 ): JsonValue | undefined {
   const { earlier, log, redactor } = running
   if (earlier === null) return undefined

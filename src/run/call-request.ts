@@ -1,11 +1,11 @@
 import { hash } from "node:crypto"
 import { jsonOf } from "../base/bounded-json.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import { joinParts, type KeptRequest, type KeptRequests } from "../log/kept-requests.ts"
+import { joinParts, type StoredRequest, type StoredRequests } from "../log/stored-requests.ts"
 import type { RunStore } from "../ports/store.ts"
 
 /** The request of a call with its body; null where it is not kept. */
-export interface CallRequest extends Omit<KeptRequest, "isText" | "isJson"> {
+export interface CallRequest extends Omit<StoredRequest, "isText" | "isJson"> {
   readonly text: string | null
   /** SHA-256 of the text, in hex. */
   readonly sha256: string | null
@@ -30,13 +30,20 @@ export async function readCallRequest(store: RunStore, run_id: string, call_id: 
 }
 
 /** Where an event keeps requests: a turn with tool calls keeps its own, all other events keep those of their step. */
-function requestsIn(kept: JsonValue | undefined): KeptRequests | undefined {
-  type WithRequests = { readonly requests?: KeptRequests; readonly answer?: WithRequests; readonly call?: WithRequests }
+function requestsIn(kept: JsonValue | undefined): StoredRequests | undefined {
+  type WithRequests = {
+    readonly requests?: StoredRequests
+    readonly answer?: WithRequests
+    readonly call?: WithRequests
+  }
   const value = kept as unknown as WithRequests | undefined
   return value?.requests ?? value?.answer?.requests ?? value?.call?.answer?.requests
 }
 
-function whole({ isText, isJson, body, ...request }: KeptRequest, parts: ReadonlyMap<string, JsonValue>): CallRequest {
+function whole(
+  { isText, isJson, body, ...request }: StoredRequest,
+  parts: ReadonlyMap<string, JsonValue>,
+): CallRequest {
   const joined = body === null ? undefined : joinParts(body, parts)
   if (joined === undefined) return { ...request, sha256: null, body: null, text: null }
   const isKeptText = typeof joined === "string" && (isText === true || isJson === true)

@@ -5,8 +5,8 @@ import { limitsOfRun } from "./budget/limit-scopes.ts"
 import type { LogEvent, ShownRunLimits, WireError } from "../log/events.ts"
 import { thisWriter } from "../log/log-version.ts"
 import { RunLog } from "./log/log.ts"
-import { idleUntil, interruptedSteps, isWaiting, timeHad, type ReplayState } from "../log/past.ts"
-import { readPast } from "./log/read-past.ts"
+import { idleUntil, interruptedSteps, isWaiting, timeHad, type ReplayState } from "../log/replay-state.ts"
+import { readReplayState } from "./log/read-past.ts"
 import { continueFromWait } from "./questions/take-outcomes.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunPorts } from "./context/run-context.ts"
@@ -30,7 +30,7 @@ export async function endWithoutRunning(
   how: RunStop,
   ports: RunPorts,
 ): Promise<LogEvent | null> {
-  const past = await readPast(ports.store, lease.run_id, pricesOf(plan))
+  const past = await readReplayState(ports.store, lease.run_id, pricesOf(plan))
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)

@@ -10,7 +10,7 @@ import type { SourceText } from "../source/source-files.ts"
 export class PlanCache<T extends object> {
   readonly #compile: (source: SourceText, share: string) => Promise<T>
   readonly #most: number
-  readonly #mostCharacters: number
+  readonly #maxCharacters: number
   /** By source, with its files; the most recently used last. */
   readonly #entries = new Map<string, T>()
   /**
@@ -23,11 +23,11 @@ export class PlanCache<T extends object> {
   constructor(
     compile: (source: SourceText, share: string) => Promise<T>,
     most: number = runPlans,
-    mostCharacters: number = runPlanCharacters,
+    maxCharacters: number = runPlanCharacters,
   ) {
     this.#compile = compile
     this.#most = most
-    this.#mostCharacters = mostCharacters
+    this.#maxCharacters = maxCharacters
   }
 
   async get(text: SourceText, share: string): Promise<T> {
@@ -59,7 +59,7 @@ export class PlanCache<T extends object> {
     this.#entries.set(source, value)
     this.#characters += source.length
     for (const [oldest] of this.#entries) {
-      if (this.#entries.size <= this.#most && this.#characters <= this.#mostCharacters) break
+      if (this.#entries.size <= this.#most && this.#characters <= this.#maxCharacters) break
       this.#entries.delete(oldest)
       this.#characters -= oldest.length
     }

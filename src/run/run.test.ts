@@ -65,7 +65,7 @@ test("an empty workflow completes with an empty result", async () => {
 test("nodes that do not wait for each other run side by side, a dependent one after them", async () => {
   const model = new ScriptedModel(async (request) => {
     // Each waits until both are under way: side by side, or never.
-    if (request.path !== "agent.last") while (model.mostOpen < 2) await new Promise((resolve) => setImmediate(resolve))
+    if (request.path !== "agent.last") while (model.maxOpen < 2) await new Promise((resolve) => setImmediate(resolve))
     return answers({ message: request.path }, request)
   })
   const graph = plan([
@@ -96,7 +96,7 @@ test("a loop gives its results in the order of its items, whatever order they co
   const items = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
   const outcome = await runPlan(loop, { model, input: { items }, options: { max_concurrency: 4 } })
   assert.deepEqual(resultOf(outcome), { all: items })
-  assert.equal(model.mostOpen, 4)
+  assert.equal(model.maxOpen, 4)
   const { events } = outcome
   assert.deepEqual(dataOf(events, "agent_loop_started"), [{ agent: "each", iterations: 10 }])
   assert.equal(dataOf(events, "agent_loop_completed")[0]?.iterations, 10)
@@ -115,7 +115,7 @@ test("max_concurrency bounds the calls of the whole run, not of one loop", async
   const loop = { loop: loopOver(ref("input.items"), "item"), instruction: text("x") }
   const two = plan([agent("a", loop), agent("b", loop), agent("c"), agent("d")])
   await runPlan(two, { model, input: { items: Array.from({ length: 20 }, () => 1) }, options: { max_concurrency: 3 } })
-  assert.equal(model.mostOpen, 3)
+  assert.equal(model.maxOpen, 3)
 })
 
 test("`concurrency` bounds the items of one loop, within max_concurrency", async () => {
@@ -128,7 +128,7 @@ test("`concurrency` bounds the items of one loop, within max_concurrency", async
     const input = { items: Array.from({ length: 20 }, () => 1) }
     const { events } = await runPlan(plan([agent("a", loop)]), { model, input, options: { max_concurrency } })
     assert.equal(dataOf(events, "agent_completed").length, 20)
-    return model.mostOpen
+    return model.maxOpen
   }
   assert.equal(await most(3, 10), 3)
   assert.equal(await most(10, 3), 3)
@@ -185,7 +185,7 @@ test("thousands of iterations: all results in order, so many calls at once and n
   })
   const outcome = await runPlan(numbered, { model, input: { items }, options: { max_concurrency: 50 } })
   assert.deepEqual(resultOf(outcome), { all: items })
-  assert.equal(model.mostOpen, 50)
+  assert.equal(model.maxOpen, 50)
   assert.equal(outcome.events.length, 2 + 2 + 2 * items.length + 1)
 })
 

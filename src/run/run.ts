@@ -1,12 +1,12 @@
 import type { JsonObject } from "../base/json-value.ts"
-import { LateMap } from "../base/late-map.ts"
-import { LateSet } from "../base/late-set.ts"
+import { LazyMap } from "../base/lazy-map.ts"
+import { LazySet } from "../base/lazy-set.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
 import type { Deadlines } from "./budget/deadlines.ts"
-import type { Kept } from "../log/kept.ts"
+import type { ReplayData } from "../log/replay-data.ts"
 import { RequestKeeper } from "./context/requests.ts"
 import type { InterruptedStep, LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
@@ -27,8 +27,8 @@ import { prepare } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
 import { namedSecrets, redactor, SharedSearches } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
-import { idleUntil, isWaiting, noPast, type ReplayState } from "../log/past.ts"
-import { readEarlier, readPast } from "./log/read-past.ts"
+import { idleUntil, isWaiting, noReplayState, type ReplayState } from "../log/replay-state.ts"
+import { readEarlier, readReplayState } from "./log/read-past.ts"
 import type { EarlierRun } from "../log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./context/run-context.ts"
@@ -84,13 +84,14 @@ export function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<Lo
   const { rerun } = job.request
   if (job.leave.isGiven) return Promise.resolve(null)
   // Most runs are new and have nothing to read first: no promise is made for that.
-  if (job.resumed === null && rerun === undefined) return runFrom(noPast, null, job, ports, limits)
+  if (job.resumed === null && rerun === undefined) return runFrom(noReplayState, null, job, ports, limits)
   return takeUp(job, ports, limits)
 }
 
 async function takeUp(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   const { rerun } = job.request
-  const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id, pricesOf(job.plan))
+  const past =
+    job.resumed === null ? noReplayState : await readReplayState(ports.store, job.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
   const message = whyNotResumable(past.writer)
   if (message !== null) {
@@ -190,19 +191,19 @@ class Run {
         log,
         redactor: redaction,
         clock: ports.clock,
-        chance: ports.chance,
+        random: ports.random,
         signal,
         fail: (error) => this.#fail(error),
         quiet: () => this.#quiet(),
         park: (questions) => this.#park(questions),
       }),
-      approvedAgents: new LateSet(),
-      describedTools: new LateSet(),
+      approvedAgents: new LazySet(),
+      describedTools: new LazySet(),
       agents: new Map(),
-      answers: new LateMap(),
-      dynamics: new LateMap(),
-      histories: new LateMap(),
-      summaries: new LateMap(),
+      answers: new LazyMap(),
+      dynamics: new LazyMap(),
+      histories: new LazyMap(),
+      summaries: new LazyMap(),
       backends: new Map(),
       backendFacts: new Map(),
       host: null,
@@ -225,8 +226,8 @@ class Run {
       requests: limits.request_bytes === 0 ? null : new RequestKeeper(redaction, limits.request_bytes),
       work: new EvaluationWork(limits.value_bytes, limits.kept_bytes, () => sizeOf(this.#running.input).bytes, memory),
       arrivals: memory.arrivals(limits.kept_bytes),
-      backgroundWork: new LateSet(),
-      busyWork: new LateSet(),
+      backgroundWork: new LazySet(),
+      busyWork: new LazySet(),
       fail: (error) => this.#fail(error),
       runPlan,
     }
@@ -378,15 +379,15 @@ class Run {
 
   #interrupted(): { readonly interrupted?: readonly InterruptedStep[] } {
     const steps = [...this.#running.unfinished].map((unfinished) => unfinished().step)
-    const interrupted = steps.filter(({ calls }) => calls.length > 0).slice(0, mostInterrupted)
+    const interrupted = steps.filter(({ calls }) => calls.length > 0).slice(0, maxInterrupted)
     return interrupted.length === 0 ? {} : { interrupted }
   }
 
   /** The requests of steps and tool calls that the end interrupts. */
-  #requests(): Kept<"workflow_cancelled"> | undefined {
+  #requests(): ReplayData<"workflow_cancelled"> | undefined {
     const { unfinished, requests: keeper } = this.#running
-    const ofSteps = [...unfinished].slice(0, mostInterrupted).flatMap((step) => step().sent)
-    const requests = keeper?.keep([...ofSteps, ...keeper.unended().slice(0, mostInterrupted)])
+    const ofSteps = [...unfinished].slice(0, maxInterrupted).flatMap((step) => step().sent)
+    const requests = keeper?.keep([...ofSteps, ...keeper.unended().slice(0, maxInterrupted)])
     return requests === undefined ? undefined : { requests }
   }
 
@@ -451,7 +452,7 @@ class Run {
 const searches = new SharedSearches()
 
 /** The end of a run names so many steps that it interrupted. */
-const mostInterrupted = 100
+const maxInterrupted = 100
 
 // Created once: an error captures its stack, which takes time.
 const stopping = new Error("The run stops")

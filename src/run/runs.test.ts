@@ -2,19 +2,19 @@ import { LightSignal } from "../base/light-signal.ts"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
-import { systemChance } from "../adapters/system/system-chance.ts"
+import { systemRandom } from "../adapters/system/system-random.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { agent, output, plan, ref } from "../../test/support/build-plan.ts"
 import { InProcessTools } from "../../test/support/in-process-tools.ts"
 import { ManualClock } from "../../test/support/manual-clock.ts"
-import { usualOptions } from "../../test/support/run-plan.ts"
+import { defaultOptions } from "../../test/support/run-plan.ts"
 import { answers, hangs, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { within } from "../../test/support/within.ts"
 import type { WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import type { Clock } from "../ports/clock.ts"
 import { LeaseLost, StoreBroken, StoreFailure, type RunStore } from "../ports/store.ts"
-import { usualLimits } from "./context/run-context.ts"
+import { defaultLimits } from "./context/run-context.ts"
 import type { NewRequest, RunsSettings } from "./runs.ts"
 import { Runs } from "./runs.ts"
 
@@ -25,7 +25,7 @@ given.give()
 
 const request = (more: Partial<NewRequest> = {}): NewRequest => ({
   caller: "ann",
-  request: { source: "one", input: {}, secrets: {}, options: usualOptions },
+  request: { source: "one", input: {}, secrets: {}, options: defaultOptions },
   idempotency: null,
   ...more,
 })
@@ -54,13 +54,13 @@ function setUp(
       model,
       tools: new InProcessTools({}),
       clock,
-      chance: systemChance,
+      random: systemRandom,
       bug: (error) => bugs.push(error),
       note: (_, sentence) => notes.push(sentence),
       trouble: () => setup.trouble,
     },
     async () => (refused === null ? { plan: one } : { error: refused }),
-    { owner: "me", leaseMs: 30_000, max_runs: 2, max_queued: 2, limits: usualLimits, ...settings },
+    { owner: "me", leaseMs: 30_000, max_runs: 2, max_queued: 2, limits: defaultLimits, ...settings },
   )
   return Object.assign(setup, { runs })
 }
@@ -158,7 +158,7 @@ test("past max_runs a run waits; past max_queued it is refused", async () => {
     ends.map((end) => end?.type),
     Array(4).fill("workflow_completed"),
   )
-  assert.equal(model.mostOpen, 2)
+  assert.equal(model.maxOpen, 2)
   assert.equal(runs.active, 0)
   await runs.drain(0)
 })
@@ -380,7 +380,7 @@ test("who waits for a run is told when the store takes no more of it", async () 
     store.append = (...args) => (failing ? Promise.reject(failure) : append(...args))
     store.release = () => Promise.reject(failure)
     const { model, open } = gate()
-    const limits = { ...usualLimits, storePatienceMs: patienceMs }
+    const limits = { ...defaultLimits, storePatienceMs: patienceMs }
     const { runs, bugs } = setUp(model, { limits }, store)
     const run_id = await created(runs)
     const ending = within(60_000, "the end", runs.ending(run_id, never))
@@ -438,7 +438,7 @@ test("while the store is in trouble, runs are neither admitted nor taken up, and
   const clock = new ManualClock()
   const store = new NearlyFull(clock)
   const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
-  const limits = { ...usualLimits, storePatienceMs: 1000 }
+  const limits = { ...defaultLimits, storePatienceMs: 1000 }
   const setup = setUp(model, { leaseMs: 3000, limits }, store, clock)
   const { runs, notes } = setup
   await runs.recover()
@@ -571,7 +571,7 @@ test("more interrupted runs than may run at once are taken up one after the othe
   for (const id of ids) {
     assert.equal((await within(30_000, id, runs.ending(id, never)))?.type, "workflow_completed")
   }
-  assert.equal(model.mostOpen, 2)
+  assert.equal(model.maxOpen, 2)
   await runs.drain(0)
 })
 

@@ -2,7 +2,7 @@ import { sourceLength } from "../source/source-files.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { AdmissionRules } from "./admission-rules.ts"
 import { RunTakeover, type ClaimingProcess, type HeldRun, type PlanOf } from "./take-over-runs.ts"
-import { condemnRun } from "./condemn-run.ts"
+import { failRunAsCorrupt } from "./fail-run-as-corrupt.ts"
 import { Deadlines } from "./budget/deadlines.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
 import { isTerminal } from "../log/events.ts"
@@ -19,11 +19,11 @@ import { Suspects } from "./suspects.ts"
 import { MemoryShare, type MemoryBounds, type RunMemory } from "./shares/memory-share.ts"
 import { StoredShare, type StoredRun } from "./shares/stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
-import { mostOfShare, OwnPlaces, type PlaceLimits, type Places } from "./places.ts"
+import { maxOfTenant, OwnRunSlots, type RunSlotLimits, type RunSlots } from "./run-slots.ts"
 import { announceTaken } from "./context/taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
-import { LateSet } from "../base/late-set.ts"
+import { LazySet } from "../base/lazy-set.ts"
 import type { LightSignal } from "../base/light-signal.ts"
 
 export interface RunsSettings {
@@ -43,7 +43,7 @@ export interface RunsSettings {
   /** What all runs may keep together; no bounds unless set. */
   readonly memory?: MemoryBounds
   /** Where the places are those of several processes. */
-  readonly places?: (limits: PlaceLimits) => Places
+  readonly places?: (limits: RunSlotLimits) => RunSlots
 }
 
 export type Admission =
@@ -61,7 +61,7 @@ interface Job extends HeldRun {
   readonly memory: RunMemory
   readonly stored: StoredRun
   /** Callers who wait for its end: each is told once, also when the store keeps it from ending for long. */
-  readonly waiters: LateSet<(end: JobEnd) => void>
+  readonly waiters: LazySet<(end: JobEnd) => void>
 }
 
 /** The event that the run ended or began to wait with; null where it goes on elsewhere; a failure where the store would not take its events. */
@@ -84,7 +84,7 @@ export class Runs {
   readonly #jobs = new Map<string, Job>()
   /** By run id: those that wait for their turn. */
   readonly #waiting = new Map<string, Queued>()
-  readonly #places: Places
+  readonly #places: RunSlots
   readonly #rules: AdmissionRules
   readonly #memory: MemoryShare
   readonly #stored: StoredShare
@@ -103,10 +103,10 @@ export class Runs {
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
     const { owner, leaseMs, max_runs, max_queued, max_runs_per_caller = max_runs } = settings
     const places = { max_runs, max_queued, per_share: Math.min(max_runs, max_runs_per_caller) }
-    this.#places = settings.places?.(places) ?? new OwnPlaces(places)
+    this.#places = settings.places?.(places) ?? new OwnRunSlots(places)
     this.#rules = new AdmissionRules(ports, {
       places: this.#places,
-      mostOfShare: mostOfShare(places),
+      maxOfTenant: maxOfTenant(places),
       memory: this.#memory,
       stored: this.#stored,
       max_waiting: settings.max_waiting,
@@ -149,7 +149,7 @@ export class Runs {
    * is treated alike: the caller, unless the caller has no name.
    */
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
-    const { clock, chance, store } = this.#ports
+    const { clock, random, store } = this.#ports
     const { owner, leaseMs } = this.#settings
     const { caller, idempotency } = request
     const bytes = requestBytes(request.request)
@@ -167,7 +167,7 @@ export class Runs {
     if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share, bytes)
     let isTaken = false
     try {
-      const run_id = chance.id()
+      const run_id = random.id()
       const askedAt = instant(clock)
       const created_at = clock.now()
       const created = await store.create({ ...request, run_id, created_at }, owner, leaseMs)
@@ -195,10 +195,10 @@ export class Runs {
     share: string,
     bytes: number,
   ): Promise<Admission> {
-    const { clock, chance } = this.#ports
+    const { clock, random } = this.#ports
     const { owner, leaseMs } = this.#settings
     const { caller, request: asked } = request
-    const run_id = chance.id()
+    const run_id = random.id()
     const askedAt = instant(clock)
     const created_at = clock.now()
     const lease = { run_id, owner, fence: firstFence }
@@ -354,7 +354,7 @@ export class Runs {
     // That of a run that is taken up again was counted before.
     if (run.resumed === null) stored.add(bytes, () => undefined)
     const takenAt = this.#ports.clock.monotonic()
-    const job: Job = { ...run, bytes, takenAt, memory, stored, waiters: new LateSet() }
+    const job: Job = { ...run, bytes, takenAt, memory, stored, waiters: new LazySet() }
     this.#jobs.set(job.held.lease.run_id, job)
     if (this.#places.begin(job.share)) this.#start(job, () => this.#runJob(job))
     else this.#enqueue(job)
@@ -409,7 +409,7 @@ export class Runs {
       } else this.#ports.bug(error)
     }
     try {
-      if (damage !== null) end = await condemnRun(job.held.lease, damage, this.#ports)
+      if (damage !== null) end = await failRunAsCorrupt(job.held.lease, damage, this.#ports)
       if (end === null) await this.#ports.store.release(job.held.lease)
     } catch (error) {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)

@@ -2,7 +2,7 @@ import type { SourceText } from "../source/source-files.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { instant } from "../ports/clock.ts"
 import { Damaged, StoreFailure, type RunRequest } from "../ports/store.ts"
-import { condemnRun } from "./condemn-run.ts"
+import { failRunAsCorrupt } from "./fail-run-as-corrupt.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { WireError } from "../log/events.ts"
 import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
@@ -181,7 +181,7 @@ export class RunTakeover {
           await this.#takeUp(held, { reason, given_back: lease.given_back, woken: lease.woken })
         } catch (error) {
           // A run that cannot be read must not keep the others waiting.
-          if (error instanceof Damaged) await condemnRun(lease, error, this.#ports)
+          if (error instanceof Damaged) await failRunAsCorrupt(lease, error, this.#ports)
           else if (!(error instanceof StoreFailure)) this.#ports.bug(error)
           // The run is tried again when its lease has expired.
           this.#keeper.drop(held)

@@ -9,7 +9,7 @@ const longestPauseMs = 5_000
 const lostMs = 30_000
 
 /** What proves that the store can be written to. Claims, renewals and sweeps may have had nothing to write. */
-const proofs: ReadonlySet<string> = new Set(["append", "begin", "condemn", "create", "probe"])
+const proofs: ReadonlySet<string> = new Set(["append", "begin", "failAsCorrupt", "create", "probe"])
 
 /**
  * The same store. Its failures are reported to `health`; after one, the store is probed until it can be written to again, so

@@ -4,7 +4,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { Question } from "../log/events.ts"
 import type { AuditAct } from "../ports/audit.ts"
 import { answerQuestion } from "../run/questions/answer-question.ts"
-import { callerOf, shareOf } from "./caller-of.ts"
+import { callerOf, tenantOf } from "./caller-of.ts"
 import { HttpError, refuse } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 
@@ -27,7 +27,7 @@ export async function answerAs(
   const result = await answerQuestion(
     {
       store: parts.store,
-      planOf: (source) => parts.planOf(source, shareOf(request)),
+      planOf: (source) => parts.planOf(source, tenantOf(request)),
       serverSecrets: (workflow, names) => parts.serverSecrets.of(workflow, names),
     },
     question,

@@ -143,13 +143,13 @@ interface SchemaProblem {
 }
 
 /** More than these are not useful, and thousands of wrong fields are not worth the time. */
-const mostProblems = 50
+const maxProblems = 50
 
 export function describeProblems(problems: readonly SchemaProblem[], place: string): HttpError {
   const issues: ErrorIssue[] = []
   // A value that is not an object lacks fields and has too many: only the first problem is worth reporting.
   const shapeless = problems.filter(({ keyword, instancePath }) => keyword === "type" && instancePath === "")
-  for (const problem of (shapeless.length > 0 ? shapeless : problems).slice(0, mostProblems)) {
+  for (const problem of (shapeless.length > 0 ? shapeless : problems).slice(0, maxProblems)) {
     const issue = describeProblem(problem, place)
     if (issue !== undefined && !issues.some((other) => other.path === issue.path)) issues.push(issue)
   }

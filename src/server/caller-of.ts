@@ -20,7 +20,7 @@ export function reaches(request: FastifyRequest, ofRun: string): boolean {
 }
 
 /** The caller whose share of the service a request uses. Without keys all callers are one, and addresses distinguish them. */
-export function shareOf(request: FastifyRequest): string {
+export function tenantOf(request: FastifyRequest): string {
   const caller = callerOf(request)
   return caller === "" ? request.ip : caller
 }

@@ -10,7 +10,7 @@ import type { DemoModel } from "../demo/handle-demo.ts"
 import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
-import { Sparing } from "./sparing.ts"
+import { ThrottledLog } from "./throttled-log.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { MemoryShare, type MemoryBounds } from "../run/shares/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
@@ -43,9 +43,9 @@ import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
 import { mcpRoutes } from "./routes/mcp.ts"
 import { questionRoutes } from "./routes/questions.ts"
-import { chatCompletionRoute } from "./faces/openai/chat-completions.ts"
-import { modelRoutes } from "./faces/openai/models.ts"
-import { responseRoutes } from "./faces/openai/responses.ts"
+import { chatCompletionRoute } from "./protocols/openai/chat-completions.ts"
+import { modelRoutes } from "./protocols/openai/models.ts"
+import { responseRoutes } from "./protocols/openai/responses.ts"
 import { hookRoutes } from "./routes/hooks.ts"
 import { triggerRoutes } from "./routes/triggers.ts"
 import { runListRoute } from "./routes/run-list.ts"
@@ -281,8 +281,9 @@ function guard(app: FastifyInstance, options: ServerOptions, limit: RateLimit): 
   const open = new OpenRequests(callers.several ? (options.maxConnections ?? Infinity) / 2 : Infinity)
   const { browsers } = options
   // Without a valid key, requests are counted by address: for the playground's files, and for keys that are guessed.
-  const refusals = new Sparing<{ readonly address: string; readonly path: string }>(refusalsEveryMs, (about, times) =>
-    options.log.warn({ ...about, times }, "key refused"),
+  const refusals = new ThrottledLog<{ readonly address: string; readonly path: string }>(
+    refusalsEveryMs,
+    (about, times) => options.log.warn({ ...about, times }, "key refused"),
   )
   app.addHook("onClose", (_, done) => {
     refusals.close()

@@ -3,7 +3,7 @@ import { FairTurns } from "../base/fair-turns.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { MemoryShare } from "../run/shares/memory-share.ts"
 import { refuse, type HttpError } from "./http-error.ts"
-import { shareOf } from "./caller-of.ts"
+import { tenantOf } from "./caller-of.ts"
 import { requestMadeTogether, requestPageBytes, requestSmallAnswer } from "../base/limits.ts"
 
 /**
@@ -20,7 +20,7 @@ export class LargeAnswers {
 
   /** Makes one when it is the caller's turn. */
   make<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
-    return this.#turns.do(shareOf(request), async () => {
+    return this.#turns.do(tenantOf(request), async () => {
       // Thousands that wait may be refused one after the other.
       await loopTurns.spend(0)
       this.admit(request)
@@ -30,7 +30,7 @@ export class LargeAnswers {
 
   /** Throws the refusal where the caller, or all callers together, have no room for another large answer. */
   admit(request: FastifyRequest): void {
-    const refusal = this.#refusal(shareOf(request), requestPageBytes)
+    const refusal = this.#refusal(tenantOf(request), requestPageBytes)
     if (refusal !== null) throw refusal
   }
 
@@ -41,7 +41,7 @@ export class LargeAnswers {
         done(null, payload)
         return
       }
-      const caller = shareOf(request)
+      const caller = tenantOf(request)
       const refusal = this.#refusal(caller, payload.length)
       // An error is sent in any case: there is nothing shorter to say.
       if (refusal !== null && reply.statusCode < 400) {

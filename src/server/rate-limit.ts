@@ -1,7 +1,7 @@
 import { refuse } from "./http-error.ts"
 
 /** How many callers are remembered at least; the others are forgotten in time, and early if there are more. */
-const mostCallers = 100_000
+const maxCallers = 100_000
 
 interface Bucket {
   readonly tokens: number
@@ -62,7 +62,7 @@ export class RateLimit {
 
   /** A bucket that was not used for a second is full again and can be dropped. */
   #forget(now: number): void {
-    if (now - this.#changedAt < 1000 && this.#young.size < mostCallers) return
+    if (now - this.#changedAt < 1000 && this.#young.size < maxCallers) return
     this.#old = this.#young
     this.#young = new Map()
     this.#changedAt = now

@@ -1,6 +1,6 @@
 /** The limits of W3C Baggage: what everyone on the way has to pass on. */
-const mostMembers = 180
-const mostBytes = 8192
+const maxMembers = 180
+const maxBytes = 8192
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const octets = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/
@@ -14,10 +14,10 @@ export function readBaggage(header: string | readonly string[] | undefined): str
     const member = written.trim()
     // All of it is ASCII: a character is a byte. The comma counts, too.
     const size = member.length + (kept.length === 0 ? 0 : 1)
-    if (!isMember(member) || bytes + size > mostBytes) continue
+    if (!isMember(member) || bytes + size > maxBytes) continue
     kept.push(member)
     bytes += size
-    if (kept.length === mostMembers) break
+    if (kept.length === maxMembers) break
   }
   return kept.length === 0 ? null : kept.join(",")
 }

@@ -4,8 +4,8 @@ import { isDeeper, JsonWork } from "../base/bounded-json.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { ArrivingBodies } from "./arriving-bodies.ts"
 import { refuse, type HttpError } from "./http-error.ts"
-import { shareOf } from "./caller-of.ts"
-import { mostJsonWork, requestJsonLevels } from "../base/limits.ts"
+import { tenantOf } from "./caller-of.ts"
+import { maxJsonWork, requestJsonLevels } from "../base/limits.ts"
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -34,11 +34,11 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     if (!plain) done(refuse("unsupported_media_type", "The body must not be compressed"))
     else if (announcedBytes(request) <= smallBody / 4) done(null, payload)
-    else done(null, arriving.count(request.raw, reply.raw, shareOf(request)))
+    else done(null, arriving.count(request.raw, reply.raw, tenantOf(request)))
   })
   app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.
-    const turn = turnOfItsOwn(request)
+    const turn = yieldIfLarge(request)
     if (turn === null) goOn()
     else turn.then(() => goOn(), goOn)
   })
@@ -74,7 +74,7 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void
 const smallBody = 256 * 1024
 
 /** Ends a step of the work on a large body: others have their turn before the next. Null for a small one, which goes on at once. */
-export function turnOfItsOwn(request: FastifyRequest): Promise<void> | null {
+export function yieldIfLarge(request: FastifyRequest): Promise<void> | null {
   const length = announcedBytes(request)
   return length > smallBody ? loopTurns.spend(length) : null
 }
@@ -94,7 +94,7 @@ export function decode(bytes: Buffer, what: string): string {
 }
 
 /** How many values a body may hold, as `JsonWork` counts them. Larger bodies that an operator allows may hold more. */
-const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
+const maxValues = (bodyLimit: number): number => Math.max(2 * maxJsonWork, bodyLimit / 4)
 
 /** A body that a route reads by itself. */
 export const JsonBody = {
@@ -111,7 +111,7 @@ type Settle = (error: Error | null, value?: unknown) => void
 /** A small body is read at once: it cannot hold too many values. */
 function readJson(body: Buffer, bodyLimit: number, settle: Settle): void {
   if (body.length > smallBody / 4) {
-    measure(body, mostValues(bodyLimit)).then((found) => parseInto(body, found, settle), settle)
+    measure(body, maxValues(bodyLimit)).then((found) => parseInto(body, found, settle), settle)
     return
   }
   parseInto(body, "small", settle)

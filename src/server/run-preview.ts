@@ -7,8 +7,8 @@ import { Damaged, NoSuchRun, type RunStore } from "../ports/store.ts"
 
 type Preview = NonNullable<ListedRunAnswer["preview"]>
 
-const mostBytes = 200
-const mostSteps = 4
+const maxBytes = 200
+const maxSteps = 4
 /** The latest moment that a date can be. */
 const latestTime = 8_640_000_000_000_000
 
@@ -24,7 +24,7 @@ export async function previewOf(
     const { source, input, rerun, chat } = await store.request(run_id)
     return {
       steps: [...source.matchAll(/^[ \t]*(?:agent|ask)[ \t]+([A-Za-z_]\w*)/gm)]
-        .slice(0, mostSteps)
+        .slice(0, maxSteps)
         .map(([, name = ""]) => name),
       input: oneLine(input),
       result: await resultOf(store, run_id),
@@ -43,7 +43,7 @@ async function resultOf(store: RunStore, run_id: string): Promise<string | null>
   if (found.found !== "run" || found.run.finished_at === null) return null
   const [end] = await store.read(run_id, found.run.last_event_id - 1, 1)
   if (end === undefined || !isTerminal(end.type)) return null
-  if (end.type === "workflow_failed") return cutText(end.data.error.message, mostBytes)
+  if (end.type === "workflow_failed") return cutText(end.data.error.message, maxBytes)
   return end.type === "workflow_completed" ? oneLine(end.data.output.result) : null
 }
 
@@ -56,9 +56,9 @@ function oneLine(value: JsonValue): string {
           .map(([key, one]) => `${key}: ${leaf(one)}`)
           .join(", ")
       : leaf(value)
-  return cutText(text.replace(/\s+/g, " "), mostBytes)
+  return cutText(text.replace(/\s+/g, " "), maxBytes)
 }
 
 function leaf(value: JsonValue): string {
-  return typeof value === "string" ? value.slice(0, mostBytes) : JSON.stringify(value).slice(0, mostBytes)
+  return typeof value === "string" ? value.slice(0, maxBytes) : JSON.stringify(value).slice(0, maxBytes)
 }

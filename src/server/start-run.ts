@@ -13,10 +13,10 @@ import { HttpError, runExpired } from "./http-error.ts"
 import { jsonType } from "./list-page.ts"
 import { writeQuestions } from "./question-page.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
-import { callerOf, shareOf } from "./caller-of.ts"
+import { callerOf, tenantOf } from "./caller-of.ts"
 import { preferencesOf } from "./preferences.ts"
 import { StreamPartials } from "./stream-partials.ts"
-import { turnOfItsOwn } from "./read-body.ts"
+import { yieldIfLarge } from "./read-body.ts"
 import { baggageOf, traceOf } from "./trace-headers.ts"
 import { readQualityList } from "./quality-list.ts"
 
@@ -67,10 +67,10 @@ export async function admitRun(
 ): Promise<AdmittedRun> {
   const key = idempotencyKey(request)
   checkNotify(run.options.notify, parts.notify)
-  const first = turnOfItsOwn(request)
+  const first = yieldIfLarge(request)
   if (first !== null) await first
   const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint(run) }
-  const second = turnOfItsOwn(request)
+  const second = yieldIfLarge(request)
   if (second !== null) await second
   const admitted = await parts.runs.admit(
     plan,
@@ -79,7 +79,7 @@ export async function admitRun(
       request: { ...run, ...traceOf(request), ...(parts.readsBaggage && baggageOf(request)) },
       idempotency,
     },
-    shareOf(request),
+    tenantOf(request),
   )
   if (admitted.outcome === "refused") throw new HttpError(admitted.error)
   if (admitted.outcome === "conflict") throw keyTaken()

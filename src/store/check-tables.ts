@@ -34,7 +34,7 @@ export interface TableReport {
   readonly problems: readonly string[]
 }
 
-const mostNamed = 20
+const maxNamed = 20
 const pageRows = 200
 
 /** Looks at everything and changes nothing. Without a vault the runs are counted, and not opened. `current`: the tables have the format of this release. */
@@ -63,7 +63,7 @@ export function* checkTables(vault: Vault | null, current: boolean): Steps<Table
     oldest_run: yield* time("SELECT min(created_at) AS n FROM runs"),
     newest_run: yield* time("SELECT max(created_at) AS n FROM runs"),
     damaged_runs: damaged.length,
-    damaged_run_ids: damaged.slice(0, mostNamed),
+    damaged_run_ids: damaged.slice(0, maxNamed),
     questions,
     notifications,
     stored: current ? yield* largestCallers() : null,
@@ -81,7 +81,7 @@ function* time(sql: string): Steps<string | null> {
 }
 
 function* largestCallers(): Steps<{ caller: string; bytes: number }[]> {
-  const rows = yield* all("SELECT caller, bytes FROM stored ORDER BY bytes DESC, caller LIMIT ?", mostNamed)
+  const rows = yield* all("SELECT caller, bytes FROM stored ORDER BY bytes DESC, caller LIMIT ?", maxNamed)
   return rows.map(({ caller, bytes }) => ({ caller: String(caller), bytes: Number(bytes) }))
 }
 

@@ -7,7 +7,12 @@ const batchOperations = 1_000
 const batchBytes = 16 * 1024 * 1024
 const provenMs = 5_000
 /** The others may have had nothing to write: a claim that finds no run proves nothing. */
-const writes: ReadonlySet<Operation["kind"]> = new Set<Operation["kind"]>(["create", "append", "condemn", "probe"])
+const writes: ReadonlySet<Operation["kind"]> = new Set<Operation["kind"]>([
+  "create",
+  "append",
+  "failAsCorrupt",
+  "probe",
+])
 
 /** What a medium does with a batch: one transaction, unless an operation fails, which leaves nothing behind and does not harm the others. */
 export interface BatchWriter {

@@ -165,7 +165,7 @@ export class LogReader {
     const state = row === undefined ? "gone" : row["finished_at"] === null ? "open" : "ended"
     const none = { head, after, limit: limits.events, rows: [], bytes: 0, end: null, state } as const
     if (row !== undefined && row["condemned"] !== null) {
-      const end = this.#condemnedEnd(head, row)
+      const end = this.#corruptEnd(head, row)
       return end.id > after ? { ...none, end } : none
     }
     const found = yield* allOfRun(
@@ -233,7 +233,7 @@ export class LogReader {
     )
   }
 
-  #condemnedEnd({ run_id }: RunHead, row: Row): LogEvent {
+  #corruptEnd({ run_id }: RunHead, row: Row): LogEvent {
     const key = openRunKey(this.#vault, run_id, row["caller"] as string, row["key"] as Uint8Array)
     return JSON.parse(key.open("end", row["condemned"] as Uint8Array)) as LogEvent
   }

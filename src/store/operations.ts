@@ -118,8 +118,8 @@ export interface RenewOperation extends Blobs<readonly []> {
 }
 
 /** With a new key, for the old one may be what is damaged. */
-export interface CondemnOperation extends Blobs<readonly [key: Uint8Array, end: Uint8Array]> {
-  readonly kind: "condemn"
+export interface FailAsCorruptOperation extends Blobs<readonly [key: Uint8Array, end: Uint8Array]> {
+  readonly kind: "failAsCorrupt"
   readonly run_id: string
   readonly fence: number
   readonly finished_at: number

@@ -7,7 +7,7 @@ import { all, get, run, type Steps } from "./sql.ts"
 export const questionStatus = { open: 0, answered: 1, expired: 2, withdrawn: 3 } as const
 
 /** Questions that one operation lets expire at most, so that appends do not wait long. */
-const mostExpired = 1_000
+const maxExpired = 1_000
 
 export function* addQuestions(
   num: number,
@@ -56,7 +56,7 @@ export function* expire({ now }: ExpireOperation): Steps<string[]> {
     `SELECT questions.num, run, run_id FROM questions JOIN runs ON runs.num = run
      WHERE status = 0 AND questions.expires_at <= ? ORDER BY questions.expires_at LIMIT ?`,
     now,
-    mostExpired,
+    maxExpired,
   )
   for (const { num, run: of } of due) {
     yield* run("UPDATE questions SET status = ? WHERE num = ?", questionStatus.expired, num as number)

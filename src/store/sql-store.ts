@@ -215,14 +215,14 @@ export class SqlStore implements RunStore {
     this.#changes.appended(run_id, text)
   }
 
-  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+  async failAsCorrupt(lease: Lease, end: LogEvent): Promise<void> {
     const { run_id, fence } = lease
     const caller = await this.#medium.read(this.#reader.callerOf(run_id))
     if (caller === undefined) throw new LeaseLost(run_id)
     const { key, wrapped } = newRunKey(this.#vault, run_id, caller)
     const held = await this.#medium.send(
       {
-        kind: "condemn",
+        kind: "failAsCorrupt",
         run_id,
         fence,
         finished_at: Date.parse(end.at),

@@ -11,7 +11,7 @@ import type {
   CachePutOperation,
   CancelOperation,
   ClaimOperation,
-  CondemnOperation,
+  FailAsCorruptOperation,
   CreateOperation,
   CreateResult,
   DeleteOperation,
@@ -85,7 +85,7 @@ export class Writes {
     answer: (operation: AnswerOperation) => answer(operation),
     expire: (operation: ExpireOperation) => expire(operation),
     claim: (operation: ClaimOperation) => claim(this.#rules, operation),
-    condemn: (operation: CondemnOperation) => this.#condemn(operation),
+    failAsCorrupt: (operation: FailAsCorruptOperation) => this.#failAsCorrupt(operation),
     renew: (operation: RenewOperation) => renew(operation),
     release: (operation: ReleaseOperation) => release(operation),
     cancel: (operation: CancelOperation) => this.#cancel(operation),
@@ -224,7 +224,14 @@ export class Writes {
   }
 
   /** Whether the lease still held. Touches no row of the log: the pages that they are on may be what is damaged. */
-  *#condemn({ run_id, fence, finished_at, error_kind, caused, blobs: [key, end] }: CondemnOperation): Steps<boolean> {
+  *#failAsCorrupt({
+    run_id,
+    fence,
+    finished_at,
+    error_kind,
+    caused,
+    blobs: [key, end],
+  }: FailAsCorruptOperation): Steps<boolean> {
     const changes = yield* run(
       "UPDATE runs SET key = ?, condemned = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
       key,

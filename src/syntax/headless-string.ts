@@ -29,7 +29,7 @@ export function headlessBlockString(
   const margin = indentation(text, line)
   const end = quotes.start + 3
   if (line + margin !== quotes.start || !(end >= text.length || isLineBreak(text.charCodeAt(end)))) return undefined
-  for (let first = index - 1; first >= 0 && index - first < mostTokens; first--) {
+  for (let first = index - 1; first >= 0 && index - first < maxTokens; first--) {
     const token = tokens[first]
     if (token === undefined || (first > 0 && !token.afterBreak)) continue
     const start = lineStart(text, token.start)
@@ -49,7 +49,7 @@ function lastBlockString(text: string, tokens: readonly Token[]): number {
 }
 
 /** A text of more tokens than this is not looked for. */
-const mostTokens = 2_000
+const maxTokens = 2_000
 
 /** The first token after a colon on a line with a `}}` that closes nothing, or of what has been found to be such a text. */
 function textFrom(tokens: readonly Token[], first: number, last: number): number | undefined {

@@ -239,7 +239,7 @@ export class TokenReader extends MistakeReporter {
   ): Token | undefined {
     let itemsIndented = false
     // Where a brace is missing somewhere: a line no deeper than that of this block, after deeper ones, is outside of it.
-    const margin = this.lacksBrace && this.#searched <= mostSearched ? this.margin(open) : -1
+    const margin = this.lacksBrace && this.#searched <= maxSearched ? this.margin(open) : -1
     if (margin >= 0) this.#searched += this.column(open)
     let isDeeper = false
     for (;;) {
@@ -333,9 +333,9 @@ export class TokenReader extends MistakeReporter {
    */
   #misplacedBrace(open: Token): Token | undefined {
     const around: Token[] = []
-    const from = this.#searched > mostSearched ? this.index : this.tokens.lastIndexOf(open, this.index)
+    const from = this.#searched > maxSearched ? this.index : this.tokens.lastIndexOf(open, this.index)
     this.#searched += this.index - from
-    for (let index = from + 1; index < this.index && this.#searched <= mostSearched; index++) {
+    for (let index = from + 1; index < this.index && this.#searched <= maxSearched; index++) {
       const token = this.tokens[index]
       if (token?.kind === "{") around.push(token)
       if (token?.kind !== "}") continue
@@ -376,7 +376,7 @@ const continues: ReadonlySet<TokenKind> = new Set<TokenKind>([
 ])
 
 /** How many tokens and characters of a text are looked at to find misplaced braces. */
-const mostSearched = 200_000
+const maxSearched = 200_000
 
 /** What closes what this token opens. */
 export const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = {

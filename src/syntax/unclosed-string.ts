@@ -56,7 +56,7 @@ export function beforeForeignBrackets(text: string, from: number, lineEnd: numbe
 }
 
 /** A text of more lines than this in plain quotes is not looked for. */
-const mostLines = 20
+const maxLines = 20
 
 /**
  * Behind the quotes that end a string which goes on over the next lines, as it may in other languages; undefined where one
@@ -64,7 +64,7 @@ const mostLines = 20
  */
 export function endOverLines(text: string, lineEnd: number): number | undefined {
   let at = lineEnd
-  for (let line = 0; line < mostLines && at < text.length; line++) {
+  for (let line = 0; line < maxLines && at < text.length; line++) {
     const from = afterBreak(text, at)
     const to = endOfLine(text, from)
     const written = text.slice(from, to)

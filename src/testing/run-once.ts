@@ -18,7 +18,7 @@ import { observeRun } from "./observe-run.ts"
 /** What tests run on. */
 export interface TestEngine {
   readonly clock: RunPorts["clock"]
-  readonly chance: RunPorts["chance"]
+  readonly random: RunPorts["random"]
   readonly limits: RunLimits
   readonly deadlines: Deadlines
   bug(error: unknown): void
@@ -64,9 +64,9 @@ export interface Given {
 }
 
 /** The same in each run of a test, whenever it runs, so that recordings fit. */
-export const usualRun: RunValues = { id: "test", started_at: Date.UTC(2026, 0, 1) }
+export const defaultRun: RunValues = { id: "test", started_at: Date.UTC(2026, 0, 1) }
 
-export const nothingGiven: Given = { steps: new Map(), others: new Map(), run: usualRun }
+export const nothingGiven: Given = { steps: new Map(), others: new Map(), run: defaultRun }
 
 const testOptions: RunOptions = {
   cache_key: null,
@@ -86,13 +86,13 @@ export async function runOnce(
   given: Given,
   signal: AbortSignal,
 ): Promise<ObservedRun & { readonly misses: readonly Miss[] }> {
-  const { clock, chance, limits, deadlines } = engine
+  const { clock, random, limits, deadlines } = engine
   const opened = engine.open(secrets)
   const { store, model, events, misses } = opened
   const answered: GivenAnswer[] = []
   const created_at = clock.now()
   const request = { source, input, secrets, options: testOptions }
-  const newRun = { run_id: chance.id(), caller: "", request, created_at, idempotency: null }
+  const newRun = { run_id: random.id(), caller: "", request, created_at, idempotency: null }
   const created = await store.create(newRun, "test", 3_600_000)
   if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)
   /** Of a file, by the path of calls that leads to it: `workflow.triage.` */
@@ -100,7 +100,7 @@ export async function runOnce(
     const others = below(path, given.others)
     return {
       clock,
-      chance,
+      random,
       store,
       model,
       tools: new GivenTools(opened.tools, file, others, new Set(below(path, given.steps).keys())),

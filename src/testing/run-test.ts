@@ -16,7 +16,7 @@ import type { GivenValue } from "./given-tools.ts"
 import { judge } from "./judge.ts"
 import { showMiss } from "./show-miss.ts"
 import type { Given, Miss, Tested, TestEngine } from "./run-once.ts"
-import { runOnce, usualRun } from "./run-once.ts"
+import { runOnce, defaultRun } from "./run-once.ts"
 
 /** One run of a test. */
 export interface TestRun {
@@ -132,7 +132,7 @@ function valuesOf(entries: readonly Entry[], scope: Scope): JsonObject {
 
 function startedAt(value: JsonValue): RunValues {
   const started_at = typeof value === "string" ? parseTime(value) : undefined
-  if (started_at !== undefined) return { ...usualRun, started_at }
+  if (started_at !== undefined) return { ...defaultRun, started_at }
   throw failure("evaluation_error", "run.started_at", `run.started_at is not ${timeForm}: ${showValue(value)}`)
 }
 
@@ -148,7 +148,7 @@ function readGiven({ given, started_at }: TestPlan, scope: Scope): Given {
     if (kind === "agent" || kind === "ask" || kind === "workflow") steps.set(path, value)
     else others.set(path, value)
   }
-  return { steps, others, run: started_at === null ? usualRun : startedAt(evaluate(started_at, scope)) }
+  return { steps, others, run: started_at === null ? defaultRun : startedAt(evaluate(started_at, scope)) }
 }
 
 /** The place once: many messages begin with it. */

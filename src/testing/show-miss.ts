@@ -2,7 +2,7 @@ import type { Miss } from "./run-once.ts"
 import { showLines, sortedJson } from "./show-difference.ts"
 
 /** Lines of a request that has nothing like it in the recording. */
-const mostLines = 12
+const maxLines = 12
 
 export const remedies = {
   test: "Run `wire test --record` to ask for it, or give the step a result.",
@@ -13,8 +13,8 @@ export const remedies = {
 export function showMiss({ request, nearest }: Miss, remedy = remedies.test): string[] {
   const asked = sortedJson(request).split("\n")
   if (nearest === null) {
-    const shown = asked.slice(0, mostLines)
-    return ["Nothing like it is recorded:", ...shown, ...(asked.length > mostLines ? ["…"] : []), remedy]
+    const shown = asked.slice(0, maxLines)
+    return ["Nothing like it is recorded:", ...shown, ...(asked.length > maxLines ? ["…"] : []), remedy]
   }
   const recorded = sortedJson(nearest).split("\n")
   if (recorded.join("\n") === asked.join("\n")) {

@@ -23,10 +23,10 @@ export interface Around {
 /** At most so many calls of files within each other are made. */
 export const deepestCall = 8
 /** Files that call many files, which call many: a few hundred lines could keep the checker busy for hours. */
-const mostFollowed = 2000
+const maxFollowed = 2000
 
 export function freshBudget(): Around["budget"] {
-  return { left: mostFollowed, assumed: new Set() }
+  return { left: maxFollowed, assumed: new Set() }
 }
 
 /** Nobody calls the file that is checked. */

@@ -1,6 +1,6 @@
 import { remembered } from "../base/remembered.ts"
 import { wordOrString } from "../check/asset-kind.ts"
-import { sharedNode } from "../check/graft.ts"
+import { sharedNode } from "../check/imported-declaration.ts"
 import type { ImportSymbol, Program } from "../check/program.ts"
 import { expressionIn, propertyOf, valuesOf, type Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -19,16 +19,17 @@ export function usesTrust(program: Program): boolean {
 const used = new WeakMap<Program, boolean>()
 
 function findTrust(program: Program): boolean {
-  const { tree, grafts, imported, workflows } = program
+  const { tree, importedDeclarations, imported, workflows } = program
   return (
     (anyWord.test(tree.text) && hasWords(tree.declarations)) ||
-    ([...imported].some(usesTrust) && [...grafts.keys()].some((id) => declaresTrust(graftedNode(program, id)))) ||
+    ([...imported].some(usesTrust) &&
+      [...importedDeclarations.keys()].some((id) => declaresTrust(importedNode(program, id)))) ||
     [...workflows.values()].some((called) => usesTrust(called.program))
   )
 }
 
 /** The declaration of another file, by its id here. */
-function graftedNode(program: Program, id: string): unknown {
+function importedNode(program: Program, id: string): unknown {
   const dot = id.indexOf(".")
   return sharedNode(program, id.slice(0, dot) as Syntax.SharedKind, id.slice(dot + 1))
 }

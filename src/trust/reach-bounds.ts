@@ -28,7 +28,7 @@ interface OwnCall {
 }
 
 /** `known`: those of called files, which may be called in many places. */
-export function mostOf(plan: Plan, known = new Map<Plan, Bounds>()): Bounds {
+export function maxOf(plan: Plan, known = new Map<Plan, Bounds>()): Bounds {
   return remembered(known, plan, () => {
     const agents = plan.nodes.filter((node) => node.kind === "agent")
     const calls = callsIn(plan)
@@ -77,16 +77,16 @@ function modelCalls(plan: Plan, agent: AgentNode): Bound {
   const hasTools = agent.uses.length > 0 || agent.workflows !== undefined
   // After the tools, one turn may be for the output alone. Each model of the list that fails spends a turn.
   const turns = (hasTools ? agent.max_steps + 1 : 1) + agent.models.length - 1
-  const most = turns * mostRequests(plan, agent.models, hasTools ? 2 : 0)
+  const most = turns * maxRequests(plan, agent.models, hasTools ? 2 : 0)
   const compact = agent.context?.compact?.models ?? []
-  return { most: most + compact.length * mostRequests(plan, compact, 0), by: "steps, models and retries" }
+  return { most: most + compact.length * maxRequests(plan, compact, 0), by: "steps, models and retries" }
 }
 
 /**
  * The requests of one turn with any of these models. Each answer may be sent back; `more` answers may be asked for without tools, or
  * without a stream. Each of them may be tried again, and the turn may do without what its backend refuses.
  */
-function mostRequests(plan: Plan, models: readonly AgentNode["models"][number][], more: number): number {
+function maxRequests(plan: Plan, models: readonly AgentNode["models"][number][], more: number): number {
   const each = models.map(({ name, inference }) => {
     const { max_retries = defaultRetries, output_retries = defaultRepairs } = mergedInference(plan, name, inference)
     return (1 + output_retries + more) * (1 + max_retries) + modelAdaptations
@@ -162,7 +162,7 @@ function ofCall(call: OwnCall, key: Bounded, file: (name: string) => Bound): Bou
 function ofFile(plan: Plan, name: string, key: Bounded, known: Map<Plan, Bounds>): Bound {
   const called = plan.workflows?.[name]
   if (called === undefined) return nothing
-  const inside = mostOf(called.plan, known)[key]
+  const inside = maxOf(called.plan, known)[key]
   return inside.most === "unbounded"
     ? { most: "unbounded", because: `in ${called.file}, ${inside.because}` }
     : { most: inside.most, by: `${called.file}: ${inside.by}` }

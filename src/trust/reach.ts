@@ -9,7 +9,7 @@ import { ClosedTypes } from "./closed-type.ts"
 import { usesTrust, type Requires } from "./declared.ts"
 import type { Place } from "./flow.ts"
 import type { Marks, Source } from "./marks.ts"
-import { mostOf } from "./reach-bounds.ts"
+import { maxOf } from "./reach-bounds.ts"
 import { choicesIn } from "./reach-choices.ts"
 import { ReachedHosts } from "./reach-hosts.ts"
 import { readersOf, shortText, sorted } from "./reach-places.ts"
@@ -22,7 +22,7 @@ import { stepOf, type Watcher } from "./watcher.ts"
 const fromLeast: readonly Pattern[] = ["plain", "privileged", "quarantined", "guarded", "open"]
 
 /** Thousands of values that thousands of steps read would be millions of names. */
-const mostReaders = 100
+const maxReaders = 100
 
 /** For a program without errors. */
 export function reachOf(program: Program): Reach {
@@ -78,7 +78,7 @@ class ReachReader implements Watcher {
       agents: all.flatMap((one) => one.#reachedAgents()).sort(by(({ agent }) => agent)),
       decisions: all.flatMap((one) => one.#decided()).sort(by(({ value }) => value)),
       ways: all.flatMap((one) => [...one.#ways.values()]).sort(by(({ from, to }) => `${from} ${to}`)),
-      most: mostOf(this.#plan),
+      most: maxOf(this.#plan),
       exceptions: all
         .flatMap((one) => [...one.#exceptions.values()])
         .sort(by(({ place, value }) => `${place} ${value}`)),
@@ -216,7 +216,7 @@ class ReachReader implements Watcher {
   /** The steps that refer to a field of a step's value, or to all of it. */
   #stepsThatRead(step: string, field: string): string[] {
     const all = this.#goingOn([...this.#readersOf(step), ...this.#readersOf(`${step}.${field}`)])
-    return all.length <= mostReaders ? all : [...all.slice(0, mostReaders), `${all.length - mostReaders} more`]
+    return all.length <= maxReaders ? all : [...all.slice(0, maxReaders), `${all.length - maxReaders} more`]
   }
 
   #readersOf(value: string): Iterable<string> {

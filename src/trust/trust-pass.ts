@@ -321,8 +321,8 @@ function follow(...[program, watcher, around, input]: Parameters<Follow>): Retur
 }
 
 /** Where a place of another file is in this one: the import that brought it; undefined where nothing here names it. */
-function placeHere({ files, grafts }: Program, span: Span): Span | undefined {
+function placeHere({ files, importedDeclarations }: Program, span: Span): Span | undefined {
   if (!isForeign(span)) return span
   const file = files.space.locate(span)?.file
-  return [...grafts.values()].find((one) => one.file === file && one.item !== undefined)?.item
+  return [...importedDeclarations.values()].find((one) => one.file === file && one.item !== undefined)?.item
 }

@@ -11,7 +11,7 @@ export type SchemaDialect = "plain" | "strict" | "answer"
 
 /** Bounds on what no author writes by hand: what lies beyond them is written as `{}`, which allows everything. */
 const deepest = 200
-const mostNodes = 200_000
+const maxNodes = 200_000
 
 /**
  * The JSON Schema (2020-12) of a type. Named schemas are written out where they are used, recursive ones once in `$defs`.
@@ -47,7 +47,7 @@ class SchemaWriter {
   }
 
   #schema(type: Type, description: string | undefined, depth: number): JsonObject {
-    if (depth > deepest || ++this.#nodes > mostNodes) return describe({}, description)
+    if (depth > deepest || ++this.#nodes > maxNodes) return describe({}, description)
     switch (type.kind) {
       case "string":
       case "boolean":

@@ -5,7 +5,7 @@ import { indexOfUnion } from "./union-index.ts"
 
 /** Further than this two types are taken to overlap: no author writes such types by hand. */
 const deepest = 400
-const mostPairs = 20_000
+const maxPairs = 20_000
 
 /** Whether there is a value that both types have. `any` and `error` overlap with everything. */
 export function overlaps(a: Type, b: Type, types: TypeTable): boolean {
@@ -25,7 +25,7 @@ class Overlap {
   some(one: Type, other: Type, depth: number): boolean {
     const a = resolve(one, this.#types)
     const b = resolve(other, this.#types)
-    if (a === b || isLenient(a) || isLenient(b) || depth > deepest || ++this.#pairs > mostPairs) return true
+    if (a === b || isLenient(a) || isLenient(b) || depth > deepest || ++this.#pairs > maxPairs) return true
     const inside = remembered(this.#open, a, () => new Set())
     if (inside.has(b)) return false
     inside.add(b)

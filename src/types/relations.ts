@@ -8,7 +8,7 @@ import type { Field, EnumType, RecordType, Type, TypeTable, UnionType, VariantTy
  * runs. No author writes such types by hand.
  */
 const deepest = 400
-const mostPairs = 200_000
+const maxPairs = 200_000
 
 /** The type that a reference stands for. A name that is not in the table was reported before: it gives `error`. */
 export function resolve(type: Type, types: TypeTable): Exclude<Type, { kind: "ref" }> {
@@ -140,7 +140,7 @@ function keyOf(type: Type): unknown {
 }
 
 /** Among hundreds of members of one shape, some equal ones may stay. */
-const mostCompared = 200
+const maxCompared = 200
 
 /** The members that are kept, those together that could be the same. */
 class Shapes {
@@ -161,7 +161,7 @@ class Shapes {
       this.#byShape.set(shape, [type])
       return true
     }
-    if (others.length > mostCompared) return true
+    if (others.length > maxCompared) return true
     const says = (other: Type): boolean =>
       type.kind === "enum" ? isAssignable(type, other, {}) : sameAsWritten(type, other)
     if (others.some(says)) return false
@@ -255,7 +255,7 @@ class Comparison {
   #fitsResolved(from: Type, to: Type, depth: number): boolean {
     if (isLeaf(from) && isLeaf(to)) return this.#fitsLeaf(from, to)
     if (this.#refused.get(from)?.has(to)) return false
-    if (this.#assumed.get(from)?.has(to) || ++this.#pairs > mostPairs) return true
+    if (this.#assumed.get(from)?.has(to) || ++this.#pairs > maxPairs) return true
     const mark = this.#trail.length
     this.#assume(from, to)
     if (this.#fitsByKind(from, to, depth + 1)) return true

@@ -3,7 +3,7 @@ import { partsOf, schemasIn } from "./type-parts.ts"
 import type { Type, TypeTable } from "./types.ts"
 
 /** Written out in place, named schemas may grow the text to this; past it (each name used twice, and so on) no more. */
-const mostNodes = 5_000
+const maxNodes = 5_000
 const deepest = 50
 
 interface Size {
@@ -39,7 +39,7 @@ export function namesToDefine(root: Type, types: TypeTable): ReadonlySet<string>
     if (type !== undefined) sizes.set(name, sizeOf(type, sizes, recursive, new Map()))
   }
   const whole = sizeOf(root, sizes, recursive, new Map())
-  return whole.nodes > mostNodes || whole.depth > deepest ? new Set(graph.keys()) : recursive
+  return whole.nodes > maxNodes || whole.depth > deepest ? new Set(graph.keys()) : recursive
 }
 
 function typeOf(name: string, types: TypeTable): Type | undefined {

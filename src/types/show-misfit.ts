@@ -3,7 +3,7 @@ import { quoteText } from "../source/quote-text.ts"
 import { showType } from "./show-type.ts"
 import type { Type } from "./types.ts"
 
-const mostListed = 8
+const maxListed = 8
 
 /** What a value should have been: `string or null`, `one of "low", "high"`. */
 export function showExpected(type: Type): string {
@@ -15,9 +15,9 @@ export function showExpected(type: Type): string {
     return member.kind === "literal" ? [member.value] : member.kind === "enum" ? member.values : []
   })
   const others = type.members.filter(({ kind }) => kind !== "literal" && kind !== "enum" && kind !== "null")
-  const texts = others.slice(0, mostListed).map((member) => showType(member, 40))
+  const texts = others.slice(0, maxListed).map((member) => showType(member, 40))
   if (strings.length > 0) texts.unshift(oneOf(strings))
-  if (others.length > mostListed) texts.push(`${others.length - mostListed} more types`)
+  if (others.length > maxListed) texts.push(`${others.length - maxListed} more types`)
   if (type.members.some(({ kind }) => kind === "null")) texts.push("null")
   const last = texts.pop() ?? ""
   return texts.length === 0 ? last : `${texts.join(", ")} or ${last}`
@@ -34,8 +34,8 @@ function showValue(value: string): string {
 
 /** A list for a sentence: the first few, and how many more there are. */
 export function shorten(items: readonly string[], show: (item: string) => string): string {
-  const shown = items.slice(0, mostListed).map(show).join(", ")
-  return items.length > mostListed ? `${shown} and ${items.length - mostListed} more` : shown
+  const shown = items.slice(0, maxListed).map(show).join(", ")
+  return items.length > maxListed ? `${shown} and ${items.length - maxListed} more` : shown
 }
 
 /** What a value is, in a few words; never the whole of a long one, and only its sort when values are not to be shown. */

@@ -4,7 +4,7 @@ import { quoteText } from "../source/quote-text.ts"
 import type { Field, Type, UnionType } from "./types.ts"
 
 /** Longest text that `showType` gives by default: it still reads inside a sentence. */
-const usualWidth = 80
+const defaultWidth = 80
 
 /** How much of a type is written out: levels of nesting, and parts of one list. */
 interface Detail {
@@ -32,7 +32,7 @@ const details: readonly Detail[] = [
  * A type in the author's words, for messages: `maybe string`, `[{ path: string }]`, `schema.finding`. What does not fit
  * in `width` is left out as `…`.
  */
-export function showType(type: Type, width: number = usualWidth): string {
+export function showType(type: Type, width: number = defaultWidth): string {
   for (const detail of details) {
     const text = show(type, { ...detail, parts: width }, 0)
     if (text.length <= width) return text

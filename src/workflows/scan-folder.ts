@@ -6,12 +6,12 @@ import { isHidden, isHiddenName, whyNotName } from "./workflow-name.ts"
 
 const extension = ".wire"
 /** More is not a folder of workflows but a mistake, such as `wire serve /`. */
-const mostFiles = 10_000
+const maxFiles = 10_000
 /** Links may show one folder under many names: so many workflows, folders and links are looked at, by whatever name. */
-const mostEntries = 40_000
+const maxEntries = 40_000
 const deepest = 32
 /** Folders that begin with `_` are looked into for files that others import, so many of them in all. */
-const mostHiddenFolders = 100
+const maxHiddenFolders = 100
 
 /** A file that may be served. */
 export interface FoundFile {
@@ -47,7 +47,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   const folders: string[] = []
   /** Looked into at the end, so that the workflows have their places first. */
   const hiddenFolders: (() => Promise<void>)[] = []
-  let hiddenLeft = mostHiddenFolders
+  let hiddenLeft = maxHiddenFolders
   let entriesSeen = 0
   let isFull = false
 
@@ -65,11 +65,11 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
     const reason = whyNotName(name)
     if (reason !== null) {
       refuse(name, "workflow-name", `The name is refused: ${reason}`, "Rename the file, or the folder that it is in.")
-    } else if (files.length + hidden.length < mostFiles) {
+    } else if (files.length + hidden.length < maxFiles) {
       const list = isHiddenName(name) ? hidden : files
       list.push({ name, path, stamp: stampOf(facts) })
     } else {
-      refuseMore(name, `A folder can have at most ${mostFiles} workflows: this one, and maybe others, are not served`)
+      refuseMore(name, `A folder can have at most ${maxFiles} workflows: this one, and maybe others, are not served`)
     }
   }
 
@@ -117,8 +117,8 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
 
   const walk = async (path: string, real: string, prefix: string, above: readonly string[]): Promise<void> => {
     if (above.length >= deepest || (isHiddenName(prefix) && --hiddenLeft < 0)) return
-    if (folders.length >= mostFiles || entriesSeen >= mostEntries) {
-      const most = `At most ${mostFiles} folders are looked into, with ${mostEntries} workflows, folders and links in them`
+    if (folders.length >= maxFiles || entriesSeen >= maxEntries) {
+      const most = `At most ${maxFiles} folders are looked into, with ${maxEntries} workflows, folders and links in them`
       refuseMore(prefix, `${most}: this one, and maybe others, are not`)
       return
     }
@@ -133,12 +133,12 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
     }
     folders.push(path)
     const wanted = entries.filter(isOfInterest)
-    const looked = wanted.slice(0, Math.max(0, mostEntries - entriesSeen))
+    const looked = wanted.slice(0, Math.max(0, maxEntries - entriesSeen))
     entriesSeen += wanted.length
     if (looked.length < wanted.length) {
       refuseMore(
         prefix === "" ? "." : prefix,
-        `At most ${mostEntries} workflows, folders and links are looked at: some in this folder are not`,
+        `At most ${maxEntries} workflows, folders and links are looked at: some in this folder are not`,
       )
     }
     const here = [...above, real]

@@ -39,7 +39,7 @@ export interface FolderOptions {
 
 /** How long a changed file must stay as it is before it is read. */
 const quietMs = 30
-const usualHalfWrittenMs = 1_000
+const defaultHalfWrittenMs = 1_000
 /** Editors delete a file and write it again: one that is missing for a moment is not gone. */
 const goneMs = 250
 /** Some file systems do not say what changes in them. */
@@ -85,7 +85,7 @@ export class WorkflowFolder {
 
   private constructor(options: FolderOptions) {
     this.#options = options
-    this.#halfWrittenMs = options.halfWrittenMs ?? usualHalfWrittenMs
+    this.#halfWrittenMs = options.halfWrittenMs ?? defaultHalfWrittenMs
   }
 
   /** Rejects where the folder cannot be read. Its files are compiled after that, so that the service need not wait for them. */

@@ -92,9 +92,9 @@ function secretStates(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of"
 function fixedSecrets(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): string[] {
   const fixed = new Set<string>()
   const declared = declaredSecrets(workflow)
-  for (const { steering, sent } of workflow.serving?.described.routes ?? []) {
+  for (const { destinationInputs, sent } of workflow.serving?.described.routes ?? []) {
     const own = Object.keys(secrets.of(workflow.name, sent === "all" ? declared : sent))
-    for (const secret of steering === "all" ? declared : steering)
+    for (const secret of destinationInputs === "all" ? declared : destinationInputs)
       if (own.some((other) => other !== secret)) fixed.add(secret)
   }
   return [...fixed]

@@ -16,7 +16,7 @@ import { runWire } from "../cli/run-wire.ts"
 import { created, ended, happened, ids } from "../contract/run-store/material.ts"
 import { outdatedNatsServer } from "../../scripts/nats-servers.mjs"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
+import { natsStores, noProofs, defaultSizes } from "../support/nats-store.ts"
 import { within } from "../support/within.ts"
 
 // Connections that the broker accepts, what the store makes in it, and what the store says when something there is wrong.
@@ -287,7 +287,7 @@ describe("what is in the broker", () => {
     const open = natsStores(broker.url, systemClock)
     await (await open({ prefix })).close()
     const remarks: string[] = []
-    const sizes = { ...usualSizes, max_bytes: 1_000_000_000, cacheAgeMs: 7_200_000 }
+    const sizes = { ...defaultSizes, max_bytes: 1_000_000_000, cacheAgeMs: 7_200_000 }
     await (await open({ prefix, sizes, remark: (sentence) => remarks.push(sentence) })).close()
     assert.equal(remarks.length, 2)
     assert.match(remarks.join("\n"), /_ROWS exists with max_bytes is -1, the settings say 1000000000/)
@@ -308,7 +308,7 @@ describe("what is in the broker", () => {
 
   test("a full broker refuses new events with a sentence, is not ready, loses none, and goes on when there is room", async () => {
     const open = natsStores(broker.url, systemClock)
-    const store = await open({ sizes: { ...usualSizes, max_bytes: 400_000 } })
+    const store = await open({ sizes: { ...defaultSizes, max_bytes: 400_000 } })
     const old = await created(store)
     await store.append(old, [happened(1, "x".repeat(150_000)), ended(2, new Date().toISOString())])
     const lease = await created(store)

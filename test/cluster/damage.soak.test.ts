@@ -35,7 +35,7 @@ test("a run whose last messages are damaged is taken up, condemned and read as f
   assert.equal(await claimant.requestCancel(broken.run_id), true)
 
   const { last_event_id } = await row(claimant, broken.run_id)
-  await claimant.condemn(lease, ended(last_event_id + 1))
+  await claimant.failAsCorrupt(lease, ended(last_event_id + 1))
   for (const store of [holder, claimant]) {
     assert.notEqual((await row(store, broken.run_id)).finished_at, null)
     assert.deepEqual(await ids(store, broken.run_id), [3])

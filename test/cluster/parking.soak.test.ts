@@ -9,7 +9,7 @@ import { ann, aQuestion, asked, waits } from "../contract/run-store/asking.ts"
 import { created, leaseMs } from "../contract/run-store/material.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
+import { natsStores, noProofs, defaultSizes } from "../support/nats-store.ts"
 import { startProxy, type Passage } from "../support/tcp-proxy.ts"
 import { within } from "../support/within.ts"
 
@@ -128,7 +128,7 @@ test("a list of many subjects is kept for a moment, one of few is not", { timeou
   const [node] = broker.nodes
   const connected = await Broker.connect(addressOf(node?.port ?? 0), noProofs, names)
   try {
-    await ensureStreams(connected.transport.manager, names, usualSizes, { clustered: false, named: 1 })
+    await ensureStreams(connected.transport.manager, names, defaultSizes, { clustered: false, named: 1 })
     const add = (number: number) => connected.put(names.parked("ann", String(number), 1), new Uint8Array(1))
     const list = () => connected.listRecent("rows", names.parked("*", "*", "*"), 3_600_000)
     for (let count = 1; count <= 3; count++) {

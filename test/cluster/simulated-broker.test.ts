@@ -7,7 +7,7 @@ import { ensureStreams, wantedStreams } from "../../src/adapters/nats/streams.ts
 import { realSurroundings } from "../../src/adapters/nats/transport.ts"
 import { directTransport, SimulatedBroker } from "../simulation/simulated-broker.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { noProofs, usualSizes } from "../support/nats-store.ts"
+import { noProofs, defaultSizes } from "../support/nats-store.ts"
 import { Random } from "../support/random.ts"
 import { within } from "../support/within.ts"
 
@@ -27,8 +27,8 @@ test("the simulated broker answers as the real one does", { timeout: 600_000 }, 
   assert.ok(read.ok)
   const real = await Broker.connect(read.address, noProofs, names)
   try {
-    await ensureStreams(real.transport.manager, names, usualSizes, { clustered: false, named: 1 })
-    const streams = wantedStreams(names, usualSizes, 1)
+    await ensureStreams(real.transport.manager, names, defaultSizes, { clustered: false, named: 1 })
+    const streams = wantedStreams(names, defaultSizes, 1)
     const simulated = new Broker(
       names,
       directTransport(new SimulatedBroker(() => performance.now(), { now: () => Date.now() }, streams)),

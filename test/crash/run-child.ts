@@ -6,7 +6,7 @@ import type { LogEvent } from "../../src/log/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { builtProgram } from "../support/built-programs.ts"
 import { within } from "../support/within.ts"
-import { openStore, usualLeaseMs } from "./service.ts"
+import { openStore, defaultLeaseMs } from "./service.ts"
 import type { WorkflowName } from "./workflows.ts"
 
 export interface ChildOptions {
@@ -32,7 +32,7 @@ export interface Life {
 
 /** Starts a process that works on one run. */
 export function startChild(options: ChildOptions): Life {
-  const { workflow, place, origin, appends, leaseMs = usualLeaseMs, run_id, folder } = options
+  const { workflow, place, origin, appends, leaseMs = defaultLeaseMs, run_id, folder } = options
   const args = [builtProgram("crash-child"), workflow, place, origin, String(appends), String(leaseMs)]
   const env = { NODE_COMPILE_CACHE: join(folder, "compiled"), ...process.env }
   const child = spawn(process.execPath, run_id === undefined ? args : [...args, run_id], {

@@ -1,7 +1,7 @@
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
@@ -9,7 +9,7 @@ import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { openGate } from "../../src/ports/gate.ts"
 import type { RunStore } from "../../src/ports/store.ts"
-import { usualLimits } from "../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
@@ -18,7 +18,7 @@ import { postgresStores } from "../support/postgres-store.ts"
 
 // What works on the runs, in the process that is killed and in the one that takes over.
 
-export const usualLeaseMs = 10_000
+export const defaultLeaseMs = 10_000
 
 export function planOf(text: string): Plan {
   const { plan, diagnostics } = compile(text)
@@ -39,7 +39,7 @@ export function openStore(place: string): Promise<RunStore> {
 export function startRuns(
   store: RunStore,
   origin: string,
-  leaseMs = usualLeaseMs,
+  leaseMs = defaultLeaseMs,
 ): { readonly runs: Runs; close(): Promise<void> } {
   const egress = createEgress({ policy: { kind: "private" } })
   const report = async (text: unknown, callId: string, signal: AbortSignal) => {
@@ -58,14 +58,14 @@ export function startRuns(
   const runs = new Runs(
     {
       store,
-      model: createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null }),
+      model: createModelClient({ api: modelApi, egress, clock: systemClock, random: systemRandom, demo: null }),
       tools,
       clock: systemClock,
-      chance: systemChance,
+      random: systemRandom,
       bug: (error) => process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`),
     },
     async ({ source }) => ({ plan: planOf(source) }),
-    { owner: `process ${process.pid}`, leaseMs, max_runs: 10, max_queued: 10, limits: usualLimits },
+    { owner: `process ${process.pid}`, leaseMs, max_runs: 10, max_queued: 10, limits: defaultLimits },
   )
   return {
     runs,

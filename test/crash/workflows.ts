@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { RunOptions } from "../../src/ports/store.ts"
 import type { NewRequest } from "../../src/run/runs.ts"
-import { usualOptions } from "../support/run-plan.ts"
+import { defaultOptions } from "../support/run-plan.ts"
 
 // The runs that are killed again and again.
 
@@ -151,11 +151,11 @@ export function requestFor(workflow: WorkflowName, origin: string): NewRequest {
   const endpoint = `${origin}/v1`
   const more: { readonly input: JsonObject; readonly secrets: JsonObject; readonly options: RunOptions } =
     workflow === "people"
-      ? { input: { endpoint }, secrets: {}, options: usualOptions }
+      ? { input: { endpoint }, secrets: {}, options: defaultOptions }
       : {
           input: { endpoint, topic: "wires", items: ["a", "b", "c"] },
           secrets: { key: "sk-crash-0123456789" },
-          options: { ...usualOptions, cache_key: "crash", max_concurrency: 2 },
+          options: { ...defaultOptions, cache_key: "crash", max_concurrency: 2 },
         }
   return { caller: "", request: { source: sources[workflow], ...more }, idempotency: null }
 }

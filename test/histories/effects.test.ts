@@ -21,7 +21,7 @@ for (const path of globSync(`${import.meta.dirname}/effects-*.effects.json`).toS
     test(`${name}: goes on after event ${last}`, async () => {
       const past = structuredClone(events.slice(0, last))
       const { made, events: log } = await runEffects(harmless, past)
-      const { known, unsure } = pastOf(past, harmless)
+      const { known, unsure } = replayStateOf(past, harmless)
       assert.deepEqual(
         made.filter((effect) => known.has(effect)),
         [],
@@ -51,7 +51,7 @@ test("there are recordings of the current form", () => {
 })
 
 /** What must not be done again, and whether a call of the workflow's own is open that must not be made twice. */
-function pastOf(past: readonly LogEvent[], harmless: boolean): { known: Set<string>; unsure: boolean } {
+function replayStateOf(past: readonly LogEvent[], harmless: boolean): { known: Set<string>; unsure: boolean } {
   const known = new Set<string>()
   const open = new Map<string, { readonly effect: string; readonly own: boolean }>()
   const items = ["a", "b", "c"]

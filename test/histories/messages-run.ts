@@ -2,7 +2,7 @@ import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
@@ -52,7 +52,7 @@ export async function runScene(past: readonly LogEvent[] = []): Promise<SceneOut
   }
   const store = new Recording(systemClock)
   const tools = new InProcessTools(served)
-  const model = createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null })
+  const model = createModelClient({ api: modelApi, egress, clock: systemClock, random: systemRandom, demo: null })
   try {
     const run_id = "scene"
     if (past.length > 0) await leave(store, run_id, past)

@@ -100,7 +100,7 @@ export class HostileService {
   }
 
   /** The most memory that the process has had so far, in MiB; 0 where the system does not say. */
-  mostMemory(): number {
+  maxMemory(): number {
     try {
       const status = readFileSync(`/proc/${this.#child?.pid}/status`, "utf8")
       return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024

@@ -3,7 +3,7 @@
 
 import { inspectServer } from "../../src/adapters/mcp/inspect-server.ts"
 import type { ServerContents } from "../../src/adapters/mcp/inspect-server.ts"
-import { usualMcpLimits } from "../../src/adapters/mcp/mcp-host.ts"
+import { defaultMcpLimits } from "../../src/adapters/mcp/mcp-host.ts"
 import { Tokens } from "../../src/adapters/oauth/tokens.ts"
 import { withToken } from "../../src/adapters/oauth/with-token.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
@@ -100,7 +100,7 @@ function authBlock(): string {
 /** What the server offers. */
 function contents(): Promise<ServerContents> {
   const { egress } = here
-  const own = { version: "0.0.0", limits: usualMcpLimits }
+  const own = { version: "0.0.0", limits: defaultMcpLimits }
   if (issuer === null) return inspectServer(server, { egress, ...own }, signal)
   const auth = {
     issuer,

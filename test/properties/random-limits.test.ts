@@ -7,14 +7,14 @@ import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { Limits, ModelUses, Plan, Price } from "../../src/plan/plan-shape.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
 import { RunFailure, wireError } from "../../src/ports/run-failure.ts"
-import { usualOutput } from "../../src/run/budget/budget.ts"
+import { defaultOutput } from "../../src/run/budget/budget.ts"
 import { costOf, toMoney } from "../../src/log/money.ts"
 import type { LogEvent, ModelCallRecord, TokenUsage } from "../../src/log/events.ts"
 import { pricedUsage } from "../../src/log/usage.ts"
 import { agent, lit, loopOver, output, plan, ref, text, tool, use } from "../support/build-plan.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
-import { runPlan, usualOptions } from "../support/run-plan.ts"
+import { runPlan, defaultOptions } from "../support/run-plan.ts"
 import { answers, callsTools, lastText, noRetryProgress } from "../support/scripted-model.ts"
 
 // Random graphs, prices, answers and crash points: what backends and tools are asked for stays within the limits.
@@ -120,7 +120,7 @@ class SpendingModel implements ModelClient {
     for (let attempt = request.attempts_before + 1; ; attempt++) {
       const place = `${request.path} ${request.input.length} ${lastText(request)} ${request.turn} ${attempt}`
       const input_tokens = 20 + (this.#chance(place) % 400)
-      const wanted = request.inference.max_tokens ?? usualOutput
+      const wanted = request.inference.max_tokens ?? defaultOutput
       assert.ok(watch.reserve !== undefined && request.price !== null)
       const { name, turn, price: paid, inference } = request
       const max_tokens = inference.max_tokens ?? null
@@ -256,7 +256,7 @@ test("no limit is exceeded, wherever the process dies, and every run comes to an
         if (kept === store.appends.length) continue
         const before = store.appends.slice(0, kept)
         const again = new MemoryStore(systemClock)
-        const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
+        const request = { source: "", input: {}, secrets: {}, options: { ...defaultOptions, ...options } }
         const created = await again.create(
           { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null },
           "dead",

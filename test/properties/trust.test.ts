@@ -6,7 +6,7 @@ import { compile } from "../../src/compile.ts"
 import { Random } from "../support/random.ts"
 import { assertOften, atStrength, soakSeed } from "../support/strength.ts"
 import type { Workflow } from "./trust/labelled-workflow.ts"
-import { mostSourcesOf, naiveFindings } from "./trust/naive-trust.ts"
+import { maxSourcesOf, naiveFindings } from "./trust/naive-trust.ts"
 import { randomWorkflow } from "./trust/random-workflow.ts"
 import { writeFiles } from "./trust/write-workflow.ts"
 
@@ -14,7 +14,7 @@ import { writeFiles } from "./trust/write-workflow.ts"
 // against a walk along every path.
 
 /** A workflow with files takes several times as long. */
-const shareOfCalling = atStrength(0.2, 0.05)
+const tenantOfCalling = atStrength(0.2, 0.05)
 
 const errors = new Set(["untrusted-action", "private-leak"])
 
@@ -42,7 +42,7 @@ function shown(source: string, modules: Record<string, string>): string {
 }
 
 /** A value keeps this many sources: where there may be more, findings are compared without theirs. */
-const mostSources = 8
+const maxSources = 8
 
 function comparable(findings: readonly string[], crowded: ReadonlySet<string>): string[] {
   const all = findings.map((one) => {
@@ -54,8 +54,8 @@ function comparable(findings: readonly string[], crowded: ReadonlySet<string>): 
 
 function crowdedCodes(workflow: Workflow): Set<string> {
   const crowded = new Set<string>()
-  if (mostSourcesOf(workflow, "untrusted") > mostSources) crowded.add("untrusted-action")
-  if (mostSourcesOf(workflow, "private") > mostSources) crowded.add("private-leak")
+  if (maxSourcesOf(workflow, "untrusted") > maxSources) crowded.add("untrusted-action")
+  if (maxSourcesOf(workflow, "private") > maxSources) crowded.add("private-leak")
   return crowded
 }
 
@@ -68,7 +68,7 @@ test("the pass agrees with a walk along every path", () => {
   let stricter = 0
   for (let index = 0; index < count; index++) {
     const seed = seeds.below(2 ** 32)
-    const workflow = randomWorkflow(new Random(seed), shareOfCalling)
+    const workflow = randomWorkflow(new Random(seed), tenantOfCalling)
     const { source, modules } = writeFiles(workflow)
     const expected = naiveFindings(workflow)
     const found = checkedFindings(source, modules)
@@ -92,5 +92,5 @@ test("the pass agrees with a walk along every path", () => {
   // Else it compared nothing.
   assertOften(findings, count, `findings in ${count} workflows`)
   assertOften(silent, count / 100, `of ${count} workflows have no findings`)
-  assertOften(called, (count * shareOfCalling) / 2, `of ${count} workflows have called files`)
+  assertOften(called, (count * tenantOfCalling) / 2, `of ${count} workflows have called files`)
 })

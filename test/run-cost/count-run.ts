@@ -3,11 +3,11 @@ import { getHeapStatistics, promiseHooks } from "node:v8"
 import { openMemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
 import { responsesApi } from "../../src/adapters/responses/responses-api.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { compile } from "../../src/compile.ts"
 import type { Egress, EgressResponse } from "../../src/ports/egress.ts"
-import { usualLimits } from "../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 
 // Prints what one run of one agent with the memory store makes, from its admission to its end: promises, and bytes. V8 must not
@@ -62,19 +62,19 @@ const runs = new Runs(
     model: createModelClient({
       egress,
       clock: systemClock,
-      chance: systemChance,
+      random: systemRandom,
       demo: null,
       api: () => responsesApi,
     }),
     tools: { open: () => Promise.reject(new Error("No tools here")) },
     clock: systemClock,
-    chance: systemChance,
+    random: systemRandom,
     bug: (error) => {
       throw error
     },
   },
   () => Promise.reject(new Error("Nothing is resumed")),
-  { owner: "count", leaseMs: 600_000, max_runs: 10, max_queued: 10, limits: usualLimits },
+  { owner: "count", leaseMs: 600_000, max_runs: 10, max_queued: 10, limits: defaultLimits },
 )
 const never = new LightSignal()
 

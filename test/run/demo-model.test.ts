@@ -9,7 +9,7 @@ import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
@@ -21,12 +21,12 @@ import type { ModelClient } from "../../src/ports/model.ts"
 import type { RunOptions, RunStore } from "../../src/ports/store.ts"
 import { reduce } from "../../src/log/reduce.ts"
 import { initialState } from "../../src/log/run-state.ts"
-import { usualLimits } from "../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import { record, string } from "../support/build-types.ts"
 import { atStrength } from "../support/strength.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
-import { dataOf, errorOf, resultOf, typesOf, usualOptions } from "../support/run-plan.ts"
+import { dataOf, errorOf, resultOf, typesOf, defaultOptions } from "../support/run-plan.ts"
 import { within } from "../support/within.ts"
 
 // The whole way from text to events, over real HTTP to the demo model, on both stores of one machine.
@@ -56,7 +56,7 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
     api: modelApi,
     egress,
     clock: systemClock,
-    chance: systemChance,
+    random: systemRandom,
     demo: { endpoint: demo.endpoint, egress },
   })
   const tools = new InProcessTools({
@@ -69,9 +69,9 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
   })
   const bugs: unknown[] = []
   const runs = new Runs(
-    { store, model, tools, clock: systemClock, chance: systemChance, bug: (error) => bugs.push(error) },
+    { store, model, tools, clock: systemClock, random: systemRandom, bug: (error) => bugs.push(error) },
     async ({ source }) => ({ plan: planOf(source) }),
-    { owner: "test", leaseMs: 10_000, max_runs: 100, max_queued: 100, limits: usualLimits },
+    { owner: "test", leaseMs: 10_000, max_runs: 100, max_queued: 100, limits: defaultLimits },
   )
   t.after(async () => {
     await runs.drain(0)
@@ -85,7 +85,7 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
     store,
     tools,
     async run(source, input = {}, options = {}) {
-      const request = { source, input, secrets: {}, options: { ...usualOptions, ...options } }
+      const request = { source, input, secrets: {}, options: { ...defaultOptions, ...options } }
       const admission = await runs.admit(planOf(source), { caller: "", request, idempotency: null })
       assert.equal(admission.outcome, "created")
       const run_id = admission.outcome === "created" ? admission.run_id : ""
@@ -212,7 +212,7 @@ for (const [name, open] of Object.entries(stores)) {
       source,
       input: { xs: [1, 2, 3, 4] },
       secrets: {},
-      options: { ...usualOptions, max_concurrency: 2 },
+      options: { ...defaultOptions, max_concurrency: 2 },
     }
     const admission = await runs.admit(planOf(source), { caller: "", request, idempotency: null })
     const run_id = admission.outcome === "created" ? admission.run_id : ""

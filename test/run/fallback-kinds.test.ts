@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
 import { compile } from "../../src/compile.ts"
@@ -61,19 +61,21 @@ output { text: agent.look.text }`)
       })
       const egress = createEgress({ policy: { kind: "private" } })
       t.after(() => egress.close())
-      const model = createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null })
+      const model = createModelClient({ api: modelApi, egress, clock: systemClock, random: systemRandom, demo: null })
       const outcome = await runPlan(plan, { model, tools })
       assert.deepEqual(resultOf(outcome), { text: "She is there." })
       assert.equal(called, 1)
       assert.equal(one.asked.length, 2)
-      const talk = second.asked(other.asked[0] ?? {}).talk.map((line) => line.replace(/ (call_a|\S*call_a\S*) /, " "))
+      const conversation = second
+        .asked(other.asked[0] ?? {})
+        .conversation.map((line) => line.replace(/ (call_a|\S*call_a\S*) /, " "))
       assert.ok(
-        talk.some((line) => line.startsWith("call: find")),
-        talk.join("\n"),
+        conversation.some((line) => line.startsWith("call: find")),
+        conversation.join("\n"),
       )
       assert.ok(
-        talk.some((line) => line.startsWith("result: ") && line.includes("in the garden")),
-        talk.join("\n"),
+        conversation.some((line) => line.startsWith("result: ") && line.includes("in the garden")),
+        conversation.join("\n"),
       )
       const [completed] = dataOf(outcome.events, "agent_completed")
       assert.deepEqual(

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test"
 import { test } from "node:test"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { modelApi } from "../../src/cli/compose/model-apis.ts"
@@ -35,7 +35,7 @@ async function backed(t: TestContext, behave: Behaviour): Promise<Backed> {
   const backend = await fakeBackend(t, behave)
   const egress = createEgress({ policy: { kind: "private" } })
   t.after(() => egress.close())
-  const model = createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null })
+  const model = createModelClient({ api: modelApi, egress, clock: systemClock, random: systemRandom, demo: null })
   return {
     backend,
     run: async (source, attempt = {}) => {

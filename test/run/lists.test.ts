@@ -11,7 +11,7 @@ import { toText } from "../../src/run/values/value-builders.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
 import type { Attempt, Outcome } from "../support/run-plan.ts"
-import { dataOf, errorOf, resultOf, runPlan, usualOptions } from "../support/run-plan.ts"
+import { dataOf, errorOf, resultOf, runPlan, defaultOptions } from "../support/run-plan.ts"
 import { answers, lastText, ScriptedModel } from "../support/scripted-model.ts"
 
 // Lists from lists that call: each item is a call of its own, made once.
@@ -159,7 +159,7 @@ class Recording extends MemoryStore {
 
 async function crashedAfter(appends: readonly (readonly LogEvent[])[], input: JsonObject): Promise<MemoryStore> {
   const store = new MemoryStore(systemClock)
-  const request = { source: "", input, secrets: {}, options: usualOptions }
+  const request = { source: "", input, secrets: {}, options: defaultOptions }
   const created = await store.create(
     { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null },
     "dead",

@@ -4,8 +4,8 @@ import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
 import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import type { Transport } from "../../src/adapters/nats/transport.ts"
 import type { Lease, RunOptions } from "../../src/ports/store.ts"
-import { usualSizes } from "../support/nats-store.ts"
-import { usualOptions } from "../support/run-plan.ts"
+import { defaultSizes } from "../support/nats-store.ts"
+import { defaultOptions } from "../support/run-plan.ts"
 import { plainMasterKey } from "./plain-vault.ts"
 import { SetClock } from "./replay.ts"
 import { directTransport, SimulatedBroker, surroundingsOf } from "./simulated-broker.ts"
@@ -16,7 +16,7 @@ export class BareStores {
   readonly clock = new SetClock()
   readonly #names = namesOf("sim")
   readonly #world = new World(1)
-  readonly broker = new SimulatedBroker(() => this.#world.now, this.clock, wantedStreams(this.#names, usualSizes, 1))
+  readonly broker = new SimulatedBroker(() => this.#world.now, this.clock, wantedStreams(this.#names, defaultSizes, 1))
 
   async open(between: (direct: Transport) => Partial<Transport> = () => ({})): Promise<NatsStore> {
     const around = surroundingsOf(this.#world, { name: "", state: "running", missed: [] })
@@ -26,7 +26,7 @@ export class BareStores {
       { ...direct, ...between(direct) },
       { ...around, every: () => () => undefined },
     )
-    const store = new NatsStore(broker, { masterKey: plainMasterKey("key"), sizes: usualSizes, clock: this.clock })
+    const store = new NatsStore(broker, { masterKey: plainMasterKey("key"), sizes: defaultSizes, clock: this.clock })
     await store.agreeOnKeys()
     return store
   }
@@ -38,7 +38,7 @@ export class BareStores {
 }
 
 export async function createRun(store: NatsStore, options: Partial<RunOptions> = {}, run_id = "run1"): Promise<Lease> {
-  const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
+  const request = { source: "", input: {}, secrets: {}, options: { ...defaultOptions, ...options } }
   const run = { run_id, caller: "", request, created_at: 0, idempotency: null }
   const created = await store.create(run, "first", 10_000)
   if (created.outcome !== "created") throw new Error(created.outcome)

@@ -6,7 +6,7 @@ import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
 import { answerQuestion } from "../../src/run/questions/answer-question.ts"
 import type { SourceText } from "../../src/source/source-files.ts"
-import { usualOptions } from "../support/run-plan.ts"
+import { defaultOptions } from "../support/run-plan.ts"
 import { digest } from "./simulated-model.ts"
 import { isInnermost, sentSource, sentStep } from "./nested.ts"
 import { planned, serverSecret, type SimulatedService } from "./simulated-service.ts"
@@ -87,14 +87,14 @@ export class Client {
     service.runs.cancel(run_id).catch(() => undefined)
   }
 
-  #connect(talk: (service: SimulatedService) => Promise<void>): void {
+  #connect(conversation: (service: SimulatedService) => Promise<void>): void {
     const service = this.#service()
     const connection = ++this.#connection
     if (service === null) return this.#later()
     service.onDeath(() => {
       if (connection === this.#connection) this.#later()
     })
-    talk(service).catch(() => {
+    conversation(service).catch(() => {
       if (connection === this.#connection) this.#later()
     })
   }
@@ -125,7 +125,7 @@ export class Client {
         ...sent,
         input: { id, items: [...items] },
         secrets: !named && source.includes("secrets {") ? { token: secretOf(this.job) } : {},
-        options: { ...usualOptions, ...options, timeout_ms, limits, ...(notify === null ? {} : { notify }) },
+        options: { ...defaultOptions, ...options, timeout_ms, limits, ...(notify === null ? {} : { notify }) },
         ...(named ? { workflow: { name: "folder/workflow", version: "0123456789ab" } } : {}),
         ...(rerun === null ? {} : { rerun: { ...rerun, from: rerun.from.map((step) => sentStep(source, step)) } }),
       },

@@ -11,7 +11,7 @@ import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { Damaged } from "../../src/ports/store.ts"
 import { aRequest, aRun, created, happened, leaseMs, owner } from "../contract/run-store/material.ts"
-import { usualSizes } from "../support/nats-store.ts"
+import { defaultSizes } from "../support/nats-store.ts"
 import { SetClock } from "./replay.ts"
 import { directTransport, SimulatedBroker, surroundingsOf } from "./simulated-broker.ts"
 import { World } from "./world.ts"
@@ -24,7 +24,7 @@ function cluster() {
   const world = new World(1)
   const names = namesOf("sim")
   const clock = new SetClock()
-  const simulated = new SimulatedBroker(() => world.now, clock, wantedStreams(names, usualSizes, 1))
+  const simulated = new SimulatedBroker(() => world.now, clock, wantedStreams(names, defaultSizes, 1))
   const around = {
     ...surroundingsOf(world, { name: "", state: "running", missed: [] }),
     every: () => () => undefined,
@@ -35,7 +35,7 @@ function cluster() {
     names,
     attacker: broker(),
     open: async () => {
-      const store = new NatsStore(broker(), { masterKey, sizes: usualSizes, clock })
+      const store = new NatsStore(broker(), { masterKey, sizes: defaultSizes, clock })
       await store.agreeOnKeys()
       return store
     },

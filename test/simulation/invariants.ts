@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../src/base/is-json-object.ts"
-import { mostRepairs } from "./simulated-model.ts"
+import { maxRepairs } from "./simulated-model.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Limits, Plan } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/log/events.ts"
@@ -305,7 +305,7 @@ function requirementProblems({ source, items }: Job, log: readonly LogEvent[]): 
     if (type !== "agent_retried" || data.requirements === undefined) continue
     const count = (sentBack.get(stepOf(data)) ?? 0) + 1
     sentBack.set(stepOf(data), count)
-    if (count > mostRepairs) found.push(`${stepOf(data)} had ${count} outputs sent back by one model`)
+    if (count > maxRepairs) found.push(`${stepOf(data)} had ${count} outputs sent back by one model`)
   }
   return found
 }

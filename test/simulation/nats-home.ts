@@ -11,7 +11,7 @@ import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import type { Stored } from "../../src/adapters/nats/transport.ts"
 import type { GivenAnswer } from "../../src/ports/question-store.ts"
 import { isStoreTrouble } from "../../src/ports/store.ts"
-import { usualSizes } from "../support/nats-store.ts"
+import { defaultSizes } from "../support/nats-store.ts"
 import { plainChange, plainKey, plainMasterKey } from "./plain-vault.ts"
 import { directTransport, SimulatedBroker, SimulatedConnection, surroundingsOf } from "./simulated-broker.ts"
 import type { Applied } from "./simulated-store.ts"
@@ -26,7 +26,7 @@ const againMs = 1_000
 export function natsHome(world: World, applied: Applied): StoreHome {
   const names = namesOf(prefix)
   const ownClock = new WorldClock(world, null)
-  const broker = new SimulatedBroker(() => world.now, ownClock, wantedStreams(names, usualSizes, 1))
+  const broker = new SimulatedBroker(() => world.now, ownClock, wantedStreams(names, defaultSizes, 1))
   broker.onStored = reporter(applied)
   const still = { ...surroundingsOf(world, nobody), every: () => () => undefined }
   const clock = new WorldClock(world, null)
@@ -38,14 +38,14 @@ export function natsHome(world: World, applied: Applied): StoreHome {
     clock,
     ownClock,
     audit: async () => {
-      const store = new NatsStore(direct, { masterKey: plainMasterKey(key), sizes: usualSizes, clock })
+      const store = new NatsStore(direct, { masterKey: plainMasterKey(key), sizes: defaultSizes, clock })
       await store.agreeOnKeys()
       return store
     },
     connect: (machine, machineClock, faults) => {
       const connection = new SimulatedConnection(broker, world, machine, faults.broker)
       const own = new Broker(names, connection, surroundingsOf(world, machine))
-      const store = new NatsStore(own, { masterKey: plainMasterKey(key), sizes: usualSizes, clock: machineClock })
+      const store = new NatsStore(own, { masterKey: plainMasterKey(key), sizes: defaultSizes, clock: machineClock })
       const ready = persist(own, () => store.agreeOnKeys())
       return {
         store,
@@ -124,8 +124,8 @@ function reportRun(
     const [, , body, apart] = parts
     if (body === undefined || body.length === 0) throw new Error("The events of a history fit into one message")
     applied("append", { lease: { run_id, owner, fence }, events: openWithKept(plainKey, last, body, apart) })
-  } else if (facts.condemned !== undefined) {
-    applied("append", { lease: { run_id, owner, fence }, events: [facts.condemned] })
+  } else if (facts.failedAsCorrupt !== undefined) {
+    applied("append", { lease: { run_id, owner, fence }, events: [facts.failedAsCorrupt] })
   } else if (fence !== before.fence) {
     if (session === "") applied("release", { run_id, owner, fence: before.fence })
     else applied("claim", { run_id, owner, fence })

@@ -149,7 +149,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets the model calls that it has made",
-    file: "src/log/used.ts",
+    file: "src/log/consumption.ts",
     from: `this.#count(agent, "model_calls", 1)`,
     to: "",
     seed: 552,
@@ -191,7 +191,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets what its calls have cost",
-    file: "src/log/used.ts",
+    file: "src/log/consumption.ts",
     from: "used.cost += spent.cost",
     to: "",
     seed: 1_079,
@@ -434,7 +434,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "the items of a list are not a part of a call's identity",
-    file: "src/log/past.ts",
+    file: "src/log/replay-state.ts",
     from: "return items === undefined || items.length === 0 ? ofLoop : ",
     to: "return (true as boolean) ? ofLoop : ",
     seed: 95,
@@ -532,7 +532,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a question wakes the wrong level: the answer to a caller's question goes to a called workflow",
-    file: "src/log/past.ts",
+    file: "src/log/replay-state.ts",
     from: "{ idle, questions, inside }: ReplayState): ReplayState {\n  return { ...emptyPast(), idle, questions, inside }",
     to: "{ idle, questions, inside, asks }: ReplayState): ReplayState {\n  return { ...emptyPast(), idle, questions, inside, asks }",
     seed: 65,
@@ -616,7 +616,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "the time between two owners of a run counts",
-    file: "src/log/past.ts",
+    file: "src/log/replay-state.ts",
     from: "return lastAt === null ? closed : [...closed, { from: lastAt, to: now }]",
     to: "return closed",
     seed: 43,

@@ -53,7 +53,7 @@ const traced: ReadonlySet<string> = new Set([
 
 /** Those on different runs do not concern each other: they may be under way at the same time. */
 const besideOthers: ReadonlySet<string> = new Set(["create", "append", "renew", "release", "lookup", "request"])
-const mostBeside = 8
+const maxBeside = 8
 
 const writes: ReadonlySet<string> = new Set(["create", "append", "questions.answer", "outbox.take", "outbox.settle"])
 
@@ -166,7 +166,7 @@ export async function replay(
         (other.run_id !== run_id || (other.begins && method === "append")) &&
         (method !== "create" || other.call.method !== "create" || keepsOrder(other.call, call)),
     )
-    if (!isBeside || underWay.length >= mostBeside) await settle()
+    if (!isBeside || underWay.length >= maxBeside) await settle()
     if (found.length > 0) break
     const given = values.map((value) =>
       isLease(value) ? (leases.get(nameOf(value)) ?? { ...value, fence: -1 }) : value,

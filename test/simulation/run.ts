@@ -8,7 +8,7 @@ import { simulateTriggers } from "./trigger-history.ts"
 
 // `npm run simulate`: `--help` says what it does.
 
-const mostFailed = 20
+const maxFailed = 20
 /** How often it says how far it is: a terminal shows one line, a file has a line each time. */
 const progressMs = process.stderr.isTTY ? 1_000 : 5_000
 
@@ -59,7 +59,7 @@ for (let begun = 0; begun < count; begun++) {
   const finished = finish(history).finally(() => underWay.delete(finished))
   underWay.add(finished)
   if (underWay.size >= beside) await Promise.race(underWay)
-  if (failed >= mostFailed || (failed > 0 && stopAtFirst)) break
+  if (failed >= maxFailed || (failed > 0 && stopAtFirst)) break
 }
 await Promise.all(underWay)
 await replays?.close()

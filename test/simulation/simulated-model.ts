@@ -21,7 +21,7 @@ export interface ModelFaults {
 }
 
 /** As often as the real client sends outputs back that do not fit. */
-export const mostRepairs = 2
+export const maxRepairs = 2
 
 /** A model client on one machine. The answer of a model depends only on the request, not on who asks or how often. */
 export class SimulatedModel implements ModelClient {
@@ -118,7 +118,7 @@ export class SimulatedModel implements ModelClient {
       const judged = turn.kind === "output" ? request.contract?.requirements?.rejections(turn.output) : undefined
       const rejections = (await judged) ?? []
       if (rejections.length === 0) return { ...turn, usage: usageOf(calls), calls }
-      if (repairs >= mostRepairs) {
+      if (repairs >= maxRepairs) {
         const [first, ...others] = rejections.map(({ index, message }) => ({
           path: `${request.path}.require[${index}]`,
           message,

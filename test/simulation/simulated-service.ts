@@ -1,4 +1,4 @@
-import type { Chance } from "../../src/ports/chance.ts"
+import type { RandomSource } from "../../src/ports/random-source.ts"
 import { isStoreTrouble, type RunStore } from "../../src/ports/store.ts"
 import { StoreClock } from "../../src/ports/store-clock.ts"
 import type { Random } from "../support/random.ts"
@@ -8,7 +8,7 @@ import { Tokens } from "../../src/adapters/oauth/tokens.ts"
 import { planSource } from "../../src/compiler/source-jobs.ts"
 import type { SourceText } from "../../src/source/source-files.ts"
 import { Notifier } from "../../src/run/notifications/deliver-notices.ts"
-import { usualLimits } from "../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import type { Ledger } from "./ledger.ts"
 import { simulatedApi } from "./simulated-api.ts"
@@ -89,14 +89,14 @@ export class SimulatedService {
     this.#connection = home.connect(this.machine, clock, faults)
     this.#model = new SimulatedModel(world, this.machine, ledger, faults.model)
     this.#tools = new SimulatedTools(world, this.machine, ledger, faults.tools)
-    const chance: Chance = {
+    const source: RandomSource = {
       id: () => `r${random.below(2 ** 31).toString(36)}${random.below(2 ** 31).toString(36)}`,
       fraction: () => random.next(),
     }
     const http = new HttpHost({
       egress: simulatedApi(world, this.machine, ledger, () => this.#tools.faults),
       clock,
-      chance,
+      random: source,
       tokens: new Tokens(clock),
     })
     this.runs = new Runs(
@@ -105,7 +105,7 @@ export class SimulatedService {
         model: this.#model,
         tools: new ToolHosts(this.#tools, http),
         clock,
-        chance,
+        random: source,
         bug,
         serverSecrets: () => ({ token: serverSecret }),
       },
@@ -116,7 +116,7 @@ export class SimulatedService {
         max_runs: 1 + random.below(4),
         max_queued: random.below(5),
         ...(random.chance(0.1) ? { max_waiting: 1 } : {}),
-        limits: { ...usualLimits, timeout_ms: 120_000 },
+        limits: { ...defaultLimits, timeout_ms: 120_000 },
       },
     )
     this.#receiverFaults = faults.receiver
@@ -129,7 +129,7 @@ export class SimulatedService {
             store: this.store,
             egress: receiver.egress(this.machine, () => this.#receiverFaults),
             clock,
-            chance,
+            random: source,
             bug,
           },
           { origins: new Set([receiverOrigin]), secrets: [Buffer.alloc(24)] },

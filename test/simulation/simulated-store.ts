@@ -176,8 +176,8 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.read(run_id, after, limit, kept))
   }
 
-  condemn(lease: Lease, end: LogEvent): Promise<void> {
-    return this.#send(() => this.#store.condemn(lease, end), lease.run_id)
+  failAsCorrupt(lease: Lease, end: LogEvent): Promise<void> {
+    return this.#send(() => this.#store.failAsCorrupt(lease, end), lease.run_id)
   }
 
   async *follow(run_id: string, after: number, signal: AbortSignal): AsyncGenerator<LogEvent> {

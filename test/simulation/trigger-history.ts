@@ -162,12 +162,12 @@ export async function simulateTriggers(
     const last = alive.at(-1)
     if (living().length === 0 && last !== undefined) last.until = world.now
   }
-  const crash = (dying: readonly Serving[], mostMs: number): void => {
+  const crash = (dying: readonly Serving[], maxMs: number): void => {
     for (const one of dying) {
       world.note(`crash of ${one.service.machine.name}`)
       crashes++
       die(one)
-      world.after(random.next() * mostMs, null, () => void begin())
+      world.after(random.next() * maxMs, null, () => void begin())
     }
   }
   const some = (): Serving | null => {

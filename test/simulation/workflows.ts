@@ -28,8 +28,8 @@ export function randomWorkflow(random: Random): string {
     secret
       ? `secrets { token: string }\nmcp s { endpoint: "http://tools.test/mcp"  headers { Authorization: "Bearer {{ secrets.token }}" } }`
       : `mcp s { endpoint: "http://tools.test/mcp" }`,
-    `tool note from mcp.s.tool.note { ${approval(random, 0.25)} ${mostCalls(random)} }`,
-    `tool look from mcp.s.tool.look { idempotent: true ${approval(random, 0.08)} ${mostCalls(random)} }`,
+    `tool note from mcp.s.tool.note { ${approval(random, 0.25)} ${maxCalls(random)} }`,
+    `tool look from mcp.s.tool.look { idempotent: true ${approval(random, 0.08)} ${maxCalls(random)} }`,
     secret ? `tool mark from mcp.s.tool.mark { bindings { tag: secrets.token } ${approval(random, 0.25)} }` : "",
     imports ? `resource page from mcp.s.resource.page` : "",
     imports ? `prompt hint from mcp.s.prompt.hint` : "",
@@ -214,7 +214,7 @@ function approval(random: Random, often: number): string {
   return `approval { ${random.chance(0.2) ? `to: "editors"  ` : ""}expires_seconds: ${1 + random.below(60)} }`
 }
 
-function mostCalls(random: Random): string {
+function maxCalls(random: Random): string {
   return random.chance(0.12) ? `max_calls: ${1 + random.below(3)}` : ""
 }
 

@@ -65,7 +65,7 @@ export function askModel(
     api: modelApi,
     egress,
     clock,
-    chance: { id: () => "id", fraction: () => 0.5 },
+    random: { id: () => "id", fraction: () => 0.5 },
     demo: null,
     ...options,
   })

@@ -2,7 +2,7 @@ import { afterEach, type SuiteContext, type TestContext } from "node:test"
 import { inspect } from "node:util"
 import type { ServerLog } from "../../src/server/route-dependencies.ts"
 
-const mostLines = 300
+const maxLines = 300
 
 interface Line {
   readonly level: string
@@ -23,7 +23,7 @@ export function logOfTest(): {
   const write =
     (level: string) =>
     (about: Readonly<Record<string, unknown>>, message: string): void => {
-      if (lines.length === mostLines) lines.shift()
+      if (lines.length === maxLines) lines.shift()
       lines.push({ level, message, about })
     }
   return {

@@ -8,7 +8,7 @@ import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { Clock } from "../../src/ports/clock.ts"
 import { ManualClock } from "./manual-clock.ts"
 
-export const usualSizes = {
+export const defaultSizes = {
   replicas: null,
   max_bytes: 0,
   cache_bytes: 0,
@@ -29,7 +29,7 @@ export function natsStores(url: string, clock: Clock): (more?: Partial<NatsStore
       address: read.address,
       proofs: noProofs,
       prefix,
-      sizes: usualSizes,
+      sizes: defaultSizes,
       masterKey,
       clock,
       remark: () => undefined,

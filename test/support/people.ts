@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
@@ -10,11 +10,11 @@ import type { ModelClient } from "../../src/ports/model.ts"
 import type { RunOptions, RunStore } from "../../src/ports/store.ts"
 import type { ToolHost } from "../../src/ports/tools.ts"
 import { isTerminal, type LogEvent, type Question } from "../../src/log/events.ts"
-import { usualLimits } from "../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { Runs, type RunsSettings } from "../../src/run/runs.ts"
 import { allQuestions } from "./all-questions.ts"
 import { InProcessTools } from "./in-process-tools.ts"
-import { usualOptions } from "./run-plan.ts"
+import { defaultOptions } from "./run-plan.ts"
 import { answers, ScriptedModel } from "./scripted-model.ts"
 import { within } from "./within.ts"
 
@@ -53,11 +53,11 @@ export class Desk {
         model: model ?? new ScriptedModel((request) => answers({ message: "said" }, request)),
         tools: tools ?? new InProcessTools({}),
         clock,
-        chance: systemChance,
+        random: systemRandom,
         bug: (error) => this.bugs.push(error),
       },
       async () => ({ plan }),
-      { owner: "desk", leaseMs: 10_000, max_runs: 4, max_queued: 10, limits: usualLimits, ...settings },
+      { owner: "desk", leaseMs: 10_000, max_runs: 4, max_queued: 10, limits: defaultLimits, ...settings },
     )
   }
 
@@ -67,7 +67,7 @@ export class Desk {
   }
 
   async start({ input = {}, secrets = {}, options = {}, caller = "" }: Asked = {}): Promise<string> {
-    const request = { source: this.#source, input, secrets, options: { ...usualOptions, ...options } }
+    const request = { source: this.#source, input, secrets, options: { ...defaultOptions, ...options } }
     const admitted = await this.runs.admit(this.#plan, { caller, request, idempotency: null })
     assert.ok(admitted.outcome === "created", JSON.stringify(admitted))
     return admitted.run_id

@@ -1,5 +1,5 @@
 import { openGate, type Gate } from "../../src/ports/gate.ts"
-import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
@@ -12,7 +12,7 @@ import type { ModelClient } from "../../src/ports/model.ts"
 import type { ToolHost } from "../../src/ports/tools.ts"
 import { run } from "../../src/run/run.ts"
 import type { RunLimits, RunPorts } from "../../src/run/context/run-context.ts"
-import { usualLimits } from "../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { InProcessTools } from "./in-process-tools.ts"
 import { within } from "./within.ts"
 
@@ -44,7 +44,7 @@ export interface Outcome {
   readonly bugs: readonly unknown[]
 }
 
-export const usualOptions: RunOptions = {
+export const defaultOptions: RunOptions = {
   cache_key: null,
   use_cache: true,
   max_concurrency: null,
@@ -62,7 +62,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
     model: attempt.model,
     tools: attempt.tools ?? new InProcessTools({}),
     clock: systemClock,
-    chance: systemChance,
+    random: systemRandom,
     bug: (error) => bugs.push(error),
     ...attempt.ports,
   }
@@ -71,7 +71,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
     source: "",
     input: attempt.input ?? {},
     secrets: attempt.secrets ?? {},
-    options: { ...usualOptions, ...attempt.options },
+    options: { ...defaultOptions, ...attempt.options },
     ...(attempt.rerun === undefined ? {} : { rerun: attempt.rerun }),
   }
   const lease = attempt.resumed === undefined ? await createRun(store, run_id, request) : await claimRun(store, run_id)
@@ -93,7 +93,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         deadlines,
       },
       ports,
-      { ...usualLimits, ...attempt.limits },
+      { ...defaultLimits, ...attempt.limits },
     ).finally(() => deadlines.close()),
   )
   const events: LogEvent[] = []

@@ -30,7 +30,7 @@ export class ScriptedModel implements ModelClient {
   readonly requests: ModelRequest[] = []
   readonly #script: Script
   open = 0
-  mostOpen = 0
+  maxOpen = 0
 
   constructor(script: Script) {
     this.#script = script
@@ -40,7 +40,7 @@ export class ScriptedModel implements ModelClient {
     // The engine goes on adding to the history that it handed over.
     this.requests.push({ ...request, input: structuredClone(request.input) })
     this.open++
-    this.mostOpen = Math.max(this.mostOpen, this.open)
+    this.maxOpen = Math.max(this.maxOpen, this.open)
     try {
       return await this.#script(request, watch)
     } finally {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { apiAnswerBytes } from "../../base/limits.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { acceptedEncodings, EgressFailure, type Arrival, type Egress } from "../../ports/egress.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
@@ -29,7 +29,7 @@ export interface HttpHostOptions {
   /** What `endpoint: "demo"` means, and an egress that reaches it and nothing else; null where it is switched off. */
   readonly demo?: { readonly endpoint: string; readonly egress: Egress } | null
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
   readonly tokens: Tokens
   /** Egress for one run's calls, which adds the headers of its trace. */
   readonly traced?: (egress: Egress, run_id: string) => Egress
@@ -57,7 +57,7 @@ interface OpenTool {
 /** Answers that may be different when the request is sent again. */
 const passing = new Set([408, 429, 502, 503, 504])
 const redirects = new Set([301, 302, 303, 307, 308])
-const mostRedirects = 3
+const maxRedirects = 3
 const baseDelayMs = 500
 /** What an error shows is far less; a secret in it may be long. */
 const errorBytes = 65_536
@@ -108,7 +108,7 @@ class HttpSession implements HostSession {
     }
     const headers = this.#headers(http, api, request, call_id)
     this.#report({ ...request, headers }, open, values, call_id)
-    const { clock, chance } = this.#options
+    const { clock, random } = this.#options
     const most = mayRepeat(http) ? api.max_retries : 0
     for (let retry = 0; ; retry++) {
       let retryAfterMs: number | null = null
@@ -123,7 +123,7 @@ class HttpSession implements HostSession {
       } finally {
         arrival?.close()
       }
-      await clock.sleep(retryDelay(retry, baseDelayMs, retryAfterMs, chance.fraction()), signal)
+      await clock.sleep(retryDelay(retry, baseDelayMs, retryAfterMs, random.fraction()), signal)
     }
   }
 
@@ -208,7 +208,7 @@ class HttpSession implements HostSession {
         redirect: "manual",
       })
       const next = method === "GET" ? withinOrigin(response.status, response.headers["location"], url) : null
-      if (next !== null && hops < mostRedirects) {
+      if (next !== null && hops < maxRedirects) {
         response.discard()
         url = next
         continue

@@ -16,7 +16,7 @@ export interface Clash {
 
 /** Deeper levels are not compared: they are validated when a value comes. */
 const deepest = 12
-const mostClashes = 20
+const maxClashes = 20
 
 /**
  * The places where what a workflow declares cannot fit what a server publishes. Only what is certain counts: a field that
@@ -30,7 +30,7 @@ export function declaredClashes(
   steps: StepBudget,
 ): readonly Clash[] {
   try {
-    return new Comparison(types, schema, side, steps).clashes(declared, schema, 0).slice(0, mostClashes)
+    return new Comparison(types, schema, side, steps).clashes(declared, schema, 0).slice(0, maxClashes)
   } catch (error) {
     if (error instanceof OverBudget) return []
     throw error
@@ -66,7 +66,7 @@ class Comparison {
     const known = compared.get(schema)
     if (known !== undefined) return known
     compared.set(schema, [])
-    const found = this.#compare(type, schema, depth).slice(0, mostClashes)
+    const found = this.#compare(type, schema, depth).slice(0, maxClashes)
     compared.set(schema, found)
     return found
   }

@@ -111,7 +111,7 @@ export function findResource(
   const found = byAddress.length > 0 ? byAddress : named(remote, resources, templates)
   const [first, second] = found
   if (first === undefined) {
-    const all = [...resources.slice(0, mostHinted), ...templates.slice(0, mostHinted)]
+    const all = [...resources.slice(0, maxHinted), ...templates.slice(0, maxHinted)]
     return unknown("resource", imported, all, nameOf, addressOf)
   }
   const other = byAddress.length > 0 ? undefined : ambiguous("resource", imported, found)
@@ -147,7 +147,7 @@ export function addressOf(item: JsonObject): string {
 }
 
 /** A slip is looked for among so many. */
-const mostHinted = 200
+const maxHinted = 200
 
 function unknown(
   kind: string,
@@ -155,7 +155,7 @@ function unknown(
   items: readonly JsonObject[],
   ...namings: ((item: JsonObject) => string)[]
 ): { problem: ErrorIssue } {
-  const known = items.slice(0, mostHinted).flatMap((item) => namings.map((naming) => naming(item)))
+  const known = items.slice(0, maxHinted).flatMap((item) => namings.map((naming) => naming(item)))
   const near = didYouMean(
     remote,
     known.filter((one) => one !== ""),

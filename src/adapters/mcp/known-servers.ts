@@ -17,7 +17,7 @@ export interface KnownServer {
 const wayMs = 10 * 60 * 1000
 const longestListMs = 24 * 60 * 60 * 1000
 /** What a server says of itself, in its own words, is not remembered beyond this. */
-const mostDiscoveryBytes = 16 * 1024
+const maxDiscoveryBytes = 16 * 1024
 
 /** The servers met last. Nothing of one server, or of one set of credentials, is ever used for another. */
 export class KnownServers {
@@ -41,7 +41,7 @@ export class KnownServers {
 }
 
 export function rememberWay(known: KnownServer, kind: "streamable" | "sse", prior: PriorDiscovery): void {
-  if (isDeeper(prior, 100) || JSON.stringify(prior).length > mostDiscoveryBytes) return
+  if (isDeeper(prior, 100) || JSON.stringify(prior).length > maxDiscoveryBytes) return
   known.way = { kind, prior, until: Date.now() + wayMs }
 }
 

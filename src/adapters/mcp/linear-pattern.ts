@@ -5,7 +5,7 @@ import type { StepBudget } from "./step-budget.ts"
 // automaton.
 
 const longestPattern = 2000
-const mostStates = 2000
+const maxStates = 2000
 const deepestGroup = 100
 
 export interface LinearPattern {
@@ -147,14 +147,14 @@ interface Program {
 function compile(tree: Tree): Program | null {
   const states: State[] = [{ kind: "match" }]
   const add = (state: State): number => {
-    if (states.length >= mostStates) throw new Unsupported()
+    if (states.length >= maxStates) throw new Unsupported()
     return states.push(state) - 1
   }
   let built = 0
   /** The state that matches a tree and continues at `next`. */
   const build = (at: Tree, next: number): number => {
     // Repeated parts that match the empty text alone add no states.
-    if (++built > 4 * mostStates) throw new Unsupported()
+    if (++built > 4 * maxStates) throw new Unsupported()
     switch (at.kind) {
       case "character":
         return add({ kind: "character", accepts: at.accepts, next })
@@ -173,12 +173,12 @@ function compile(tree: Tree): Program | null {
           states[fork] = { kind: "fork", next: build(at.part, fork), other: next }
           after = fork
         } else {
-          if (at.most > mostStates) throw new Unsupported()
+          if (at.most > maxStates) throw new Unsupported()
           for (let count = at.least; count < at.most; count++) {
             after = add({ kind: "fork", next: build(at.part, after), other: next })
           }
         }
-        if (at.least > mostStates) throw new Unsupported()
+        if (at.least > maxStates) throw new Unsupported()
         for (let count = 0; count < at.least; count++) after = build(at.part, after)
         return after
       }

@@ -63,7 +63,7 @@ export interface McpHostOptions {
   readonly tokens?: Tokens
 }
 
-export const usualMcpLimits: McpLimits = {
+export const defaultMcpLimits: McpLimits = {
   connectMs: mcpConnectMs,
   silenceMs: mcpSilenceMs,
   callMs: mcpCallMs,
@@ -118,7 +118,7 @@ export class McpHost implements ToolHost {
       gate,
       arrivals,
       version,
-      limits: { ...usualMcpLimits, ...limits },
+      limits: { ...defaultMcpLimits, ...limits },
       known,
       ...(requests !== undefined && { sent: (...sent) => reportCall(requests, wanted, ...sent) }),
       meta: () => ({ ...meta(run_id, wanted.endpoint), "wireworks/run_id": run_id }),
@@ -352,7 +352,7 @@ class McpSession implements HostSession {
         else this.#report([outcome.problem])
         await breath.due()
       }
-      const names = tools.slice(0, mostNames).map((tool) => cleanLine(nameOf(tool), 128))
+      const names = tools.slice(0, maxNames).map((tool) => cleanLine(nameOf(tool), 128))
       watch.connected(name, connection.protocol, names, Math.round(performance.now() - startedAt))
     })
   }
@@ -415,7 +415,7 @@ function byName<T extends Imported>(imports: readonly T[]): ReadonlyMap<string, 
   return table
 }
 
-const mostNames = 1000
+const maxNames = 1000
 
 /** Lets others have the process when long work has had it for some time. */
 class Breath {

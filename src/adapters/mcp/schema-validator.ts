@@ -10,7 +10,7 @@ import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
 import { innerSchemas } from "../../base/walk-schema.ts"
 
-const mostProblems = 50
+const maxProblems = 50
 
 /**
  * Validates values against a schema from a server, in drafts 4 to 2020-12. Every step is counted, so that a hostile schema ends at
@@ -104,7 +104,7 @@ class Validation {
   }
 
   #wrong(at: Place | null, message: string): false {
-    if (this.#trials > 0 || this.problems.size >= mostProblems) return false
+    if (this.#trials > 0 || this.problems.size >= maxProblems) return false
     const path = pathOf(at)
     this.problems.set(`${path}\n${message}`, { path, message })
     return false

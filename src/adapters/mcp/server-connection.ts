@@ -32,7 +32,7 @@ export type ListMethod = keyof typeof listKeys
 /** A list may take as long as so many of its pages. */
 const patientPages = 2
 /** Connections that their servers have forgotten, and that others may still wait on. */
-const mostRetired = 4
+const maxRetired = 4
 
 /** The connection of one run to one server: made once, made again when it breaks. */
 export class ServerConnection {
@@ -232,7 +232,7 @@ export class ServerConnection {
         // Others may still wait there for the same news: it is closed at the end.
         this.#retired.add(live)
         const [oldest] = this.#retired
-        if (this.#retired.size > mostRetired && oldest !== undefined) {
+        if (this.#retired.size > maxRetired && oldest !== undefined) {
           this.#retired.delete(oldest)
           await oldest.client.close()
         }

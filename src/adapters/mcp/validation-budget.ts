@@ -2,7 +2,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import { StepBudget } from "./step-budget.ts"
 
 /** No validation takes more steps, whatever its value: a fifth of a second. */
-const mostSteps = 1_000_000
+const maxSteps = 1_000_000
 /** What a schema in good faith needs for each part of a value. */
 const stepsPerPart = 50
 /** What the validations of one run may need beyond that, all together. */
@@ -18,7 +18,7 @@ export class ValidationBudget {
   /** Does the work for a value; rejects with `OverBudget` when it takes more steps than there are. */
   spend<T>(value: JsonValue, work: (steps: StepBudget) => T): T {
     const usual = partsOf(value) * stepsPerPart
-    const steps = new StepBudget(Math.min(mostSteps, usual + this.#spare))
+    const steps = new StepBudget(Math.min(maxSteps, usual + this.#spare))
     try {
       return work(steps)
     } finally {
@@ -36,7 +36,7 @@ function partsOf(value: JsonValue): number {
     if (typeof at === "string") parts += at.length / 10
     if (typeof at !== "object" || at === null) continue
     const items = Array.isArray(at) ? at : Object.values(at)
-    if ((parts + items.length) * stepsPerPart > mostSteps) return mostSteps / stepsPerPart
+    if ((parts + items.length) * stepsPerPart > maxSteps) return maxSteps / stepsPerPart
     for (const item of items) open.push(item)
   }
   return Math.ceil(parts)

@@ -176,7 +176,7 @@ export class MemoryStore implements RunStore {
     return run === undefined || kept === undefined ? events : events.map((event) => withKept(event, run.kept))
   }
 
-  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+  async failAsCorrupt(lease: Lease, end: LogEvent): Promise<void> {
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
     run.end = end

@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
-import type { Talk } from "./dialect.ts"
+import type { Conversation } from "./dialect.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 import { UnsentFile } from "./unsent-file.ts"
 
 // The bodies of `/messages`: requests and whole answers.
 
-export function writeAnthropic({ model, system, turns, tools, forced }: Talk): JsonObject {
+export function writeAnthropic({ model, system, turns, tools, forced }: Conversation): JsonObject {
   const messages: { role: string; content: JsonObject[] }[] = []
   for (const turn of turns) {
     const role = turn.role === "assistant" ? "assistant" : "user"

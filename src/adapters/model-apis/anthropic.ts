@@ -44,7 +44,7 @@ export const anthropicApi = modelApi({
     const finished = mergeOptions(body, options)
     if (stream) finished["stream"] = true
     if (stream && Array.isArray(body["tools"])) finished["tools"] = body["tools"].map(eager)
-    const schema = format?.rung === "strict" ? anthropicSchema(format.form) : null
+    const schema = format?.formatLevel === "strict" ? anthropicSchema(format.form) : null
     return schema === null
       ? finished
       : mergeOptions(finished, { output_config: { format: { type: "json_schema", schema } } })

@@ -3,13 +3,13 @@ import type { ModelRequest } from "../../ports/model.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
-import type { ContractForm, Rung } from "../model-turn/output-format.ts"
+import type { ContractForm, FormatLevel } from "../model-turn/output-format.ts"
 import { assetOptions } from "../../check/provider-kinds.ts"
 import { requestHeaders } from "../model-turn/request-headers.ts"
 import { mergeOptions, optionNames } from "../model-turn/wire-options.ts"
 import { brokenAnswer } from "../model-turn/upstream-failure.ts"
 import { toTurns, type Turn } from "./conversation.ts"
-import type { Dialect, Talk } from "./dialect.ts"
+import type { Dialect, Conversation } from "./dialect.ts"
 import { answerTool } from "./answer-tool.ts"
 import { exchange } from "./exchange.ts"
 import { toAnswer } from "./result.ts"
@@ -26,7 +26,7 @@ export function modelApi(dialect: Dialect): ModelApi {
 }
 
 class DialectTurn implements ApiTurn {
-  readonly ladder: readonly Rung[]
+  readonly ladder: readonly FormatLevel[]
   readonly #dialect: Dialect
   readonly #parts: ApiTurnParts
   readonly #options: JsonObject
@@ -42,7 +42,7 @@ class DialectTurn implements ApiTurn {
     this.#options = mergeOptions(dialect.options(request), Object.fromEntries(allowed))
     this.#headers = requestHeaders(request, dialect.headers(request.backend))
     this.ladder = citesDocuments(request)
-      ? dialect.ladder.filter((rung) => !dialect.excludes_citations.includes(rung))
+      ? dialect.ladder.filter((formatLevel) => !dialect.excludes_citations.includes(formatLevel))
       : dialect.ladder
     this.#holdsOwn = request.input.some(
       (message) =>
@@ -63,8 +63,8 @@ class DialectTurn implements ApiTurn {
     return this.#dialect.maxTokens(most, this.#parts.request.backend)
   }
 
-  excludesTools(rung: Rung): boolean {
-    return this.#dialect.excludes_tools.includes(rung)
+  excludesTools(formatLevel: FormatLevel): boolean {
+    return this.#dialect.excludes_tools.includes(formatLevel)
   }
 
   build(ask: Ask): Built {
@@ -81,7 +81,7 @@ class DialectTurn implements ApiTurn {
     }
     const text = JSON.stringify([
       options,
-      format?.rung ?? null,
+      format?.formatLevel ?? null,
       ask.instruction,
       tools.length,
       stream,
@@ -117,16 +117,16 @@ class DialectTurn implements ApiTurn {
   }
 
   #body(ask: Ask, reasoning: boolean): string {
-    const talk = this.#talk(ask, reasoning)
+    const conversation = this.#conversation(ask, reasoning)
     try {
-      return JSON.stringify(this.#dialect.finish(this.#dialect.write(talk), ask))
+      return JSON.stringify(this.#dialect.finish(this.#dialect.write(conversation), ask))
     } catch (error) {
       if (!(error instanceof UnsentFile)) throw error
       throw failure("evaluation_error", this.#parts.request.path, error.message)
     }
   }
 
-  #talk(ask: Ask, reasoning: boolean): Talk {
+  #conversation(ask: Ask, reasoning: boolean): Conversation {
     const { request, quirks, endpoint } = this.#parts
     const dialect = this.#dialect
     const system = [request.system, ask.instruction].filter((text) => text !== null).join("\n\n")
@@ -145,12 +145,13 @@ class DialectTurn implements ApiTurn {
       if (!isOfAddress) throw error
       throw failure("evaluation_error", request.path, "An asset is neither an address nor a data URL.")
     }
-    const talk = { model: request.model, system: system === "" ? null : system, turns }
+    const conversation = { model: request.model, system: system === "" ? null : system, turns }
     const { format, tools } = ask
-    if (dialect.name !== "anthropic" || format?.rung !== "json_schema") return { ...talk, tools, forced: null }
+    if (dialect.name !== "anthropic" || format?.formatLevel !== "json_schema")
+      return { ...conversation, tools, forced: null }
     const parameters = JSON.parse(format.form.schema) as JsonObject
     const answer = { name: answerTool, description: "Gives the answer.", parameters }
-    return { ...talk, tools: [...tools, answer], forced: answerTool }
+    return { ...conversation, tools: [...tools, answer], forced: answerTool }
   }
 }
 

@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { ownText, type Attachment, type SaidText, type Turn } from "./conversation.ts"
-import type { Talk } from "./dialect.ts"
+import type { Conversation } from "./dialect.ts"
 import { UnsentFile } from "./unsent-file.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 
 // The bodies of `/chat/completions`: requests and whole answers.
 
-export function writeChat({ model, system, turns, tools }: Talk): JsonObject {
+export function writeChat({ model, system, turns, tools }: Conversation): JsonObject {
   const messages: JsonObject[] = system === null ? [] : [{ role: "system", content: system }]
   for (const turn of turns) messages.push(...written(turn))
   return {

@@ -23,7 +23,7 @@ export const chatApi = modelApi({
     const { temperature, top_p, top_k, max_tokens, reasoning_effort, verbosity, seed, stop } = inference
     const { frequency_penalty, presence_penalty, repeat_penalty } = inference
     return given({
-      ...(max_tokens === undefined ? {} : mostTokens(max_tokens, backend)),
+      ...(max_tokens === undefined ? {} : maxTokensField(max_tokens, backend)),
       temperature,
       top_p,
       frequency_penalty,
@@ -37,7 +37,7 @@ export const chatApi = modelApi({
       stream_options: { include_usage: true },
     })
   },
-  maxTokens: mostTokens,
+  maxTokens: maxTokensField,
   reserved: ["model", "messages", "tools", "stream", "response_format"],
   write: writeChat,
   read: readChat,
@@ -49,9 +49,9 @@ export const chatApi = modelApi({
     if (stream && stream_options !== undefined) finished["stream_options"] = stream_options
     if (format === null) return finished
     const { name, schema, strict_schema } = format.form
-    const strict = format.rung === "strict"
+    const strict = format.formatLevel === "strict"
     finished["response_format"] =
-      format.rung === "json_object"
+      format.formatLevel === "json_object"
         ? { type: "json_object" }
         : {
             type: "json_schema",
@@ -76,7 +76,7 @@ export const chatApi = modelApi({
 })
 
 /** OpenAI's own endpoint takes `max_completion_tokens`; others know only the older name. */
-function mostTokens(most: number, { endpoint }: Backend): JsonObject {
+function maxTokensField(most: number, { endpoint }: Backend): JsonObject {
   return isOpenAi(endpoint) ? { max_completion_tokens: most } : { max_tokens: most }
 }
 

@@ -51,11 +51,11 @@ test("the same id twice in one turn: results in the order of the calls", () => {
 })
 
 test("an id that the API does not take gets the same one for call and result, every time", () => {
-  const talk = [call("strange:id/1"), result("strange:id/1", "a")]
-  const [sent, answered] = idsIn(talk)
+  const conversation = [call("strange:id/1"), result("strange:id/1", "a")]
+  const [sent, answered] = idsIn(conversation)
   assert.match(sent ?? "", /^call \w{1,12}$/)
   assert.equal(answered, `result ${sent?.replace("call ", "")} a`)
-  assert.deepEqual(idsIn(talk), [sent, answered])
+  assert.deepEqual(idsIn(conversation), [sent, answered])
 })
 
 test("addresses get the media type of their ending, data URLs their own, and files of text become text", () => {

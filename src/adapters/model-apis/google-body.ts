@@ -4,7 +4,7 @@ import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { objectsIn } from "./chat-body.ts"
 import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
-import type { Talk } from "./dialect.ts"
+import type { Conversation } from "./dialect.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 
 // The bodies of `generateContent`: requests and whole answers.
@@ -12,7 +12,7 @@ import { callPart, type Part, type Result } from "./result.ts"
 /** Says to the backend that the signature of a call's thought is not at hand: a model before this one made the call. */
 const noSignature = "skip_thought_signature_validator"
 
-export function writeGoogle({ model, system, turns, tools }: Talk): JsonObject {
+export function writeGoogle({ model, system, turns, tools }: Conversation): JsonObject {
   // Gemma has no place for instructions, and Gemini from 3 on wants a signature with each first call.
   const isGemma = /(?:^|\/)gemma-/i.test(model)
   const signs = /gemini-(?:[3-9]|\d\d)/i.test(model)

@@ -51,9 +51,9 @@ export const googleApi = modelApi({
     for (const key of ["responseMimeType", "responseSchema", "responseJsonSchema"]) delete config[key]
     if (format !== null) {
       config["responseMimeType"] = "application/json"
-      const simple = format.rung === "strict" ? openApiSchema(format.form) : null
+      const simple = format.formatLevel === "strict" ? openApiSchema(format.form) : null
       if (simple !== null) config["responseSchema"] = simple
-      else if (format.rung !== "json_object")
+      else if (format.formatLevel !== "json_object")
         config["responseJsonSchema"] = JSON.parse(format.form.schema) as JsonObject
     }
     return { ...finished, generationConfig: config }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { Rung } from "./output-format.ts"
+import type { FormatLevel } from "./output-format.ts"
 
 /**
  * What one caller's calls have shown about one model at one backend. Nothing of it is needed for a right result, and nothing of
@@ -15,7 +15,7 @@ export interface BackendQuirks {
   /** On this machine or in this network. */
   readonly local: boolean
   /** Output formats that it does not take, so far as a looser one held. */
-  readonly refused: Set<Rung>
+  readonly refused: Set<FormatLevel>
   /** Fields that it does not take: `seed`, or with a value that it does not take: `temperature=3`. */
   readonly dropped: Set<string>
   /** Structured output and tools cannot be asked for in one request. */
@@ -38,7 +38,7 @@ interface Entry {
 
 const most = 500
 /** Fields and values that are remembered as refused, by backend, and how long each may be written. */
-const mostDropped = 100
+const maxDropped = 100
 const longestDropped = 200
 /** Backends are upgraded: after this long they get another chance. */
 const lifetime = 60 * 60 * 1000
@@ -70,7 +70,7 @@ export class BackendMemory {
 
 /** Remembers a field that is not taken, within bounds: names and values come from workflows. */
 export function addDropped(quirks: BackendQuirks, field: string): void {
-  if (field.length <= longestDropped && quirks.dropped.size < mostDropped) quirks.dropped.add(field)
+  if (field.length <= longestDropped && quirks.dropped.size < maxDropped) quirks.dropped.add(field)
 }
 
 function blank(endpoint: string, model: string, key: string): BackendQuirks {

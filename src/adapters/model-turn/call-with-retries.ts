@@ -11,12 +11,12 @@ import type {
   Usage,
   WireError,
 } from "../../log/events.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 import type { TurnProgress } from "../../log/turn-progress.ts"
 import { AnswerFailure, RunFailure, wireError } from "../../ports/run-failure.ts"
-import { usualOutput } from "../../run/budget/budget.ts"
+import { defaultOutput } from "../../run/budget/budget.ts"
 import { pricedUsage, usageOf } from "../../log/usage.ts"
 import type { Answer, Built } from "./model-api.ts"
 import type { Refusal } from "./refused-field.ts"
@@ -43,7 +43,7 @@ export interface RetriedCallsParts {
   readonly limits: EgressLimits
   readonly other_kind: string
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
   /** How far the turn has come, but for its calls. */
   readonly standing: () => Pick<TurnProgress, "repairs" | "added" | "closing" | "format">
 }
@@ -90,7 +90,7 @@ export class RetriedCalls {
    */
   async call(build: BuildCall, adapt: (refusal: Refusal, call: NamedCall) => string | null): Promise<Answer> {
     const { watch, request } = this.#parts
-    const most = watch.reserve === undefined ? null : (request.inference.max_tokens ?? usualOutput)
+    const most = watch.reserve === undefined ? null : (request.inference.max_tokens ?? defaultOutput)
     const turn = turnForRequest(request, watch)
     if (turn !== null) await turn
     let call = build(most)
@@ -216,7 +216,7 @@ export class RetriedCalls {
 
   /** Waits before the same is tried again, or gives up. */
   async #wait(failed: UpstreamFailure | EgressFailure): Promise<void> {
-    const { request, watch, clock, chance } = this.#parts
+    const { request, watch, clock, random } = this.#parts
     const { max_retries = defaultRetries, retry_base_delay_ms = defaultBaseDelayMs } = request.inference
     const passing =
       failed instanceof UpstreamFailure
@@ -224,7 +224,7 @@ export class RetriedCalls {
         : failed.reason === "connection" || failed.reason === "descriptors"
     if (!passing || this.#retries >= max_retries) throw this.#givenUp(failed)
     const retryAfterMs = failed instanceof UpstreamFailure ? failed.error.retryAfterMs : null
-    const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retryAfterMs, chance.fraction())
+    const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retryAfterMs, random.fraction())
     this.#retries++
     await this.#announce(failed.message, delay_ms)
     if (delay_ms > 0) await clock.sleep(delay_ms, watch.signal)

@@ -21,7 +21,7 @@ export type Fit =
       readonly rejections?: readonly Rejection[]
     }
 
-const mostProblems = 20
+const maxProblems = 20
 
 /**
  * Holds an answer's text against the contract. `path` is the agent's. `inWords`: the contract went into the instruction alone, so
@@ -47,7 +47,7 @@ export function fitOutput(
   }
   const [likeliest] = answer.candidates
   if (likeliest === undefined) return misread(answer.trouble ?? "no_json", answer.text, root)
-  const misfits = validate(likeliest, contract, root, mostProblems)
+  const misfits = validate(likeliest, contract, root, maxProblems)
   const issues = misfits.map((misfit) => issueOf(misfit, root))
   const [first, ...others] = issues
   if (first === undefined) throw new Error("A value that does not fit has nothing wrong with it")

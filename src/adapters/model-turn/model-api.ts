@@ -6,7 +6,7 @@ import type { ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
-import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
+import type { ContractForm, SchemaFormatLevel, FormatLevel } from "./output-format.ts"
 import type { Sent } from "./refused-field.ts"
 
 // What the turn loop needs to know of an API by which models are called. Everything else about a turn is the same for all
@@ -32,7 +32,7 @@ export interface ApiTurnParts {
 
 export interface ApiTurn {
   /** The ways to ask for structured output that the API has for this request, from the tightest to the loosest. */
-  readonly ladder: readonly Rung[]
+  readonly ladder: readonly FormatLevel[]
   /** Whether the rung `strict` can carry this contract. */
   takesStrict(form: ContractForm): boolean
   /** The optional fields of a request, under the API's names. */
@@ -40,7 +40,7 @@ export interface ApiTurn {
   /** The option that bounds the output tokens. */
   maxTokens(most: number): JsonObject
   /** Whether the API cannot ask for output in this way while it offers tools. */
-  excludesTools(rung: Rung): boolean
+  excludesTools(formatLevel: FormatLevel): boolean
   build(ask: Ask): Built
 }
 
@@ -52,7 +52,7 @@ export interface Ask {
   /** The contract in words, where the format does not carry it. */
   readonly instruction: string | null
   readonly options: JsonObject
-  readonly format: { readonly rung: FormatRung; readonly form: ContractForm } | null
+  readonly format: { readonly formatLevel: SchemaFormatLevel; readonly form: ContractForm } | null
   readonly tools: readonly ToolDefinition[]
   readonly stream: boolean
 }

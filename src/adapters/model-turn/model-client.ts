@@ -1,5 +1,5 @@
 import type { ApiName } from "../../check/provider-kinds.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { ModelClient, ModelRequest } from "../../ports/model.ts"
@@ -13,7 +13,7 @@ import { modelAnswerBytes, modelCallMs, modelFirstByteMs, modelSilenceMs } from 
 export interface ModelClientOptions {
   readonly egress: Egress
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
   /** What `endpoint: "demo"` means, and an egress that reaches it and nothing else; null where it is switched off. */
   readonly demo: { readonly endpoint: string; readonly egress: Egress } | null
   readonly limits?: Partial<EgressLimits>
@@ -33,7 +33,7 @@ const defaultLimits: EgressLimits = {
 /** Models behind any of the APIs. */
 export function createModelClient(options: ModelClientOptions): ModelClient {
   const memory = new BackendMemory(options.clock)
-  const { demo, clock, chance } = options
+  const { demo, clock, random } = options
   const limits = { ...defaultLimits, ...options.limits }
 
   function targetOf({ backend, path, run_id }: ModelRequest, api: ModelApi): Target {
@@ -53,7 +53,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
         const arrival = watch.arrivals?.open(watch.signal)
         const own = arrival === undefined ? watch : { ...watch, arrival }
-        return new Turn({ request, watch: own, target, quirks, limits, clock, chance }).run()
+        return new Turn({ request, watch: own, target, quirks, limits, clock, random }).run()
       } catch (error) {
         if (error instanceof RunFailure) return Promise.reject(error)
         throw error

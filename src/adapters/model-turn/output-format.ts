@@ -5,12 +5,12 @@ import type { ResponseFormat } from "../../plan/plan-shape.ts"
 import type { OutputContract } from "../../ports/model.ts"
 
 /** A way to ask for structured output, from the tightest to the loosest. */
-export type Rung = "strict" | "json_schema" | "json_object" | "instruction_only"
+export type FormatLevel = "strict" | "json_schema" | "json_object" | "instruction_only"
 
 /** Those that a request carries in a field of its own. */
-export type FormatRung = Exclude<Rung, "instruction_only">
+export type SchemaFormatLevel = Exclude<FormatLevel, "instruction_only">
 
-export const wholeLadder: readonly Rung[] = ["strict", "json_schema", "json_object", "instruction_only"]
+export const wholeLadder: readonly FormatLevel[] = ["strict", "json_schema", "json_object", "instruction_only"]
 
 /** A contract as requests need it: made once for a contract, however often it is asked for. */
 export interface ContractForm {
@@ -23,7 +23,7 @@ export interface ContractForm {
   /** The only field, where there is one and it is a string: plain text will do for it. */
   readonly only_text_field: string | null
   /** Backends that refused this very schema: the first rung that is left to them. */
-  readonly refused_by: Map<string, Rung>
+  readonly refused_by: Map<string, FormatLevel>
 }
 
 const forms = new WeakMap<OutputContract["type"], ContractForm>()
@@ -47,7 +47,12 @@ export function contractForm(contract: OutputContract): ContractForm {
 }
 
 /** Where to begin: as the author says, else at `tightest`, or at the next looser rung of those that the backend is not known to refuse. */
-export function firstRung(asked: ResponseFormat, tightest: Rung, ladder: readonly Rung[], left: readonly Rung[]): Rung {
+export function firstFormatLevel(
+  asked: ResponseFormat,
+  tightest: FormatLevel,
+  ladder: readonly FormatLevel[],
+  left: readonly FormatLevel[],
+): FormatLevel {
   switch (asked) {
     case "auto":
       return onLadder(tightest, left)
@@ -60,40 +65,45 @@ export function firstRung(asked: ResponseFormat, tightest: Rung, ladder: readonl
 }
 
 /** A rung by its name; null for none, or one of another release. */
-export function rungNamed(name: string | null): Rung | null {
-  return wholeLadder.find((rung) => rung === name) ?? null
+export function formatLevelNamed(name: string | null): FormatLevel | null {
+  return wholeLadder.find((formatLevel) => formatLevel === name) ?? null
 }
 
 /** The next looser rung that the author's choice leaves; null at the end. */
-export function nextRung(asked: ResponseFormat, rung: Rung, ladder: readonly Rung[]): Rung | null {
-  const next = ladder.find((candidate) => place(candidate) > place(rung)) ?? null
-  if (asked === "auto" || (asked === "json_schema" && rung === "strict")) return next
+export function nextFormatLevel(
+  asked: ResponseFormat,
+  formatLevel: FormatLevel,
+  ladder: readonly FormatLevel[],
+): FormatLevel | null {
+  const next = ladder.find((candidate) => place(candidate) > place(formatLevel)) ?? null
+  if (asked === "auto" || (asked === "json_schema" && formatLevel === "strict")) return next
   return null
 }
 
-export function looser(...rungs: readonly (Rung | null)[]): Rung {
-  let result: Rung = "strict"
-  for (const rung of rungs) if (rung !== null && place(rung) > place(result)) result = rung
+export function looser(...formatLevels: readonly (FormatLevel | null)[]): FormatLevel {
+  let result: FormatLevel = "strict"
+  for (const formatLevel of formatLevels)
+    if (formatLevel !== null && place(formatLevel) > place(result)) result = formatLevel
   return result
 }
 
 /** The rungs from one to another, without the last. */
-export function between(from: Rung, to: Rung, ladder: readonly Rung[]): readonly Rung[] {
-  return ladder.filter((rung) => place(rung) >= place(from) && place(rung) < place(to))
+export function between(from: FormatLevel, to: FormatLevel, ladder: readonly FormatLevel[]): readonly FormatLevel[] {
+  return ladder.filter((formatLevel) => place(formatLevel) >= place(from) && place(formatLevel) < place(to))
 }
 
 /** The rung itself, or the next looser one that the API has. */
-function onLadder(rung: Rung, ladder: readonly Rung[]): Rung {
-  return ladder.find((candidate) => place(candidate) >= place(rung)) ?? "instruction_only"
+function onLadder(formatLevel: FormatLevel, ladder: readonly FormatLevel[]): FormatLevel {
+  return ladder.find((candidate) => place(candidate) >= place(formatLevel)) ?? "instruction_only"
 }
 
-function place(rung: Rung): number {
-  return wholeLadder.indexOf(rung)
+function place(formatLevel: FormatLevel): number {
+  return wholeLadder.indexOf(formatLevel)
 }
 
 /** The name of a rung in call records: the two with a schema are one format. */
-export function formatName(rung: Rung): string {
-  return rung === "strict" ? "json_schema" : rung
+export function formatName(formatLevel: FormatLevel): string {
+  return formatLevel === "strict" ? "json_schema" : formatLevel
 }
 
 /** What a model reads where the request itself cannot carry the schema. */

@@ -18,7 +18,7 @@ export interface LenientAnswer {
 }
 
 /** Places in a text where an object may begin that are looked at; an answer is not a haystack. */
-const mostPlaces = 100
+const maxPlaces = 100
 
 /** Characters of the longest answer that is read with tolerance, which takes its time; a longer one has to be JSON. */
 const longestTolerant = 1024 * 1024
@@ -62,7 +62,7 @@ function parseFences(text: string): JsonValue[] {
   const marks: RegExpExecArray[] = []
   for (const mark of text.matchAll(/`{3,}|~{3,}/g)) {
     marks.push(mark)
-    if (marks.length > mostPlaces) break
+    if (marks.length > maxPlaces) break
   }
   for (let at = 0; at + 1 < marks.length; at++) {
     const [open, close] = [marks[at], marks[at + 1]]
@@ -93,7 +93,7 @@ function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNulla
   const candidates: JsonValue[] = []
   let trouble: NonNullable<LenientAnswer["trouble"]> = "no_json"
   let places = 0
-  for (let at = text.indexOf("{"); at >= 0 && places < mostPlaces; places++) {
+  for (let at = text.indexOf("{"); at >= 0 && places < maxPlaces; places++) {
     const result = readTolerantJson(text, at)
     if (result.outcome === "value") {
       candidates.push(result.value)

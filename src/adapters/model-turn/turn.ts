@@ -1,7 +1,7 @@
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Rejection } from "../../log/events.ts"
 import type { ModelToolCall } from "../../log/messages.ts"
@@ -13,15 +13,15 @@ import type { NamedCall } from "./call-with-retries.ts"
 import { RetriedCalls } from "./call-with-retries.ts"
 import { fitOutput, rejectedFit } from "./fit-output.ts"
 import type { Answer, ApiTurn, ModelApi } from "./model-api.ts"
-import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
+import type { ContractForm, SchemaFormatLevel, FormatLevel } from "./output-format.ts"
 import {
   between,
   contractForm,
-  firstRung,
+  firstFormatLevel,
   formatName,
   looser,
-  nextRung,
-  rungNamed,
+  nextFormatLevel,
+  formatLevelNamed,
   schemaInstruction,
   schemaInstructionWithTools,
 } from "./output-format.ts"
@@ -44,16 +44,16 @@ export interface TurnParts {
   readonly quirks: BackendQuirks
   readonly limits: EgressLimits
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
 }
 
 /** Some contract, and how it is put to the backend at the moment. */
 interface PendingContract {
   readonly contract: OutputContract
   readonly form: ContractForm
-  rung: Rung
+  formatLevel: FormatLevel
   /** Rungs that the backend refused, whatever the schema. */
-  readonly refused: Set<Rung>
+  readonly refused: Set<FormatLevel>
 }
 
 /** The turn's result; null when another call has to be made. */
@@ -77,7 +77,7 @@ export class Turn {
   readonly #repairs: AnswerRepairs
 
   constructor(parts: TurnParts) {
-    const { request, watch, target, quirks, clock, chance } = parts
+    const { request, watch, target, quirks, clock, random } = parts
     this.#request = request
     this.#watch = watch
     this.#knownQuirks = quirks
@@ -92,12 +92,12 @@ export class Turn {
       limits: limitsOf(parts),
       other_kind: target.api.other_kind,
       clock,
-      chance,
+      random,
       standing: () => ({
         repairs: this.#repairs.made,
         added: this.#repairs.added,
         closing: this.#closing,
-        format: this.#pending?.rung ?? null,
+        format: this.#pending?.formatLevel ?? null,
       }),
     })
     this.#repairs = new AnswerRepairs(request, watch, this.#retried)
@@ -146,7 +146,7 @@ export class Turn {
       return this.#repairs.close(answer, fit)
     }
     // The backend ignored the format: it does not know it, so the schema goes into the instruction.
-    if (fit.came === "loose" || (fit.came === "bare" && pending.rung === "strict")) this.#fall(pending)
+    if (fit.came === "loose" || (fit.came === "bare" && pending.formatLevel === "strict")) this.#fall(pending)
     return this.#repairs.repair(answer, fit)
   }
 
@@ -187,7 +187,7 @@ export class Turn {
   }
 
   #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {
-    for (const rung of pending.refused) this.#knownQuirks.refused.add(rung)
+    for (const formatLevel of pending.refused) this.#knownQuirks.refused.add(formatLevel)
     const kept = JSON.stringify(output)
     return { kind: "output", output, ...this.#result(answer, kept, []) }
   }
@@ -239,26 +239,26 @@ export class Turn {
   /** The tool loop goes first: its requests carry no format. */
   #standsApart(): boolean {
     const pending = this.#pending
-    if (pending === null || !this.#offersTools() || pending.rung === "instruction_only") return false
-    return this.#apart || this.#calls.excludesTools(pending.rung)
+    if (pending === null || !this.#offersTools() || pending.formatLevel === "instruction_only") return false
+    return this.#apart || this.#calls.excludesTools(pending.formatLevel)
   }
 
-  #format(): { readonly rung: FormatRung; readonly form: ContractForm } | null {
+  #format(): { readonly formatLevel: SchemaFormatLevel; readonly form: ContractForm } | null {
     const pending = this.#pending
-    if (pending === null || this.#standsApart() || pending.rung === "instruction_only") return null
-    return { rung: pending.rung, form: pending.form }
+    if (pending === null || this.#standsApart() || pending.formatLevel === "instruction_only") return null
+    return { formatLevel: pending.formatLevel, form: pending.form }
   }
 
   #formatName(): string {
     if (this.#pending === null) return "text"
-    return this.#standsApart() ? "instruction_only" : formatName(this.#pending.rung)
+    return this.#standsApart() ? "instruction_only" : formatName(this.#pending.formatLevel)
   }
 
   /** The schema in words, where the request's format does not carry it. */
   #instruction(): string | null {
     const pending = this.#pending
     if (pending === null) return null
-    if (!this.#standsApart() && (pending.rung === "strict" || pending.rung === "json_schema")) return null
+    if (!this.#standsApart() && (pending.formatLevel === "strict" || pending.formatLevel === "json_schema")) return null
     return this.#offersTools() ? schemaInstructionWithTools(pending.form) : schemaInstruction(pending.form)
   }
 
@@ -273,14 +273,14 @@ export class Turn {
       this.#calls.takesStrict(form) ? "strict" : "json_schema",
       form.refused_by.get(this.#quirks.key) ?? null,
     )
-    const first = firstRung(this.#request.response_format, tightest, this.#calls.ladder, this.#ladder())
-    const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
-    return { contract, form, rung, refused: new Set(between(first, rung, this.#calls.ladder)) }
+    const first = firstFormatLevel(this.#request.response_format, tightest, this.#calls.ladder, this.#ladder())
+    const formatLevel = looser(first, formatLevelNamed(this.#request.progress?.format ?? null))
+    return { contract, form, formatLevel, refused: new Set(between(first, formatLevel, this.#calls.ladder)) }
   }
 
   /** The rungs that the backend is not known to refuse. */
-  #ladder(): readonly Rung[] {
-    return this.#calls.ladder.filter((rung) => !this.#quirks.refused.has(rung))
+  #ladder(): readonly FormatLevel[] {
+    return this.#calls.ladder.filter((formatLevel) => !this.#quirks.refused.has(formatLevel))
   }
 
   /** To the next looser format, where the author leaves the choice. */
@@ -288,11 +288,11 @@ export class Turn {
     const asked = this.#request.response_format
     const ladder = this.#ladder()
     // A schema that is not enforced helps only where the schema itself was the trouble.
-    const skips = asked === "auto" && pending.rung === "strict" && ladder.includes("json_object")
-    const next = skips ? "json_object" : nextRung(asked, pending.rung, ladder)
+    const skips = asked === "auto" && pending.formatLevel === "strict" && ladder.includes("json_object")
+    const next = skips ? "json_object" : nextFormatLevel(asked, pending.formatLevel, ladder)
     if (next === null) return
-    for (const rung of between(pending.rung, next, this.#calls.ladder)) pending.refused.add(rung)
-    pending.rung = next
+    for (const formatLevel of between(pending.formatLevel, next, this.#calls.ladder)) pending.refused.add(formatLevel)
+    pending.formatLevel = next
   }
 
   // ------------------------------------------------------------------------------------------------- refusals
@@ -338,33 +338,33 @@ export class Turn {
   #loosen(schema: boolean, named: boolean): string | null {
     const pending = this.#pending
     if (pending === null) return null
-    const before = pending.rung
+    const before = pending.formatLevel
     if (schema) {
-      const rung = nextRung(this.#request.response_format, before, this.#ladder()) ?? before
+      const formatLevel = nextFormatLevel(this.#request.response_format, before, this.#ladder()) ?? before
       const { refused_by } = pending.form
       const remember = ({ key }: BackendQuirks): void => {
         if (refused_by.size >= 100) refused_by.clear()
-        refused_by.set(key, rung)
+        refused_by.set(key, formatLevel)
       }
-      pending.rung = rung
+      pending.formatLevel = formatLevel
       if (named) remember(this.#knownQuirks)
       else this.#unproven.push(remember)
     } else this.#fall(pending)
-    if (pending.rung === before) return null
-    const format = pending.rung === "json_schema" ? "json_schema, not strict" : pending.rung
+    if (pending.formatLevel === before) return null
+    const format = pending.formatLevel === "json_schema" ? "json_schema, not strict" : pending.formatLevel
     return `The backend refused the output format: asked again with ${format}`
   }
 }
 
-const mostNames = ["max_tokens", "max_completion_tokens", "max_output_tokens"]
+const maxNames = ["max_tokens", "max_completion_tokens", "max_output_tokens"]
 
 function isMost(name: string): boolean {
-  return mostNames.includes(name) || name === "generationConfig.maxOutputTokens"
+  return maxNames.includes(name) || name === "generationConfig.maxOutputTokens"
 }
 
 /** `extra` may hold the bound under another name, which some backends would obey. */
 function withoutMost(options: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => !mostNames.includes(name)))
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !maxNames.includes(name)))
 }
 
 function limitsOf({ request, limits }: TurnParts): EgressLimits {

@@ -25,7 +25,7 @@ const refusals = new Set([10_023, 10_047, 10_054, 10_077, 10_122])
 
 /** From so many on a list is kept for a moment, and so many lists are. */
 const manySubjects = 200
-const mostLists = 8
+const maxLists = 8
 
 /** What `/metrics` and `/readyz` can know of a broker. */
 export interface BrokerHealth {
@@ -205,7 +205,7 @@ export class Broker<T extends Transport = Transport> {
     if (subjects.length >= manySubjects) {
       this.#lists.set(filter, { subjects, at: this.now() })
       const [oldest] = this.#lists.keys()
-      if (this.#lists.size > mostLists && oldest !== undefined) this.#lists.delete(oldest)
+      if (this.#lists.size > maxLists && oldest !== undefined) this.#lists.delete(oldest)
     }
     return subjects
   }

@@ -1,4 +1,4 @@
-import { instant, mostElapsed, type Clock, type Instant } from "../../ports/clock.ts"
+import { instant, maxElapsed, type Clock, type Instant } from "../../ports/clock.ts"
 import type { Broker } from "./broker.ts"
 import { holdMs } from "./broker.ts"
 import { packFrame } from "./frame.ts"
@@ -55,7 +55,7 @@ export class Leases {
     const storedAt = before?.fence === fence ? before.storedAt : longAgo
     this.#held.set(run_id, { fence, leaseMs, renewedAt: askedAt, storedAt })
     await this.say()
-    const inTime = mostElapsed(this.#clock, storedAt) < leaseMs
+    const inTime = maxElapsed(this.#clock, storedAt) < leaseMs
     const now = this.#held.get(run_id)
     if (inTime && now?.fence === fence && now.storedAt.monotonic < askedAt.monotonic) now.storedAt = askedAt
     return inTime

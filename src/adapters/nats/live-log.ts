@@ -55,7 +55,7 @@ export class LiveLogs {
   }
 
   /** The event that ends a run whose log cannot be read. */
-  condemned(run_id: string, end: LogEvent): void {
+  failedAsCorrupt(run_id: string, end: LogEvent): void {
     this.#logs.get(run_id)?.endWith(end)
   }
 
@@ -164,13 +164,13 @@ class LiveLog {
       this.#over = true
       return
     }
-    if (run.facts.condemned === undefined) this.#key = await this.#runs.key(run)
+    if (run.facts.failedAsCorrupt === undefined) this.#key = await this.#runs.key(run)
     this.#learn(run.facts)
     if (this.#early) await this.#lookOnce()
   }
 
-  #learn({ last, finished_at, condemned, marks }: RunFacts): void {
-    if (condemned !== undefined) return this.endWith(condemned)
+  #learn({ last, finished_at, failedAsCorrupt, marks }: RunFacts): void {
+    if (failedAsCorrupt !== undefined) return this.endWith(failedAsCorrupt)
     this.#marks = marks
     const isOver = finished_at !== undefined
     if (isOver) this.#over = true

@@ -41,8 +41,8 @@ export class LogReader {
   async page(run_id: string, after: number, limits: PageLimits, kept: boolean): Promise<LogEvent[]> {
     const run = await this.#runs.get(run_id)
     if (run === null || after >= run.facts.last) return []
-    const { condemned, last, marks } = run.facts
-    if (condemned !== undefined) return [condemned]
+    const { failedAsCorrupt, last, marks } = run.facts
+    if (failedAsCorrupt !== undefined) return [failedAsCorrupt]
     return this.events(run_id, await this.#runs.key(run), { after, last, marks }, limits, kept)
   }
 

@@ -305,8 +305,8 @@ export class NatsStore implements RunStore {
     }
   }
 
-  async condemn(lease: Lease, end: LogEvent): Promise<void> {
-    await this.#own.condemn(lease, end)
+  async failAsCorrupt(lease: Lease, end: LogEvent): Promise<void> {
+    await this.#own.failAsCorrupt(lease, end)
   }
 
   // --------------------------------------------------------------------------------------------------------- leases

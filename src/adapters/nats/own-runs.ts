@@ -159,16 +159,16 @@ export class OwnRuns implements WriterStore {
     }
   }
 
-  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+  async failAsCorrupt(lease: Lease, end: LogEvent): Promise<void> {
     const { run_id } = lease
     // Appends in progress are stored first, or refused.
     await this.#writers.get(keyOf(lease))?.end()
     for (;;) {
       const run = await this.#held(lease)
-      const facts = { ...this.#runs.named(ended(run.facts, end)), condemned: end }
+      const facts = { ...this.#runs.named(ended(run.facts, end)), failedAsCorrupt: end }
       const notices = this.#parts.outbox.caused(run, causedBy([end]))
       if ((await this.#replace(run, facts, notices)) === null) continue
-      this.#parts.live.condemned(run_id, end)
+      this.#parts.live.failedAsCorrupt(run_id, end)
       if (notices.length > 0) this.#parts.outbox.stored()
       this.#forgetLease(lease)
       await this.#over(run, end, facts.asked === true)

@@ -53,7 +53,7 @@ export interface RunFacts {
   readonly status?: RunStatus
   readonly error_kind?: ErrorKind
   /** Its only event, in plain text: it ends a run whose key may be what is damaged. */
-  readonly condemned?: LogEvent
+  readonly failedAsCorrupt?: LogEvent
   /** Tells attempts to write the row apart. */
   readonly nonce: string
 }

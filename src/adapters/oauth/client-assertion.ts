@@ -12,7 +12,7 @@ export function clientAssertion(
   now: number,
 ): string {
   const key = readKey(client.private_key)
-  const alg = client.algorithm ?? usualAlgorithm(key)
+  const alg = client.algorithm ?? defaultAlgorithm(key)
   const seconds = Math.floor(now / 1000)
   const head = { alg, typ: "JWT", ...(client.key_id === null ? {} : { kid: client.key_id }) }
   const { client_id } = client
@@ -35,7 +35,7 @@ function encoded(value: object): string {
 
 const curves: Readonly<Record<string, string>> = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }
 
-function usualAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
+function defaultAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
   switch (asymmetricKeyType) {
     case "rsa":
       return "RS256"

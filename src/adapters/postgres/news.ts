@@ -5,7 +5,7 @@ import type { News } from "../../store/sql-medium.ts"
 /** A payload must be shorter than 8,000 bytes. */
 const payloadBytes = 7_500
 /** With more of them, everyone looks at everything instead. */
-const mostPayloads = 8
+const maxPayloads = 8
 
 const letters = { events: "e", cancel: "c", outcome: "o", all: "*" } as const satisfies Record<News["what"], string>
 
@@ -21,7 +21,7 @@ export function payloadsOf(writer: string, news: readonly News[]): string[] {
     line = line === "" ? item : `${line},${item}`
   }
   if (line !== "") payloads.push(line)
-  const all = payloads.length > mostPayloads ? [letters.all] : payloads
+  const all = payloads.length > maxPayloads ? [letters.all] : payloads
   return all.map((payload) => `${writer} ${payload}`)
 }
 

@@ -8,7 +8,7 @@ import { failureOf, isConnectionLost } from "./postgres-error.ts"
 const holdMs = 10_000
 const pauseMs = 200
 /** Large reads on one connection do not keep the others waiting. */
-const mostConnections = 3
+const connectionLimit = 3
 
 /** Reads on a few connections of their own: readers never wait for the writer. */
 export class Reads {
@@ -57,7 +57,7 @@ export class Reads {
     if (this.#closed) throw new StoreFailure("The store is closed")
     this.#connections = this.#connections.filter(({ isLost }) => !isLost)
     const [best] = this.#connections.toSorted((a, b) => a.pending - b.pending)
-    const full = this.#connections.length >= mostConnections
+    const full = this.#connections.length >= connectionLimit
     if (best !== undefined && (best.pending === 0 || full)) return best
     const opening = (this.#opening ??= this.#open())
     if (best === undefined) return await opening

@@ -20,7 +20,7 @@ import {
 /** How long a transaction is tried again while the server is out of reach, or another one takes over. */
 const holdMs = 20_000
 const pauseMs = 200
-const mostConflicts = 10
+const maxConflicts = 10
 export interface WriterSettings {
   readonly target: ServerTarget
   readonly where: string
@@ -108,7 +108,7 @@ export class TransactionWriter implements BatchWriter {
         if (!isConnectionLost(error)) {
           inDoubt = null
           if (connection !== null) await this.#rollBack(connection)
-          if (isConflict(error) && ++conflicts <= mostConflicts) continue
+          if (isConflict(error) && ++conflicts <= maxConflicts) continue
           throw error
         }
         connection?.drop()

@@ -90,14 +90,14 @@ export class RecordedRun {
 }
 
 /** Requests that are compared at most. */
-const mostCompared = 200
+const maxCompared = 200
 
 function nearestRequest(request: JsonObject, recorded: readonly JsonObject[]): JsonObject | null {
   const same = recorded.filter(({ kind }) => kind === request["kind"])
   const words = wordsOf(request)
   let nearest: JsonObject | null = null
   let best = -1
-  for (const one of same.slice(0, mostCompared)) {
+  for (const one of same.slice(0, maxCompared)) {
     const shared = diffList(words, wordsOf(one)).filter(({ change }) => change === "same").length
     if (shared > best) [nearest, best] = [one, shared]
   }

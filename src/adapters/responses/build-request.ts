@@ -2,7 +2,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Inference } from "../../plan/plan-shape.ts"
 import type { ToolDefinition } from "../../ports/model.ts"
-import type { ContractForm, FormatRung } from "../model-turn/output-format.ts"
+import type { ContractForm, SchemaFormatLevel } from "../model-turn/output-format.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
 import type { Item } from "./read-answer.ts"
 
@@ -116,10 +116,10 @@ export function toolsText(tools: readonly ToolDefinition[], strictField: boolean
   )
 }
 
-const formats = new WeakMap<ContractForm, Readonly<Record<FormatRung, string>>>()
+const formats = new WeakMap<ContractForm, Readonly<Record<SchemaFormatLevel, string>>>()
 
 /** JSON text of `text.format`. */
-export function formatText(rung: FormatRung, form: ContractForm): string {
+export function formatText(formatLevel: SchemaFormatLevel, form: ContractForm): string {
   let texts = formats.get(form)
   if (texts === undefined) {
     const name = JSON.stringify(form.name)
@@ -130,5 +130,5 @@ export function formatText(rung: FormatRung, form: ContractForm): string {
     }
     formats.set(form, texts)
   }
-  return texts[rung]
+  return texts[formatLevel]
 }

@@ -432,7 +432,7 @@ test("plain text is for one string only: not for two, an enum or a list", async 
 
 test("without Retry-After the waits double below a bound, with full jitter", async (t) => {
   const fake = await fakeBackend(t, () => apiError(500, "x"))
-  const model = askModel(t, { chance: { id: () => "", fraction: () => 1 } })
+  const model = askModel(t, { random: { id: () => "", fraction: () => 1 } })
   await model.refuse({ backend: fake.backend, inference: { max_retries: 8, retry_base_delay_ms: 200 } })
   assert.deepEqual(model.slept, [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600])
   assert.deepEqual(

@@ -73,7 +73,7 @@ class ResponsesTurn implements ApiTurn {
         itemsText(toItems(added, origin, reasoning)),
       ],
       options,
-      format: format === null ? null : formatText(format.rung, format.form),
+      format: format === null ? null : formatText(format.formatLevel, format.form),
       tools: toolsText(tools, !no_tool_strict),
       stream,
     })

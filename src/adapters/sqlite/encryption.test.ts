@@ -288,7 +288,7 @@ describe("sqlite store, encryption at rest", () => {
     // It can still be ended, with nothing in it.
     const [claimed] = await second.claim(owner, 1, leaseMs)
     assert.ok(claimed !== undefined)
-    await second.condemn(claimed, ended(3))
+    await second.failAsCorrupt(claimed, ended(3))
     assert.deepEqual(await second.read(run_id, 0, 10), [ended(3)])
     await second.close()
   })

@@ -7,7 +7,7 @@ export interface Descriptors {
 
 /** File descriptors of this process; null where the system does not say. */
 export function countDescriptors(): Descriptors | null {
-  const most = mostDescriptors()
+  const most = maxDescriptors()
   if (most === null) return null
   try {
     return { open: readdirSync("/proc/self/fd").length, most }
@@ -20,7 +20,7 @@ export function countDescriptors(): Descriptors | null {
 let known: number | null | undefined
 
 /** Read once: Node raises its limit as far as it may when it starts, and it does not change later. */
-function mostDescriptors(): number | null {
+function maxDescriptors(): number | null {
   if (known === undefined) {
     try {
       const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? []

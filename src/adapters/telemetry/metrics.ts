@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client"
 import type { ModelCallRecord } from "../../log/events.ts"
-import type { Kept } from "../../log/kept.ts"
+import type { ReplayData } from "../../log/replay-data.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
 import { Instruments } from "./instruments.ts"
 import { ModelCounters } from "./model-counters.ts"
@@ -42,7 +42,7 @@ export interface MetricsText {
 }
 
 /** Workflows with names that have a label of their own; the others are counted together as `other`. */
-const mostWorkflows = 1_000
+const maxWorkflows = 1_000
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 
@@ -61,7 +61,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   // Event-loop lag, memory, CPU, garbage collection.
   collectDefaultMetrics({ register: registry })
   for (const name of misnamed) registry.removeSingleMetric(name)
-  const workflows = new BoundedLabels(mostWorkflows)
+  const workflows = new BoundedLabels(maxWorkflows)
   const labelOf = (workflow: string | null): string => (workflow === null ? "" : workflows.of({ workflow }).workflow)
   const runs = make.counter("wire_runs_total", "Ended runs", ["status", "workflow"])
   const runTime = make.histogram("wire_run_duration_seconds", "Time from a run's start to its end", seconds, [
@@ -211,7 +211,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
               models.count(event.data.calls, workflow)
               break
             case "agent_fallback":
-              models.fellBack((event.kept as Kept<"agent_fallback"> | undefined)?.calls ?? [])
+              models.fellBack((event.kept as ReplayData<"agent_fallback"> | undefined)?.calls ?? [])
               break
             case "step_skipped":
               // One that failed is counted as that.
@@ -221,7 +221,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
               retries.of().add()
               break
             case "context_compacted":
-              models.count((event.kept as Kept<"context_compacted"> | undefined)?.calls ?? [], workflow)
+              models.count((event.kept as ReplayData<"context_compacted"> | undefined)?.calls ?? [], workflow)
               break
             case "tool_call_completed":
               called(event.data, "completed")

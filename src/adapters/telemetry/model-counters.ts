@@ -4,12 +4,12 @@ import type { Counter } from "./counters.ts"
 import type { Instruments } from "./instruments.ts"
 
 /** A provider, a model and a workflow with a name: each combination costs memory for ever. */
-const mostUses = 2_000
+const maxUses = 2_000
 
 /** Cost, tokens, calls, retries and fallbacks by the kind of provider and the id of the model; cost and tokens by workflow, too. */
 export class ModelCounters {
   readonly #labels = new BoundedLabels()
-  readonly #uses = new BoundedLabels(mostUses)
+  readonly #uses = new BoundedLabels(maxUses)
   readonly #cost: Counter<readonly [string, string, string]>
   readonly #tokens: Counter<readonly [string, string, string, string]>
   readonly #calls: Counter<readonly [string, string, string]>

@@ -9,8 +9,8 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
     for (const observer of observers) observer.left?.(run_id)
   }
   return overlayStore(store, {
-    async condemn(lease: Lease, end: LogEvent): Promise<void> {
-      await store.condemn(lease, end)
+    async failAsCorrupt(lease: Lease, end: LogEvent): Promise<void> {
+      await store.failAsCorrupt(lease, end)
       for (const observer of observers) observer.appended(lease.run_id, [end])
     },
     append(lease: Lease, events: readonly LogEvent[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { shortestCycle } from "../../base/shortest-cycle.ts"
 import { strongComponents } from "../../base/strong-components.ts"
 import type { CheckContext, Edge } from "../check-context.ts"
-import { spellCircle } from "../spell-circle.ts"
+import { formatCycle } from "../format-cycle.ts"
 
 /** Agents and dynamic values that wait for each other: each cycle is reported once, and spelled out. */
 export function checkDependencyCycles(checking: CheckContext): void {
@@ -12,7 +12,7 @@ export function checkDependencyCycles(checking: CheckContext): void {
 type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
 
 /** Circles that share members with others are looked for again and again: this often at most. */
-const mostRounds = 8
+const maxRounds = 8
 
 /** Tells one circle of each knot, takes its first reference away, and looks for what is left of the knot. */
 function report(checking: CheckContext, edges: Edges, show: (name: string) => string): void {
@@ -23,7 +23,7 @@ function report(checking: CheckContext, edges: Edges, show: (name: string) => st
     return without === undefined ? targets : targets.filter((target) => !without.has(target))
   }
   let knots = strongComponents(edges.keys(), next)
-  for (let round = 0; round < mostRounds && knots.length > 0; round++) {
+  for (let round = 0; round < maxRounds && knots.length > 0; round++) {
     const left: string[] = []
     for (const knot of knots) {
       const members = new Set(knot)
@@ -43,7 +43,7 @@ function report(checking: CheckContext, edges: Edges, show: (name: string) => st
 
 function tell(checking: CheckContext, edge: Edge, cycle: readonly string[]): void {
   const isItself = cycle.length === 2
-  const spelled = spellCircle(cycle)
+  const spelled = formatCycle(cycle)
   const message = isItself ? `${cycle[0]} waits for itself: ${spelled}` : `These wait for each other: ${spelled}`
   const hint = isItself ? "Remove this reference." : "Remove one of these references."
   checking.report("dependency-cycle", edge.path, edge.span, message, hint)

@@ -96,7 +96,7 @@ export function checkEndpointQuery(checking: CheckContext, node: Syntax.StringNo
 const inText = "Declare it in `secrets { }` and refer to it: `{{ secrets.name }}`."
 
 /** More of them are one mistake. */
-const mostFound = 100
+const maxFound = 100
 
 /** Keys of well-known services, in whatever text they stand. What other checks have found is not reported again. */
 export function checkKnownCredentials(checking: CheckContext): void {
@@ -109,7 +109,7 @@ export function checkKnownCredentials(checking: CheckContext): void {
     if (token === undefined || !isText.has(token.kind) || match.end > token.end) continue
     reported ??= diagnostics.filter(({ code }) => code === "hardcoded-secret").map(({ span }) => span)
     if (reported.some(({ start, end }) => start <= match.start && match.end <= end)) continue
-    if (++count > mostFound) return
+    if (++count > maxFound) return
     const path = pathAt(tree, match.start)
     checking.report("hardcoded-secret", path, match, found, hintAt(path))
   }

@@ -5,7 +5,7 @@ import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import { isForeign } from "../file-space.ts"
-import { spellCircle } from "../spell-circle.ts"
+import { formatCycle } from "../format-cycle.ts"
 import { errorType } from "../../types/primitives.ts"
 import { partsOf, schemasIn } from "../../types/type-parts.ts"
 import type { Type } from "../../types/types.ts"
@@ -35,7 +35,7 @@ function report(checking: CheckContext, circle: readonly string[]): void {
   const declaration = checking.schemas.get(first)
   if (declaration === undefined) return
   const { path, span } = referenceIn(checking, declaration, second)
-  const spelled = spellCircle(circle.map((name) => `schema.${name}`))
+  const spelled = formatCycle(circle.map((name) => `schema.${name}`))
   const hint = "Refer to it through an array, `maybe` or a variant case, so that a value can end."
   checking.report("infinite-type", path, span, `A value of schema.${first} would never end: ${spelled}`, hint)
 }

@@ -44,7 +44,7 @@ export function assetsOfModel({ body }: Syntax.ModelDeclaration): string[] {
 const none: AssetsIn = { kinds: new Set(), configured: new Set() }
 
 /** Values may be made of each other: a list of all assets would grow with the square of their number. */
-const mostConfigured = 100
+const maxConfigured = 100
 
 /** The assets that an expression (already inferred) may be. */
 export function assetsIn(checking: CheckContext, expression: Syntax.Expression, scope: Scope): AssetsIn {
@@ -54,7 +54,7 @@ export function assetsIn(checking: CheckContext, expression: Syntax.Expression, 
   const configured = new Set(first.configured)
   for (const other of others) {
     for (const kind of other.kinds) kinds.add(kind)
-    for (const asset of configured.size < mostConfigured ? other.configured : []) configured.add(asset)
+    for (const asset of configured.size < maxConfigured ? other.configured : []) configured.add(asset)
   }
   return { kinds, configured }
 }

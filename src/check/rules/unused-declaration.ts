@@ -29,7 +29,7 @@ export function checkUnused(checking: CheckContext): void {
       if (isForeign(node)) continue
       const id = `${kind}.${name}`
       // A library declares for others.
-      if (library && !checking.grafts.has(id)) continue
+      if (library && !checking.importedDeclarations.has(id)) continue
       if (isUsed(checking, id, node) || meant.has(name)) continue
       checking.report("unused-declaration", id, node, `Nothing refers to ${id}`, "Remove it, or use it.")
     }

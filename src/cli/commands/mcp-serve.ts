@@ -35,7 +35,7 @@ interface ServeFlags {
 }
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
-const usualPort = "13704"
+const defaultPort = "13704"
 
 export function addMcpServe(mcp: Command): void {
   mcp
@@ -49,7 +49,7 @@ export function addMcpServe(mcp: Command): void {
     .argument("<file...>", "the workflows; each is a tool named like its file")
     .option("--http", "serve over HTTP instead of standard input and output")
     .option("--host <address>", "with --http: address to listen on (WIRE_HOST, default 127.0.0.1)")
-    .option("--port <n>", `with --http: port to listen on, 0 for a free one (default ${usualPort})`)
+    .option("--port <n>", `with --http: port to listen on, 0 for a free one (default ${defaultPort})`)
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
     .option("--timeout <duration>", "most time for one run, such as 90s or 1h (default 10m)")
@@ -82,7 +82,7 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
   if (timeout_ms === undefined || timeout_ms === 0) {
     command.error(`error: --timeout must be a duration such as 90s, 15m or 1h`)
   }
-  const own = { port: flags.port ?? usualPort, ...(flags.host === undefined ? {} : { host: flags.host }) }
+  const own = { port: flags.port ?? defaultPort, ...(flags.host === undefined ? {} : { host: flags.host }) }
   const settings = usableSettings(own)
   const compiled = compileAll(files)
   if (compiled === null) return 1

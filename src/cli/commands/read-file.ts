@@ -10,9 +10,9 @@ export type TextRead =
   | { readonly text: string; readonly problem: null }
   | { readonly text: null; readonly problem: string }
 
-const mostMebibytes = fileBytes / 1024 / 1024
+const maxMebibytes = fileBytes / 1024 / 1024
 /** A clause. */
-export const tooLarge = `is too large: \`wire\` reads at most ${mostMebibytes} MiB of a file`
+export const tooLarge = `is too large: \`wire\` reads at most ${maxMebibytes} MiB of a file`
 
 /** Reads a file that the user named. It may be a pipe. What is wrong with the file is the `problem`: a clause. */
 export function readNamedFile(path: string): TextRead {
@@ -36,7 +36,7 @@ export function readFoundFile(path: string, root: string): TextRead {
 /** Reads a file that the user named, and that is not a device or a pipe. */
 export function readRegular(path: string): TextRead {
   return read(
-    () => readRegularFile(path, fileBytes) ?? `is not a regular file of at most ${mostMebibytes} MiB: it is not read`,
+    () => readRegularFile(path, fileBytes) ?? `is not a regular file of at most ${maxMebibytes} MiB: it is not read`,
   )
 }
 

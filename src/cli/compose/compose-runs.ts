@@ -9,7 +9,7 @@ import { RecordedRun } from "../../adapters/recording/recorded-run.ts"
 import { RecordedTools, type ReviveTool } from "../../adapters/recording/recorded-tools.ts"
 import type { Exchanges, RecordingMode } from "../../adapters/recording/recording.ts"
 import { readRecording, Recording, writeRecording } from "../../adapters/recording/recording.ts"
-import { systemChance } from "../../adapters/system/system-chance.ts"
+import { systemRandom } from "../../adapters/system/system-random.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import { planSource } from "../../compiler/source-jobs.ts"
@@ -20,7 +20,7 @@ import type { LogEvent } from "../../log/events.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { Deadlines } from "../../run/budget/deadlines.ts"
-import { usualLimits, type RunLimits, type RunPorts } from "../../run/context/run-context.ts"
+import { defaultLimits, type RunLimits, type RunPorts } from "../../run/context/run-context.ts"
 import { Runs } from "../../run/runs.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
@@ -92,7 +92,7 @@ export async function composeTests(
   return {
     engine: (recording, sample) => ({
       clock: systemClock,
-      chance: systemChance,
+      random: systemRandom,
       limits,
       deadlines,
       bug,
@@ -165,14 +165,14 @@ function mayUseDemo(plan: Plan): boolean {
 export async function inspectMcp(settings: Settings, server: ToolServer, signal: AbortSignal): Promise<ServerContents> {
   const egress = createEgress({ policy: egressPolicy(settings), user_agent: `wireworks/${about.version}` })
   const { inspectServer } = await import("../../adapters/mcp/inspect-server.ts")
-  const { usualMcpLimits } = await import("../../adapters/mcp/mcp-host.ts")
+  const { defaultMcpLimits } = await import("../../adapters/mcp/mcp-host.ts")
   try {
-    return await inspectServer(server, { egress, version: about.version, limits: usualMcpLimits }, signal)
+    return await inspectServer(server, { egress, version: about.version, limits: defaultMcpLimits }, signal)
   } finally {
     await egress.close()
   }
 }
 
 function limitsOf({ maxIterations, maxCalled }: Settings): RunLimits {
-  return { ...usualLimits, max_iterations: maxIterations, max_called: maxCalled }
+  return { ...defaultLimits, max_iterations: maxIterations, max_called: maxCalled }
 }

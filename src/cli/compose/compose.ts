@@ -10,7 +10,7 @@ import type { RunObserver } from "../../adapters/telemetry/run-observer.ts"
 import { timeFirstToken } from "../../adapters/telemetry/time-first-token.ts"
 import { shareParts } from "../../run/log/shared-parts.ts"
 import { timeStore } from "../../adapters/telemetry/time-store.ts"
-import { Sparing } from "../../server/sparing.ts"
+import { ThrottledLog } from "../../server/throttled-log.ts"
 import { errorStatus } from "../../api/error-kinds.ts"
 import { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
 import { startTraces } from "../../adapters/telemetry/traces.ts"
@@ -23,7 +23,7 @@ import { createDemoModel } from "../../demo/handle-demo.ts"
 import { PlanCache } from "../../run/plan-cache.ts"
 import { isStoreTrouble } from "../../ports/store.ts"
 import type { RunPorts } from "../../run/context/run-context.ts"
-import { usualLimits } from "../../run/context/run-context.ts"
+import { defaultLimits } from "../../run/context/run-context.ts"
 import { Health, type TroubleKind } from "../../run/health.ts"
 import type { MemoryBounds } from "../../run/shares/memory-share.ts"
 import { Notifier, type NotifierPorts } from "../../run/notifications/deliver-notices.ts"
@@ -119,7 +119,7 @@ export async function compose(
   const serverSecrets = openSecrets(settings, log)
   const compiler = new Compiler({ maxCalled: settings.maxCalled })
   const folder = await openFolder(settings, compiler, log, isFirst)
-  const untraced = new Sparing<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
+  const untraced = new ThrottledLog<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
     log.error({ ...facts, times }, "traces are not delivered"),
   )
   const traces = await startTraces(process.env, about.version, (message) => {
@@ -208,15 +208,15 @@ export async function compose(
     max_waiting: settings.maxWaiting,
     storedPerCaller: () => storedPerCaller(settings, opened.capacity()),
     limits: {
-      ...usualLimits,
+      ...defaultLimits,
       max_iterations: settings.maxIterations,
       max_called: settings.maxCalled,
       cacheTtlMs: settings.cacheTtl,
       // Where larger bodies are allowed, larger values are too.
-      value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
+      value_bytes: Math.max(defaultLimits.value_bytes, 2 * settings.maxBody),
       kept_bytes: settings.maxRunMemory,
       log_bytes: settings.maxRunLog,
-      request_bytes: settings.keepRequests ? usualLimits.request_bytes : 0,
+      request_bytes: settings.keepRequests ? defaultLimits.request_bytes : 0,
     },
   })
   link?.onDeath(() => runs.recoverNow())
@@ -281,7 +281,7 @@ export async function compose(
     trouble: () => health.trouble?.kind ?? null,
     shortage: ports.shortage,
     requestTimeoutMs: onlyInTests.requestTimeoutMs,
-    maxConnections: onlyInTests.maxConnections ?? mostConnections(),
+    maxConnections: onlyInTests.maxConnections ?? connectionLimit(),
   })
   await app.ready()
   const { notifySecret } = settings
@@ -436,7 +436,7 @@ function transitBounds(maxBody: number, hasShares: boolean): MemoryBounds {
 const connectionBytes = 64 * 1024
 
 /** Connections at a time. Runs need file descriptors, too. */
-function mostConnections(): number {
+function connectionLimit(): number {
   const byMemory = getHeapStatistics().heap_size_limit / connectionBytes
   const descriptors = countDescriptors()
   return Math.floor(Math.min(byMemory, descriptors === null ? Infinity : (descriptors.most * 3) / 4))

@@ -6,7 +6,7 @@ import { HttpHost } from "../../adapters/http-tools/http-host.ts"
 import { ToolHosts } from "../../adapters/http-tools/tool-hosts.ts"
 import { createModelClient } from "../../adapters/model-turn/model-client.ts"
 import { Tokens } from "../../adapters/oauth/tokens.ts"
-import { systemChance } from "../../adapters/system/system-chance.ts"
+import { systemRandom } from "../../adapters/system/system-random.ts"
 import type { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { DemoServer } from "../../demo/demo-server.ts"
@@ -59,7 +59,7 @@ export function joinPorts(
     ...(traced !== undefined && { traced }),
     api: modelApi,
     clock,
-    chance: systemChance,
+    random: systemRandom,
     demo: demo === null ? null : { endpoint: demo.endpoint, egress: demoEgress },
   })
   const tokens = new Tokens(clock)
@@ -80,7 +80,7 @@ export function joinPorts(
     egress,
     demo: demo === null ? null : { endpoint: demo.crm, egress: demoEgress },
     clock,
-    chance: systemChance,
+    random: systemRandom,
     tokens,
     ...(traced !== undefined && { traced }),
   })
@@ -90,7 +90,7 @@ export function joinPorts(
     model,
     tools: new ToolHosts(mcp, http),
     clock,
-    chance: systemChance,
+    random: systemRandom,
     bug,
     async close() {
       await mcp.close()

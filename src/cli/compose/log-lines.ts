@@ -7,7 +7,7 @@ const gatherMs = 200
 /** A reader that does not read, such as a full pipe, is tried again after this pause. */
 const pauseMs = 100
 /** With so much that nobody reads, new lines are dropped. */
-const mostWaiting = 16 * 1024 * 1024
+const maxWaiting = 16 * 1024 * 1024
 
 /**
  * Lines of a log, written to a file descriptor a few at a time. A log that cannot be written costs its lines and nothing else: the service works and
@@ -29,7 +29,7 @@ export class LogLines {
 
   /** One line, with its line break. */
   write(line: string): void {
-    if (this.#bytes > mostWaiting) {
+    if (this.#bytes > maxWaiting) {
       this.#lost++
       return
     }

@@ -17,7 +17,7 @@ import { answerQuestion } from "../../run/questions/answer-question.ts"
 import { requestPageBytes, runOpenQuestions } from "../../base/limits.ts"
 import type { Groups } from "../../server/groups.ts"
 import type { McpRoute } from "../../server/route-dependencies.ts"
-import { KeptList } from "../../workflows/kept-list.ts"
+import { CachedList } from "../../workflows/cached-list.ts"
 import type { ServerSecrets } from "../../workflows/server-secrets.ts"
 import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-folder.ts"
 import { untilChanged } from "../../workflows/until-changed.ts"
@@ -158,12 +158,12 @@ function offeredBy({ folder, serverSecrets }: McpParts): Offered {
   return new Map(able.map((workflow) => [mcpName(workflow.name), workflow]))
 }
 
-function listOf(offered: Offered): Promise<KeptList> {
+function listOf(offered: Offered): Promise<CachedList> {
   const sorted = [...offered.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const items = function* () {
     for (const [name, workflow] of sorted) yield { name, value: listingOf(workflow) }
   }
-  return KeptList.of(items(), { pageBytes: requestPageBytes, write: (tools) => tools })
+  return CachedList.of(items(), { pageBytes: requestPageBytes, write: (tools) => tools })
 }
 
 function listingOf({ name, serving }: NamedWorkflow): ToolListing {

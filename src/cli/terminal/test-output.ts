@@ -7,7 +7,7 @@ import { paletteFor, type Palette } from "./terminal.ts"
 import { visibleText } from "../../base/visible-text.ts"
 
 /** Details of one failure that are shown at most. */
-const mostDetails = 60
+const maxDetails = 60
 
 /** The line that says how far the tests are, on a terminal. */
 export class TestProgress {
@@ -78,7 +78,7 @@ function showFailed(result: TestResult, lineOf: Report["lineOf"], palette: Palet
     const often = runs.length === 1 ? "" : palette.faint(` (${times}×)`)
     const place = palette.faint(`${visibleText(file)}:${lineOf(file, failure.at)}`)
     out.push(`    ${visibleText(failure.text)}${often}  ${place}`)
-    const shown = failure.details.slice(0, mostDetails)
+    const shown = failure.details.slice(0, maxDetails)
     for (const line of shown) out.push(`      ${paint(visibleText(line), palette)}`)
     const more = failure.details.length - shown.length
     if (more > 0) out.push(`      ${palette.faint(`… ${count(more, "more line")}`)}`)

@@ -1,5 +1,5 @@
 import { asWritten } from "../../check/known-list.ts"
-import { eachPart } from "../../check/graft.ts"
+import { eachPart } from "../../check/imported-declaration.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import type * as Syntax from "../../syntax/tree.ts"

@@ -1,5 +1,5 @@
 import { asWritten } from "../../check/known-list.ts"
-import { eachPart } from "../../check/graft.ts"
+import { eachPart } from "../../check/imported-declaration.ts"
 import type { Program, WorkflowSymbol } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import { propertyOf } from "../../syntax/property-of.ts"

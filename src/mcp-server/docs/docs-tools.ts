@@ -36,7 +36,7 @@ interface DocsTool {
 const source = { type: "string", description: "The text of a workflow." }
 const path = { type: "string", description: "Or a `.wire` file of the folder that the server was started in." }
 /** Each fix is a change of the text: after that, others may be possible or needless. */
-const mostFixes = 50
+const maxFixes = 50
 
 export function docsTools(parts: DocsParts): Readonly<Record<string, DocsTool>> {
   const textOf = (given: JsonObject): { readonly text: string; readonly path: string | undefined } => {
@@ -122,7 +122,7 @@ export function docsTools(parts: DocsParts): Readonly<Record<string, DocsTool>> 
 function fixAll(text: string): string {
   let current = text
   const seen = new Set([text])
-  for (let count = 0; count < mostFixes; count++) {
+  for (let count = 0; count < maxFixes; count++) {
     const { program, diagnostics } = compile(current)
     const whole = { start: 0, end: current.length }
     const fix = codeActions(program, diagnostics, whole).find(({ preferred }) => preferred)
@@ -142,7 +142,7 @@ interface Section {
   readonly text: string
 }
 
-const mostSections = 5
+const maxSections = 5
 const sectionLength = 2_000
 
 /** The sections of pages that have most of the words; a word in the heading counts more. */
@@ -157,7 +157,7 @@ function searchPages(pages: ReadonlyMap<string, string>, query: string): Section
   }
   return found
     .sort((a, b) => b.score - a.score)
-    .slice(0, mostSections)
+    .slice(0, maxSections)
     .map(({ section }) => ({ ...section, text: cutText(section.text, sectionLength) }))
 }
 

@@ -13,12 +13,12 @@ import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
 import { shown } from "../log/log.ts"
-import type { BegunTurn, FallbackPast } from "../../log/past.ts"
+import type { BegunTurn, FallbackReplayState } from "../../log/replay-state.ts"
 import { spend, type RunContext } from "../context/run-context.ts"
 import { unrounded } from "../../log/money.ts"
 import { showSpent, spentBy } from "../../log/usage.ts"
 
-const usualInstruction =
+const defaultInstruction =
   "Summarise the conversation so far for someone who continues it without having read it: the facts, the decisions, the" +
   " results, and what is still open. Answer with the summary alone."
 
@@ -46,7 +46,7 @@ export async function compactFacts(
     ...first,
     ...(others.length === 0 ? {} : { fallbacks: others }),
     instruction:
-      compact.instruction === null ? usualInstruction : await evaluateText(compact.instruction, scope, effects),
+      compact.instruction === null ? defaultInstruction : await evaluateText(compact.instruction, scope, effects),
   }
 }
 
@@ -103,7 +103,7 @@ async function summary(
   context: ContextPlan,
   facts: CompactFacts,
   history: readonly Message[],
-  fallbacks: readonly FallbackPast[],
+  fallbacks: readonly FallbackReplayState[],
 ): Promise<Summary> {
   const { clock, model } = running.ports
   const startedAt = clock.now()

@@ -1,4 +1,4 @@
-import { LateSet } from "../../base/late-set.ts"
+import { LazySet } from "../../base/lazy-set.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
@@ -16,13 +16,13 @@ import type { Effects } from "../values/evaluate-effects.ts"
 import type { Scope } from "../values/scope.ts"
 import { toText } from "../values/value-builders.ts"
 import { endsRun } from "../context/failure.ts"
-import type { Kept, KeptModelCall } from "../../log/kept.ts"
+import type { ReplayData, ModelCallReplayData } from "../../log/replay-data.ts"
 import { shown } from "../log/log.ts"
 import { parseJson } from "../values/parse-json.ts"
 import type { ModelToolCall } from "../../log/messages.ts"
 import type { ToolDefinition } from "../../ports/model.ts"
 import { RunEnding, RunFailure, wireError } from "../../ports/run-failure.ts"
-import type { CallPast } from "../../log/past.ts"
+import type { CallReplayState } from "../../log/replay-state.ts"
 import { resourceValue } from "../tools/resource-value.ts"
 import { declaredOutput } from "../tools/reuse-effect.ts"
 import type { Place } from "../shares/permits.ts"
@@ -73,7 +73,7 @@ export class AgentTools {
   readonly #caller: Caller
   readonly #offers: ReadonlyMap<string, Offer>
   /** Scopes of the calls of workflows that were made here. */
-  readonly #scopes = new LateSet<string>()
+  readonly #scopes = new LazySet<string>()
   /** The model's profile says that it takes images. */
   readonly #seesImages: boolean
 
@@ -183,8 +183,8 @@ export class AgentTools {
   /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */
   async answer(
     call: ModelToolCall,
-    kept: () => Kept<"tool_call_started">,
-    past: CallPast | null,
+    kept: () => ReplayData<"tool_call_started">,
+    past: CallReplayState | null,
     place?: Place,
   ): Promise<ToolReply> {
     const offer = this.#offers.get(call.name)
@@ -226,13 +226,13 @@ export class AgentTools {
   async #callWorkflow(
     offer: Offer,
     own: JsonObject,
-    kept: () => Kept<"tool_call_started">,
-    past: CallPast | null,
+    kept: () => ReplayData<"tool_call_started">,
+    past: CallReplayState | null,
     place: Place | undefined,
   ): Promise<ToolReply> {
     const running = this.#running
     const { name } = offer.use
-    const inTurn = (): KeptModelCall => {
+    const inTurn = (): ModelCallReplayData => {
       const more = kept()
       if ("site" in more) throw new Error("A call of a model is kept with its turn")
       return more
@@ -313,8 +313,8 @@ export class AgentTools {
   async #callTool(
     offer: Offer,
     own: JsonObject,
-    kept: () => Kept<"tool_call_started">,
-    past: CallPast | null,
+    kept: () => ReplayData<"tool_call_started">,
+    past: CallReplayState | null,
     place: Place | undefined,
   ): Promise<ToolReply> {
     const outcome = await callTool(this.#running, {
@@ -341,8 +341,8 @@ export class AgentTools {
   async #read(
     offer: Offer,
     own: JsonObject,
-    kept: () => Kept<"tool_call_started">,
-    past: CallPast | null,
+    kept: () => ReplayData<"tool_call_started">,
+    past: CallReplayState | null,
     place: Place | undefined,
   ): Promise<ToolReply> {
     if (past?.outcome?.kind === "completed") return textReply(toText(past.outcome.result))
@@ -350,7 +350,7 @@ export class AgentTools {
     const { log, ports, plan } = this.#running
     const { name } = offer.use
     const server = plan.resources[name]?.server ?? ""
-    const call_id = past?.callId ?? ports.chance.id()
+    const call_id = past?.callId ?? ports.random.id()
     const about = { ...this.#caller.about, tool: offer.definition.name, server, call_id }
     let startedAt = ports.clock.now()
     const begins = (): void => {
@@ -385,8 +385,8 @@ export class AgentTools {
   /** The log shows the call and why it was not made, and so does the answer to the model. */
   #refuse(
     call: ModelToolCall,
-    kept: () => Kept<"tool_call_started">,
-    past: CallPast | null,
+    kept: () => ReplayData<"tool_call_started">,
+    past: CallReplayState | null,
     offer: Offer | null,
     own: JsonObject,
     reason: string,
@@ -396,7 +396,7 @@ export class AgentTools {
       offer === null || offer.use.kind === "prompt" || offer.use.kind === "workflow"
         ? ""
         : (remoteOf(this.#running, offer.use.kind, offer.use.name)?.server ?? "")
-    const call_id = past?.callId ?? ports.chance.id()
+    const call_id = past?.callId ?? ports.random.id()
     const about = { ...this.#caller.about, tool: offer?.use.name ?? call.name, server, call_id }
     if (past === null) {
       const more = kept()

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LateMap } from "../../base/late-map.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Message } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
@@ -12,7 +12,7 @@ import type { WireError } from "../../log/events.ts"
 import { maySkip, failureAt } from "../context/failure.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
 import { shown } from "../log/log.ts"
-import { placeKey, type AgentPast } from "../../log/past.ts"
+import { placeKey, type AgentReplayState } from "../../log/replay-state.ts"
 import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { issuesOf, rejectionsOf } from "../values/requirements.ts"
@@ -70,9 +70,9 @@ function keepHistory(running: RunContext, node: AgentNode, history: readonly Mes
 class AgentStep {
   readonly #running: RunContext
   readonly #node: AgentNode
-  readonly #past: AgentPast | null
+  readonly #past: AgentReplayState | null
   readonly #caller: Caller
-  readonly #locals = new LateMap<string, JsonValue>()
+  readonly #locals = new LazyMap<string, JsonValue>()
   readonly #progress: StepProgress = { turn: 1, calls: [], ended: [], sent: [], keptBytes: 0, fellBack: false }
   readonly #watch: ModelWatch
   #step: StepContext
@@ -89,7 +89,7 @@ class AgentStep {
     return { step: { ...inScope(this.#running), ...this.#caller.about, calls: all }, sent: this.#progress.sent }
   }
 
-  constructor(running: RunContext, node: AgentNode, iteration: number | null, past: AgentPast | null) {
+  constructor(running: RunContext, node: AgentNode, iteration: number | null, past: AgentReplayState | null) {
     const path = `agent.${node.name}`
     const about = iteration === null ? { agent: node.name } : { agent: node.name, iteration }
     this.#running = running

@@ -3,8 +3,8 @@ import { userText, type Message } from "../../log/messages.ts"
 import type { JudgedRequirements, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { backendOf, priceOf, providerKindOf } from "../context/backends.ts"
-import type { KeptModelCall } from "../../log/kept.ts"
-import type { AnsweredTurn, BegunTurn, FallbackPast } from "../../log/past.ts"
+import type { ModelCallReplayData } from "../../log/replay-data.ts"
+import type { AnsweredTurn, BegunTurn, FallbackReplayState } from "../../log/replay-state.ts"
 import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { Place } from "../shares/permits.ts"
@@ -92,7 +92,7 @@ export class Conversation {
     throw failure("limit_exceeded", caller.path, `agent.${node.name} still called tools after ${turns} (max_steps)`)
   }
 
-  #fallbacksIn(turn: number): readonly FallbackPast[] {
+  #fallbacksIn(turn: number): readonly FallbackReplayState[] {
     return this.#step.past?.fallbacks.filter((one) => one.turn === turn) ?? []
   }
 
@@ -191,7 +191,7 @@ export class Conversation {
     const { message, usage, calls, tool_calls, withdrawn = [] } = answer
     let stored = past !== undefined
     // The first call that is logged keeps the turn, whichever it is.
-    const keep = (index: number) => (): KeptModelCall => {
+    const keep = (index: number) => (): ModelCallReplayData => {
       if (stored) return { turn, index }
       stored = true
       const sent = keepRequests(this.#step.running, this.#step.progress)

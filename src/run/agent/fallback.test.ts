@@ -10,7 +10,7 @@ import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { agent, lit, output, plan, ref, tool, use } from "../../../test/support/build-plan.ts"
 import { record, string } from "../../../test/support/build-types.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
-import { dataOf, errorOf, resultOf, runPlan, usualOptions } from "../../../test/support/run-plan.ts"
+import { dataOf, errorOf, resultOf, runPlan, defaultOptions } from "../../../test/support/run-plan.ts"
 import { answers, callsTools, says, ScriptedModel, textOf } from "../../../test/support/scripted-model.ts"
 
 const models = {
@@ -183,7 +183,7 @@ test("killed after any append, a run goes on with the model that it had reached,
   assert.ok(fellBackIn > 0)
   for (let kept = 1; kept < whole.appends.length; kept++) {
     const store = new MemoryStore(systemClock)
-    const request = { source: "", input: {}, secrets: {}, options: usualOptions }
+    const request = { source: "", input: {}, secrets: {}, options: defaultOptions }
     const created = await store.create(
       { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null },
       "dead",

@@ -2,7 +2,7 @@ import type { ModelCallRecord, WireError } from "../../log/events.ts"
 import { failureAt } from "../context/failure.ts"
 import type { ModelTurn } from "../../ports/model.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
-import type { BegunTurn, FallbackPast } from "../../log/past.ts"
+import type { BegunTurn, FallbackReplayState } from "../../log/replay-state.ts"
 import { callStored, type RunContext } from "../context/run-context.ts"
 import type { Caller } from "./agent-tools.ts"
 
@@ -36,7 +36,7 @@ export class ModelList<Model extends { readonly name: string }> {
   }
 
   /** Takes in what the log says about a turn. */
-  replay(fallbacks: readonly FallbackPast[]): void {
+  replay(fallbacks: readonly FallbackReplayState[]): void {
     for (const { from, to, error, calls } of fallbacks) {
       const position = this.#models.findIndex(({ name }) => name === to)
       if (position > this.#reached) this.#reached = position

@@ -1,6 +1,6 @@
 import type { CallToReserve, ModelWatch, Reservation } from "../../ports/model.ts"
 import { loginOf } from "../context/backends.ts"
-import { usualOutput } from "../budget/budget.ts"
+import { defaultOutput } from "../budget/budget.ts"
 import { showMoney } from "../../log/money.ts"
 import { shownMessages } from "../log/shown-messages.ts"
 import { storeProgress } from "../../log/turn-progress.ts"
@@ -37,7 +37,7 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
 /** Waits until the limits have room for the call, and stores what it may use at most. */
 async function reserve({ budget, log }: RunContext, about: Caller["about"], call: CallToReserve): Promise<Reservation> {
   const { turn, attempt, model, price, input_tokens, max_tokens } = call
-  const need = { kind: "model", input: input_tokens, output: max_tokens ?? usualOutput, price } as const
+  const need = { kind: "model", input: input_tokens, output: max_tokens ?? defaultOutput, price } as const
   const grant = await budget.reserve(about.agent, need)
   const cost = grant.cost === null ? null : showMoney(grant.cost)
   log.add("model_call_started", { ...about, turn, attempt, model, reserved: { tokens: grant.tokens, cost } })

@@ -1,6 +1,6 @@
 import type { AgentNode, AssetKind } from "../../plan/plan-shape.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
-import type { CapturedValues } from "../../log/kept.ts"
+import type { CapturedValues } from "../../log/replay-data.ts"
 import type { FilePart, Message } from "../../log/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { backendFacts, modelId } from "../context/backends.ts"

@@ -2,10 +2,10 @@ import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Scope } from "../values/scope.ts"
 import type { Effects } from "../values/evaluate-effects.ts"
 import type { ModelCallRecord } from "../../log/events.ts"
-import type { AgentPast } from "../../log/past.ts"
+import type { AgentReplayState } from "../../log/replay-state.ts"
 import type { RunContext } from "../context/run-context.ts"
 import type { Sent } from "../context/requests.ts"
-import type { KeptRequests } from "../../log/kept-requests.ts"
+import type { StoredRequests } from "../../log/stored-requests.ts"
 import type { Caller } from "./agent-tools.ts"
 
 /** One step of an agent, as its parts share it. */
@@ -13,7 +13,7 @@ export interface StepContext {
   readonly running: RunContext
   readonly node: AgentNode
   /** What the log of an interrupted run says about the step. */
-  readonly past: AgentPast | null
+  readonly past: AgentReplayState | null
   readonly caller: Caller
   readonly effects: Effects
   /** With the step's loop variables and its own dynamic values. */
@@ -54,7 +54,7 @@ export function stepName({ scope }: RunContext, { about: { agent, iteration } }:
 }
 
 /** The requests of the step that no event has kept yet, for the next one. */
-export function keepRequests({ requests }: RunContext, progress: StepProgress): { readonly requests?: KeptRequests } {
+export function keepRequests({ requests }: RunContext, progress: StepProgress): { readonly requests?: StoredRequests } {
   const kept = requests?.keep(progress.sent)
   progress.sent = []
   return kept === undefined ? {} : { requests: kept }

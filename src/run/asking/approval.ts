@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Kept } from "../../log/kept.ts"
-import type { QuestionPast } from "../../log/past.ts"
+import type { ReplayData } from "../../log/replay-data.ts"
+import type { QuestionReplayState } from "../../log/replay-state.ts"
 import type { ApprovalPlan } from "../../plan/expression.ts"
 import type { RunContext } from "../context/run-context.ts"
 import { inScope, outcomeOf } from "../context/run-context.ts"
@@ -26,7 +26,7 @@ export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effect
 }
 
 /** How often a person is asked again because what would be called has changed. */
-const mostNewQuestions = 2
+const maxNewQuestions = 2
 
 /** A call that waits for approval, of a tool or of a workflow. */
 export interface CallToApprove {
@@ -40,9 +40,9 @@ export interface CallToApprove {
   /** As they are sent, secrets by their names. */
   readonly arguments: JsonObject
   readonly approval: Approval
-  readonly kept: () => Kept<"question_asked">
+  readonly kept: () => ReplayData<"question_asked">
   /** What the log knows to have been asked already. */
-  readonly asked: readonly QuestionPast[]
+  readonly asked: readonly QuestionReplayState[]
   readonly path: string
   /** What would be called, for the person. */
   readonly subject: Pick<NewQuestion, "name" | "question" | "tool" | "server" | "endpoint" | "workflow" | "file">
@@ -61,7 +61,7 @@ export interface NotSent {
 export class CallApproval {
   readonly #running: RunContext
   readonly #call: CallToApprove
-  readonly #questions: QuestionPast[]
+  readonly #questions: QuestionReplayState[]
 
   constructor(running: RunContext, call: CallToApprove) {
     this.#running = running
@@ -88,14 +88,14 @@ export class CallApproval {
     const gone = await this.#call.look()
     if (this.#questions.at(-1)?.asked.digest === this.#call.digest()) return "approved"
     if (gone !== null) return gone
-    if (this.#questions.length > mostNewQuestions) {
+    if (this.#questions.length > maxNewQuestions) {
       return { refusal: declined("the tool changed each time that it was approved") }
     }
     this.#ask()
     return "asked again"
   }
 
-  #ask(): QuestionPast {
+  #ask(): QuestionReplayState {
     const { callId, about, arguments: sent, approval, kept, path, subject } = this.#call
     this.#running.questions.checkRoom(1, path)
     const { name, question: text, ...shown } = subject

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Kept } from "../../log/kept.ts"
-import type { AskedByServer, QuestionPast } from "../../log/past.ts"
+import type { ReplayData } from "../../log/replay-data.ts"
+import type { AskedByServer, QuestionReplayState } from "../../log/replay-state.ts"
 import type { ApprovalPlan } from "../../plan/expression.ts"
 import type { ToolPlan } from "../../plan/plan-shape.ts"
 import type { AskReply, ServerAsk, ServerQuestion } from "../../ports/tools.ts"
@@ -18,7 +18,7 @@ export interface AskingCall {
   readonly callId: string
   readonly iteration: number | undefined
   readonly items: readonly number[] | undefined
-  readonly kept: Extract<Kept<"question_asked">, { readonly call: unknown }>
+  readonly kept: Extract<ReplayData<"question_asked">, { readonly call: unknown }>
   readonly path: string
 }
 
@@ -32,7 +32,7 @@ export async function askForServer(
   const fresh = entries.map((entry) => newQuestion(running, call, entry))
   await whileBusy(running, running.questions.checkSize(fresh))
   running.questions.checkRoom(fresh.length, call.path)
-  const questions = new Map<string, QuestionPast>()
+  const questions = new Map<string, QuestionReplayState>()
   // All in one turn of the event loop, so that they are stored together.
   for (const [at, { key }] of entries.entries()) {
     const question = fresh[at]

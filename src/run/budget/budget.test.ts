@@ -6,11 +6,11 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import type { Grant, ModelNeed } from "./budget.ts"
 import { Budget } from "./budget.ts"
-import { nothingUsed } from "../../log/used.ts"
+import { noConsumption } from "../../log/consumption.ts"
 import type { LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { costOf, outputFor, showMoney, toMoney, worstCost } from "../../log/money.ts"
 
-const nothing = { run: nothingUsed(), agents: new Map() }
+const nothing = { run: noConsumption(), agents: new Map() }
 const never = new AbortController().signal
 
 function limits(run: Readonly<Record<string, number>>, agents: Readonly<Record<string, object>> = {}): RunLimitSet {

@@ -1,10 +1,10 @@
-import { LateMap } from "../../base/late-map.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
 import type { Price } from "../../plan/plan-shape.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { LimitKey, ShownRunLimits, TokenUsage } from "../../log/events.ts"
 import type { Limit, LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { hasLimits, showLimits } from "./limit-scopes.ts"
-import { nothingUsed, spentOf, type Used, type UsedByAll } from "../../log/used.ts"
+import { noConsumption, spentOf, type Consumption, type ConsumptionByAll } from "../../log/consumption.ts"
 import type { Money } from "../../log/money.ts"
 import { outputFor, showMoney, toMoney, worstCost } from "../../log/money.ts"
 
@@ -34,13 +34,13 @@ export interface Grant {
 }
 
 /** Output tokens of a call whose model sets no `max_tokens`. */
-export const usualOutput = 8192
+export const defaultOutput = 8192
 
 /** The run or an agent: its limits, what it has used, and what its open calls may still use. */
 interface Account {
   readonly budget: Budget
   readonly limits: LimitSet
-  readonly used: Used
+  readonly used: Consumption
   tokens: number
   cost: Money
   open: number
@@ -76,7 +76,7 @@ export class Budget {
   readonly #around: BudgetAround | null
   readonly #ledger: Ledger
   readonly #run: Account
-  readonly #agents = new LateMap<string, Account>()
+  readonly #agents = new LazyMap<string, Account>()
   readonly #signal: AbortSignal
   /** Its workflow, or an agent of it, has limits. */
   readonly hasOwnLimits: boolean
@@ -87,14 +87,14 @@ export class Budget {
   /** A call has failed for its limits: it grants nothing more. */
   #exceeded = false
 
-  constructor(limits: RunLimitSet, past: UsedByAll, signal: AbortSignal, around: BudgetAround | null = null) {
+  constructor(limits: RunLimitSet, past: ConsumptionByAll, signal: AbortSignal, around: BudgetAround | null = null) {
     this.#limits = limits
     this.#signal = signal
     this.#around = around
     this.#ledger = around === null ? { queue: [], open: 0 } : around.budget.#ledger
     this.#run = account(this, limits.run, past.run)
     for (const [name, set] of limits.agents) {
-      this.#agents.set(name, account(this, set, past.agents.get(name) ?? nothingUsed()))
+      this.#agents.set(name, account(this, set, past.agents.get(name) ?? noConsumption()))
     }
     this.hasOwnLimits = hasLimits(limits)
     this.limited = this.hasOwnLimits || around?.budget.limited === true
@@ -205,7 +205,7 @@ export class Budget {
   }
 }
 
-function account(budget: Budget, limits: LimitSet, used: Used): Account {
+function account(budget: Budget, limits: LimitSet, used: Consumption): Account {
   return { budget, limits, used: { ...used }, tokens: 0, cost: 0n, open: 0 }
 }
 

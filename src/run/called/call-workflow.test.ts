@@ -5,7 +5,7 @@ import { systemClock } from "../../adapters/system/system-clock.ts"
 import { agent, dynamic, entries, lit, loopOver, output, plan, ref, text } from "../../../test/support/build-plan.ts"
 import { maybe, record, string } from "../../../test/support/build-types.ts"
 import type { Outcome } from "../../../test/support/run-plan.ts"
-import { dataOf, errorOf, resultOf, runPlan, usualOptions } from "../../../test/support/run-plan.ts"
+import { dataOf, errorOf, resultOf, runPlan, defaultOptions } from "../../../test/support/run-plan.ts"
 import { answers, callsTools, lastText, ScriptedModel } from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { reduce } from "../../log/reduce.ts"
@@ -146,7 +146,7 @@ async function crashedAfter(appends: readonly (readonly LogEvent[])[]): Promise<
     {
       run_id: "r",
       caller: "",
-      request: { source: "", input: {}, secrets: {}, options: usualOptions },
+      request: { source: "", input: {}, secrets: {}, options: defaultOptions },
       created_at: Date.now(),
       idempotency: null,
     },

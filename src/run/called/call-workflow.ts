@@ -1,8 +1,8 @@
 import { runCalledLevels } from "../../base/limits.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import type { KeptModelCall } from "../../log/kept.ts"
-import { placeKey, type CallPast } from "../../log/past.ts"
+import type { ModelCallReplayData } from "../../log/replay-data.ts"
+import { placeKey, type CallReplayState } from "../../log/replay-state.ts"
 import { nothingSpent, showSpent } from "../../log/usage.ts"
 import { mayWait } from "../../plan/may-wait.ts"
 import { levelsOf } from "../../plan/call-scope.ts"
@@ -38,9 +38,9 @@ export interface WorkflowCall {
   /** How the author wrote the call, for errors. */
   readonly text: string
   /** Of a call that a model makes: its place in the model's turn. */
-  readonly kept?: () => KeptModelCall
+  readonly kept?: () => ModelCallReplayData
   /** The call as the log of an interrupted run has it. */
-  readonly past: CallPast | null
+  readonly past: CallReplayState | null
   /** The call waits for a person; null: no approval is needed. */
   readonly approval: Approval | null
   /** A place among the open calls that the caller holds for the first call that claims it. */
@@ -77,7 +77,7 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
 
   const { ports } = running
   const log = running.log.within(scope)
-  const callId = past?.callId ?? ports.chance.id()
+  const callId = past?.callId ?? ports.random.id()
   const site = call.site === undefined ? {} : { site: call.site }
   const of = { workflow, call_id: callId, ...site, ...about }
   let startedAt = past?.startedAt ?? ports.clock.now()

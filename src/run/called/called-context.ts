@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import { LateMap } from "../../base/late-map.ts"
-import { LateSet } from "../../base/late-set.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
+import { LazySet } from "../../base/lazy-set.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import { noPast } from "../../log/past.ts"
+import { noReplayState } from "../../log/replay-state.ts"
 import type { Spent } from "../../log/usage.ts"
 import { callingAgent } from "../../plan/call-scope.ts"
 import type { CalledWorkflow } from "../../plan/plan-shape.ts"
@@ -38,7 +38,7 @@ export function calledContext(
   const { plan } = called
   const abort = new AbortController()
   const { signal } = abort
-  const past = around.past.inside.get(scope) ?? noPast
+  const past = around.past.inside.get(scope) ?? noReplayState
   const limits = limitsOfRun(plan, null, scope)
   const secrets = secretsOf(around, called)
   let named: JsonObject | null = null
@@ -63,13 +63,13 @@ export function calledContext(
     signal,
     past,
     earlier: around.earlier?.within(scope, called.file) ?? null,
-    approvedAgents: new LateSet(),
-    describedTools: new LateSet(),
+    approvedAgents: new LazySet(),
+    describedTools: new LazySet(),
     agents: new Map(),
-    answers: new LateMap(),
-    dynamics: new LateMap(),
-    histories: new LateMap(),
-    summaries: new LateMap(),
+    answers: new LazyMap(),
+    dynamics: new LazyMap(),
+    histories: new LazyMap(),
+    summaries: new LazyMap(),
     backends: new Map(),
     backendFacts: new Map(),
     host: null,
@@ -79,7 +79,7 @@ export function calledContext(
     time: around.time.within(limits, startedAt, past.agentTimes, fail),
     spent: past.spent,
     keptBytes: 0,
-    backgroundWork: new LateSet(),
+    backgroundWork: new LazySet(),
     fail,
   }
 

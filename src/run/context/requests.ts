@@ -1,12 +1,12 @@
 import { jsonOf } from "../../base/bounded-json.ts"
 import { hash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LateMap } from "../../base/late-map.ts"
-import { LateSet } from "../../base/late-set.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
+import { LazySet } from "../../base/lazy-set.ts"
 import { runKeptRequestBytes } from "../../base/limits.ts"
 import { memoryOf } from "../../base/memory-of.ts"
-import type { KeptRequest, KeptRequests } from "../../log/kept-requests.ts"
-import { shareParts } from "../../log/kept-requests.ts"
+import type { StoredRequest, StoredRequests } from "../../log/stored-requests.ts"
+import { shareParts } from "../../log/stored-requests.ts"
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { CallRequests, ShownRequest } from "../../ports/tools.ts"
 import type { Redactor } from "../secrets/redact.ts"
@@ -33,9 +33,9 @@ const smallBody = 4096
 /** Keeps the requests of a run, until they are stored with an event, and knows which parts are stored already. */
 export class RequestKeeper {
   readonly #redactor: Redactor
-  readonly #stored = new LateSet<string>()
+  readonly #stored = new LazySet<string>()
   /** Tool calls under way, and the last request of each. */
-  readonly #calls = new LateMap<string, OpenCall>()
+  readonly #calls = new LazyMap<string, OpenCall>()
   /** Bytes that the run may still keep. */
   #left: number
   /** Takes the requests of tool calls that have begun. */
@@ -58,7 +58,7 @@ export class RequestKeeper {
   }
 
   /** The last request of a tool call, for the event that ends it: those before it failed in passing. */
-  endCall(call_id: string): { readonly requests?: KeptRequests } {
+  endCall(call_id: string): { readonly requests?: StoredRequests } {
     const sent = this.#calls.get(call_id)?.sent ?? null
     this.#calls.delete(call_id)
     const requests = sent === null ? undefined : this.keep([sent])
@@ -71,14 +71,14 @@ export class RequestKeeper {
   }
 
   /** The requests as an event keeps them; undefined where there is nothing to keep. */
-  keep(sent: readonly Sent[]): KeptRequests | undefined {
+  keep(sent: readonly Sent[]): StoredRequests | undefined {
     if (sent.length === 0 || this.#left <= 0) return undefined
     const parts: Record<string, JsonValue> = {}
     const requests = sent.map((one) => this.#keepOne(one, parts))
     return Object.keys(parts).length === 0 ? { requests } : { requests, parts }
   }
 
-  #keepOne({ call_id, request, shown: seen = request }: Sent, parts: Record<string, JsonValue>): KeptRequest {
+  #keepOne({ call_id, request, shown: seen = request }: Sent, parts: Record<string, JsonValue>): StoredRequest {
     const { headers, body: text, method = "POST" } = request
     const about = {
       call_id,

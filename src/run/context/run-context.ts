@@ -1,19 +1,19 @@
 import type { CanonicalText } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LateMap } from "../../base/late-map.ts"
-import type { LateSet } from "../../base/late-set.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
+import type { LazySet } from "../../base/lazy-set.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { Budget } from "../budget/budget.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
 import type { Scope } from "../values/scope.ts"
 import type { EvaluationWork } from "../values/evaluation-work.ts"
-import { usualMostKept } from "../values/evaluation-work.ts"
+import { defaultMaxKept } from "../values/evaluation-work.ts"
 import type { InterruptedStep, WireError } from "../../log/events.ts"
 import type { EventLog } from "../log/log.ts"
 import type { Permits } from "../shares/permits.ts"
 import type { Message } from "../../log/messages.ts"
 import type { Backend, ModelClient } from "../../ports/model.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Arrivals } from "../../ports/egress.ts"
 import { pass, type Gate } from "../../ports/gate.ts"
@@ -24,7 +24,7 @@ import type { Questions } from "../questions/ask-and-wait.ts"
 import type { Redactor } from "../secrets/redact.ts"
 import type { ServerSecrets } from "../secrets/secrets-of-run.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
-import type { QuestionOutcome, QuestionPast, ReplayState } from "../../log/past.ts"
+import type { QuestionOutcome, QuestionReplayState, ReplayState } from "../../log/replay-state.ts"
 import type { RunValues } from "./run-values.ts"
 import type { TakenRun } from "./taken-run.ts"
 import { addSpent, type Spent } from "../../log/usage.ts"
@@ -46,7 +46,7 @@ export interface RunPorts {
   readonly model: ModelClient
   readonly tools: ToolHost
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
   /** Called with errors that are bugs of this service: the run's own error does not describe them. */
   bug(error: unknown): void
   /** Called with sentences for the operator: ordinary ones at `info`. */
@@ -93,7 +93,7 @@ export interface RunLimits {
   readonly storePatienceMs: number
 }
 
-export const usualLimits: RunLimits = {
+export const defaultLimits: RunLimits = {
   max_iterations: 10_000,
   max_called: runCalledWorkflows,
   max_concurrency: runCalls,
@@ -101,7 +101,7 @@ export const usualLimits: RunLimits = {
   cacheTtlMs: 3_600_000,
   output_bytes: runOutputBytes,
   value_bytes: runValueBytes,
-  kept_bytes: usualMostKept,
+  kept_bytes: defaultMaxKept,
   log_bytes: 512 * 1024 * 1024,
   request_bytes: runKeptRequestsBytes,
   storePatienceMs: 120_000,
@@ -147,16 +147,16 @@ export interface RunContext {
   readonly redactor: Redactor
   readonly questions: Questions
   /** By `placeKey`: agents in which an approval was asked for. */
-  readonly approvedAgents: LateSet<string>
+  readonly approvedAgents: LazySet<string>
   /** Agents whose tools an event has described. */
-  readonly describedTools: LateSet<string>
+  readonly describedTools: LazySet<string>
   readonly agents: Map<string, JsonValue>
-  readonly answers: LateMap<string, JsonValue>
-  readonly dynamics: LateMap<string, JsonValue>
+  readonly answers: LazyMap<string, JsonValue>
+  readonly dynamics: LazyMap<string, JsonValue>
   /** Message histories of agents that others continue. */
-  readonly histories: LateMap<string, readonly Message[]>
+  readonly histories: LazyMap<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
-  readonly summaries: LateMap<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
+  readonly summaries: LazyMap<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
   /** By model. */
   readonly backends: Map<string, Backend>
   /** The same without the values of secrets. */
@@ -164,8 +164,8 @@ export interface RunContext {
   host: HostSession | null
   /** What `run` is in its expressions: known once the run has begun. */
   run: JsonObject
-  readonly toolCalls: LateMap<string, number>
-  readonly siteCalls: LateMap<string, number>
+  readonly toolCalls: LazyMap<string, number>
+  readonly siteCalls: LazyMap<string, number>
   /** What calls may still use, in a run with limits. */
   readonly budget: Budget
   readonly time: TimeLimits
@@ -182,9 +182,9 @@ export interface RunContext {
   /** What the expressions cost. */
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */
-  readonly backgroundWork: LateSet<Promise<void>>
+  readonly backgroundWork: LazySet<Promise<void>>
   /** Work outside of the permits that does not wait for people. */
-  readonly busyWork: LateSet<Promise<void>>
+  readonly busyWork: LazySet<Promise<void>>
   /** Stops the run with the first failure that is reported to it. */
   fail(error: unknown): void
   /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
@@ -203,8 +203,8 @@ export function keepValue(running: RunContext, bytes: number, path: string): voi
 }
 
 /** The calls of an interrupted run, to go on counting from. */
-export function counted(before: ReadonlyMap<string, number>): LateMap<string, number> {
-  const counts = new LateMap<string, number>()
+export function counted(before: ReadonlyMap<string, number>): LazyMap<string, number> {
+  const counts = new LazyMap<string, number>()
   for (const [name, count] of before) counts.set(name, count)
   return counts
 }
@@ -284,7 +284,7 @@ export async function whileBusy<T>(running: RunContext, work: Promise<T>): Promi
 /** What has become of a question, when it is known. Called workflows that wait for a person leave their places to others. */
 export function outcomeOf(
   { questions, permits, signal }: RunContext,
-  question: QuestionPast,
+  question: QuestionReplayState,
 ): Promise<QuestionOutcome> {
   if (question.outcome === null) permits.giveUp()
   return questions.outcome(question, signal)

@@ -204,12 +204,12 @@ test("permits: called workflows take places, and can go on however few there are
   const permits = new Permits(1, signal)
   let workflows = 0
   let calls = 0
-  let mostWorkflows = 0
+  let maxWorkflows = 0
   /** Each level calls the next one twice, side by side; the last makes two calls. */
   const call = async (around: Permits, level: number): Promise<void> => {
     const place = await around.enter()
     workflows++
-    mostWorkflows = Math.max(mostWorkflows, workflows)
+    maxWorkflows = Math.max(maxWorkflows, workflows)
     const inside = around.within(signal, place)
     const one = (): Promise<void> =>
       level === 0
@@ -225,7 +225,7 @@ test("permits: called workflows take places, and can go on however few there are
   }
   await Promise.all([call(permits, 3), call(permits, 3)])
   assert.equal(calls, 32)
-  assert.equal(mostWorkflows, 4, "one of each level")
+  assert.equal(maxWorkflows, 4, "one of each level")
   assert.equal(permits.open, 0)
   await permits.use(() => Promise.resolve())
 })

@@ -1,4 +1,4 @@
-import { instant, mostElapsed, type Clock, type Instant } from "../../ports/clock.ts"
+import { instant, maxElapsed, type Clock, type Instant } from "../../ports/clock.ts"
 import type { Gate } from "../../ports/gate.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 import { LightSignal } from "../../base/light-signal.ts"
@@ -97,7 +97,7 @@ export class LeaseKeeper {
     if (held.leave.isGiven) return Promise.reject(new LeaseLost(held.lease.run_id))
     if (held.creating !== null) return held.creating
     // The last third is for what happens between this answer and the first byte of the call.
-    if (mostElapsed(this.#clock, held.renewedAt) < (this.#leaseMs * 2) / 3) return null
+    if (maxElapsed(this.#clock, held.renewedAt) < (this.#leaseMs * 2) / 3) return null
     return this.#becomeSure(held)
   }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
-import { usualOptions } from "../../../test/support/run-plan.ts"
+import { defaultOptions } from "../../../test/support/run-plan.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { bytesOver } from "../values/value-size.ts"
 import { RunLog, shown } from "./log.ts"
@@ -26,7 +26,7 @@ async function logTo<S extends MemoryStore>(
   failed: unknown[] = [],
   size?: ConstructorParameters<typeof RunLog>[5],
 ): Promise<RunLog> {
-  const request = { source: "", input: {}, secrets: {}, options: usualOptions }
+  const request = { source: "", input: {}, secrets: {}, options: defaultOptions }
   const run = { run_id: "r", caller: "", request, created_at: 0, idempotency: null }
   const created = await store.create(run, "me", 1000)
   if (created.outcome !== "created") throw new Error("not created")

@@ -1,6 +1,6 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { LateMap } from "../../base/late-map.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
 import type { EventData, EventType, LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
@@ -10,7 +10,7 @@ import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { SharedParts } from "./shared-parts.ts"
 import type { StoredRun } from "../shares/stored-share.ts"
 import { bytesOver } from "../values/value-size.ts"
-import type { Kept } from "../../log/kept.ts"
+import type { ReplayData } from "../../log/replay-data.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { isStoreTrouble, StoreBroken, type Lease, type RunStore, type StoreFailure } from "../../ports/store.ts"
 import { runShownBytes } from "../../base/limits.ts"
@@ -96,14 +96,14 @@ export class RunLog {
   #workId = 0
   /** The size of the log, and of the largest that is allowed. */
   #bytes: number
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #stored: StoredRun | undefined
   /** Made for the first question. */
   #shared: SharedParts | null = null
   #pending: LogEvent[] = []
   /** About how many bytes they are. */
   #pendingBytes = 0
-  readonly #deltas = new LateMap<string, { event: Mutable<LogEvent>; attempt: number }>()
+  readonly #deltas = new LazyMap<string, { event: Mutable<LogEvent>; attempt: number }>()
   #writing = false
   #failed: { readonly error: unknown } | null = null
   #waiting: { readonly id: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
@@ -123,7 +123,7 @@ export class RunLog {
     this.#storedId = lastId
     this.#onFailure = onFailure
     this.#bytes = bounds.before
-    this.#mostBytes = bounds.most
+    this.#maxBytes = bounds.most
     this.#stored = bounds.stored
     this.#patienceMs = bounds.patienceMs ?? 0
     this.#stalled = bounds.stalled
@@ -136,7 +136,7 @@ export class RunLog {
   }
 
   /** `cost`: of the work that the event records, where `data` shows it rounded. */
-  add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>, cost?: number): LogEvent {
+  add<T extends EventType>(type: T, data: EventData[T], kept?: ReplayData<T>, cost?: number): LogEvent {
     const at = isoTime(this.#clock.now())
     const stamped = type === "workflow_started" ? data : { ...data, at }
     const id = ++this.#lastId
@@ -153,7 +153,7 @@ export class RunLog {
 
   /** Rejects where so much more does not fit: what is added in one turn of the event loop is stored whole. */
   async checkRoom(bytes: number, storedBytes: number): Promise<void> {
-    if (this.#bytes + bytes > this.#mostBytes) throw this.#tooLong()
+    if (this.#bytes + bytes > this.#maxBytes) throw this.#tooLong()
     if (this.#stored !== undefined && !(await this.#stored.hasRoom(storedBytes))) throw this.#tooMuchStored()
   }
 
@@ -202,11 +202,11 @@ export class RunLog {
   #grow(bytes: number, storedBytes = bytes): void {
     this.#stored?.add(storedBytes, () => this.#onFailure(this.#tooMuchStored()))
     this.#bytes += bytes
-    if (this.#bytes > this.#mostBytes) this.#onFailure(this.#tooLong())
+    if (this.#bytes > this.#maxBytes) this.#onFailure(this.#tooLong())
   }
 
   #tooLong(): Error {
-    const sentence = `The log of the run is larger than ${this.#mostBytes} bytes (WIRE_MAX_RUN_LOG)`
+    const sentence = `The log of the run is larger than ${this.#maxBytes} bytes (WIRE_MAX_RUN_LOG)`
     return failure("limit_exceeded", "", sentence)
   }
 
@@ -343,7 +343,7 @@ class ScopedLog implements EventLog {
     this.#scope = scope
   }
 
-  add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>, cost?: number): LogEvent {
+  add<T extends EventType>(type: T, data: EventData[T], kept?: ReplayData<T>, cost?: number): LogEvent {
     return this.#log.add(type, { ...data, scope: this.#scope }, kept, cost)
   }
 

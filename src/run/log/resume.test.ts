@@ -23,7 +23,7 @@ import { record, string } from "../../../test/support/build-types.ts"
 import type { Served } from "../../../test/support/in-process-tools.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
 import type { Outcome } from "../../../test/support/run-plan.ts"
-import { dataOf, errorOf, resultOf, runPlan, typesOf, usualOptions } from "../../../test/support/run-plan.ts"
+import { dataOf, errorOf, resultOf, runPlan, typesOf, defaultOptions } from "../../../test/support/run-plan.ts"
 import {
   answers,
   callsTools,
@@ -59,7 +59,7 @@ async function crashedAfter(appends: readonly (readonly LogEvent[])[], request: 
     {
       run_id: "r",
       caller: "",
-      request: { source: "", input: {}, secrets: {}, options: usualOptions, ...request },
+      request: { source: "", input: {}, secrets: {}, options: defaultOptions, ...request },
       created_at: Date.now(),
       idempotency: null,
     },

@@ -34,7 +34,7 @@ async function notified(t: TestContext, answer: () => number, more: { readonly o
       }),
       egress,
       clock,
-      chance: { id: () => randomBytes(16).toString("hex"), fraction: () => 0.5 },
+      random: { id: () => randomBytes(16).toString("hex"), fraction: () => 0.5 },
       bug: (error) => bugs.push(error),
       attempted: (outcome) => attempts.push(outcome),
     },
@@ -136,7 +136,7 @@ test("a receiver that does not answer keeps others waiting for nothing", async (
       store,
       egress,
       clock,
-      chance: { id: () => randomBytes(16).toString("hex"), fraction: () => 0.5 },
+      random: { id: () => randomBytes(16).toString("hex"), fraction: () => 0.5 },
       bug: (error) => bugs.push(error),
       attempted: () => ++count === 101 && delivered.resolve(),
     },
@@ -178,7 +178,7 @@ test("a caller whose notices are not answered holds up nobody else's to the same
   for (let n = 0; n < 32; n++) await notifies("ann")
   const egress = createEgress({ policy: { kind: "private" } })
   const notifier = new Notifier(
-    { store, egress, clock, chance: { id: () => "id", fraction: () => 0.5 }, bug: (error) => arrived.reject(error) },
+    { store, egress, clock, random: { id: () => "id", fraction: () => 0.5 }, bug: (error) => arrived.reject(error) },
     { origins: new Set([server.origin]), secrets: [randomBytes(24)] },
   )
   t.after(async () => {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events"
 import { Bell } from "../../base/bell.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { EgressFailure, type Egress } from "../../ports/egress.ts"
 import type { Delivery, NoticeOutcome, TakenNotice } from "../../ports/notices.ts"
@@ -22,7 +22,7 @@ export interface NotifierPorts {
   readonly store: Pick<RunStore, "outbox">
   readonly egress: Egress
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
   bug(error: unknown): void
   /** Hears how each attempt went. */
   attempted?(outcome: "delivered" | "failed" | "gave_up", notice: TakenNotice, error: string | null): void
@@ -77,7 +77,7 @@ export class Notifier {
     const unlisten = this.#ports.store.outbox.onNotice(() => this.#bell.ring())
     while (!this.#stop.signal.aborted) {
       const pause = await this.#look()
-      await this.#rungWithin(pause)
+      await this.#formatLevelWithin(pause)
     }
     unlisten()
   }
@@ -102,14 +102,14 @@ export class Notifier {
     }
   }
 
-  async #rungWithin(ms: number): Promise<void> {
-    const rung = new AbortController()
-    const late = this.#ports.clock.sleep(ms, rung.signal).then(
+  async #formatLevelWithin(ms: number): Promise<void> {
+    const formatLevel = new AbortController()
+    const late = this.#ports.clock.sleep(ms, formatLevel.signal).then(
       () => this.#bell.ring(),
       () => undefined,
     )
-    await this.#bell.rung()
-    rung.abort()
+    await this.#bell.formatLevel()
+    formatLevel.abort()
     await late
   }
 
@@ -148,7 +148,7 @@ export class Notifier {
   /** About 5 s, then twice as long each time, up to an hour. */
   #delay(attempts: number): number {
     const usual = Math.min(noticeFirstDelayMs * 2 ** Math.min(attempts - 1, 20), longestDelayMs)
-    return Math.round(usual * (0.9 + 0.2 * this.#ports.chance.fraction()))
+    return Math.round(usual * (0.9 + 0.2 * this.#ports.random.fraction()))
   }
 
   /** Null: the service stops. */

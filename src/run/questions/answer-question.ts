@@ -9,7 +9,7 @@ import { withNulls } from "../../types/with-nulls.ts"
 import type { RecordType, TypeTable } from "../../types/types.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { AnsweredBy, ErrorIssue, Question, WireError } from "../../log/events.ts"
-import type { CapturedValues, Kept } from "../../log/kept.ts"
+import type { CapturedValues, ReplayData } from "../../log/replay-data.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { EvaluationWork } from "../values/evaluation-work.ts"
 import { issuesOf, rejectionsOf } from "../values/requirements.ts"
@@ -155,7 +155,7 @@ async function capturedWith(store: RunStore, { run_id, id }: Question): Promise<
     for (const event of page) {
       after = event.id
       if (event.type !== "question_asked" || event.data.id !== id) continue
-      const kept = event.kept as Kept<"question_asked"> | undefined
+      const kept = event.kept as ReplayData<"question_asked"> | undefined
       return kept !== undefined && "place" in kept ? (kept.requirements?.captured ?? []) : []
     }
   }

@@ -1,17 +1,17 @@
 import { isoTime } from "../../base/iso-time.ts"
-import { LateMap } from "../../base/late-map.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { AskedQuestion } from "../../log/events.ts"
 import type { StoredOutcome } from "../../ports/question-store.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { CapturedValues, Kept } from "../../log/kept.ts"
+import type { CapturedValues, ReplayData } from "../../log/replay-data.ts"
 import type { EventLog } from "../log/log.ts"
 import { SharedParts } from "../log/shared-parts.ts"
-import type { QuestionOutcome, QuestionPast } from "../../log/past.ts"
+import type { QuestionOutcome, QuestionReplayState } from "../../log/replay-state.ts"
 import type { Redactor } from "../secrets/redact.ts"
 import { takeOutcomes } from "./take-outcomes.ts"
 import { runOpenQuestions } from "../../base/limits.ts"
@@ -32,7 +32,7 @@ export interface QuestionParts {
   readonly log: EventLog
   readonly redactor: Redactor
   readonly clock: Clock
-  readonly chance: Chance
+  readonly random: RandomSource
   /** Aborts when the run stops. */
   readonly signal: AbortSignal
   fail(error: unknown): void
@@ -43,7 +43,7 @@ export interface QuestionParts {
 }
 
 interface Waiting {
-  readonly question: QuestionPast
+  readonly question: QuestionReplayState
   /** Aborts when the run, or the called workflow that asks, stops. */
   readonly signal: AbortSignal
   readonly resolve: (outcome: QuestionOutcome) => void
@@ -54,7 +54,7 @@ interface Waiting {
 export class Questions {
   readonly #parts: QuestionParts
   /** By id: open questions that a step waits for. */
-  readonly #waiting = new LateMap<string, Waiting>()
+  readonly #waiting = new LazyMap<string, Waiting>()
   /** Those that are listened to. */
   #signals: WeakSet<AbortSignal> | null = null
   #stopListening: (() => void) | null = null
@@ -82,12 +82,12 @@ export class Questions {
     await this.#parts.log.checkRoom(sum(questions.map(memoryOf)) + kept, sum(fresh) + kept)
   }
 
-  ask({ expires_seconds, ...asked }: NewQuestion, kept: Kept<"question_asked">): QuestionPast {
-    const { runId, log, clock, chance } = this.#parts
+  ask({ expires_seconds, ...asked }: NewQuestion, kept: ReplayData<"question_asked">): QuestionReplayState {
+    const { runId, log, clock, random } = this.#parts
     const now = clock.now()
     const { call_id, agent, dynamic, ...rest } = asked
     const question: AskedQuestion = {
-      id: chance.id(),
+      id: random.id(),
       run_id: runId,
       ...rest,
       asked_at: isoTime(now),
@@ -109,7 +109,7 @@ export class Questions {
   }
 
   /** What has become of a question, when it is known. Rejects when what asks it stops, so that nothing waits for a person in vain. */
-  outcome(question: QuestionPast, signal: AbortSignal): Promise<QuestionOutcome> {
+  outcome(question: QuestionReplayState, signal: AbortSignal): Promise<QuestionOutcome> {
     if (question.outcome !== null) return Promise.resolve(question.outcome)
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { StoredOutcome } from "../../ports/question-store.ts"
 import type { EventLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
-import type { QuestionPast, ReplayState } from "../../log/past.ts"
+import type { QuestionReplayState, ReplayState } from "../../log/replay-state.ts"
 import type { Redactor } from "../secrets/redact.ts"
 
 /** Takes outcomes that are stored into the run, each with its event and once; gives those that were new. */
@@ -9,9 +9,9 @@ export function takeOutcomes(
   log: EventLog,
   redact: Redactor["redact"],
   stored: readonly StoredOutcome[],
-  known: (id: string) => QuestionPast | undefined,
-): QuestionPast[] {
-  const taken: QuestionPast[] = []
+  known: (id: string) => QuestionReplayState | undefined,
+): QuestionReplayState[] {
+  const taken: QuestionReplayState[] = []
   for (const { id, status, answer = null, answered_by = nobody } of stored) {
     const question = known(id)
     if (question === undefined || question.outcome !== null) continue

@@ -5,7 +5,7 @@ const gram = 4
 const step = shortestSearched - gram + 1
 /** One bit for each value of so many bits of a hash: few secrets, a small table, which every run makes anew. */
 const leastBits = 10
-const mostBits = 15
+const maxBits = 15
 
 /** Says quickly of almost every text that it holds none of the given ones. Wrong only in one direction: "maybe". */
 export class GramFilter {
@@ -18,7 +18,7 @@ export class GramFilter {
   /** The texts have eight characters or more. */
   constructor(texts: readonly string[]) {
     let bits = leastBits
-    while (bits < mostBits && 1 << bits < texts.length * step * 64) bits++
+    while (bits < maxBits && 1 << bits < texts.length * step * 64) bits++
     this.#shift = 32 - bits
     this.#words = new Int32Array(1 << (bits - 5))
     for (const text of texts) {

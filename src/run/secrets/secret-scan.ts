@@ -3,7 +3,7 @@ import { PercentDecoder } from "./percent-decoder.ts"
 import type { SecretForm } from "./secret-forms.ts"
 
 /** Deep enough for whatever gateways and redirects do to a URL; bounds what a stream has to hold back. */
-const mostLevels = 8
+const maxLevels = 8
 
 /** Everything that a search needs to know of the secrets; made once for a run. */
 export class SecretPatterns {
@@ -61,7 +61,7 @@ export class SecretScan {
       ? []
       : [
           new PercentDecoder((byte, from, to) => once.take(byte, from, to), 1),
-          new PercentDecoder((byte, from, to) => deep.take(byte, from, to), mostLevels),
+          new PercentDecoder((byte, from, to) => deep.take(byte, from, to), maxLevels),
         ]
   }
 

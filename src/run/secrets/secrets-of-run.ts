@@ -65,7 +65,7 @@ function steeredRoutes(plan: Plan, secrets: JsonObject, own: (names: readonly st
       route,
       deciders: [
         ...route.inputs,
-        ...namesIn(route.steering, plan)
+        ...namesIn(route.destinationInputs, plan)
           .filter(supplies)
           .map((name) => `secrets.${name}`),
       ],

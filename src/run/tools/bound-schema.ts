@@ -54,7 +54,7 @@ const leftOut = new Set(
 )
 
 /** More schemas than this are not worth copying, nor deeper ones; references to themselves have no end. */
-const mostCopies = 500
+const maxCopies = 500
 const deepestCopy = 40
 
 /** Thrown where the rest cannot be copied. */
@@ -96,7 +96,7 @@ class Removal {
 
   /** A schema of the arguments, without those that are bound. What it refers to is copied into it. */
   #without(schema: JsonObject, depth: number): JsonObject {
-    if (++this.#copies > mostCopies || depth > deepestCopy) throw new TooMany()
+    if (++this.#copies > maxCopies || depth > deepestCopy) throw new TooMany()
     this.#ofArguments.add(schema)
     const left: JsonObject = {}
     for (const [key, value] of Object.entries(schema)) {
@@ -181,7 +181,7 @@ class Removal {
     const $defs: JsonObject = {}
     // It grows while it is gone through.
     for (const [reference, name] of names) {
-      if (++this.#copies > mostCopies) throw new TooMany()
+      if (++this.#copies > maxCopies) throw new TooMany()
       const target = this.#index.resolve(reference) ?? true
       // A value may be like the arguments: it is shown without the bound ones, too.
       const copy = isJsonObject(target) && this.#ofArguments.has(target) ? this.#without(target, 0) : target

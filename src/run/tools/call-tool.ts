@@ -7,12 +7,12 @@ import type { ToolPlan } from "../../plan/plan-shape.ts"
 import { countedCall } from "./counted-call.ts"
 import type { ModelCallRecord, WireError } from "../../log/events.ts"
 import { endsRun } from "../context/failure.ts"
-import type { Kept } from "../../log/kept.ts"
+import type { ReplayData } from "../../log/replay-data.ts"
 import { shown } from "../log/log.ts"
 import { parseJson } from "../values/parse-json.ts"
 import type { AskReply, HostedTool, HostSession, HttpAnswer, ToolAnswer } from "../../ports/tools.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
-import { placeKey, type AskedByServer, type CallOutcome, type CallPast } from "../../log/past.ts"
+import { placeKey, type AskedByServer, type CallOutcome, type CallReplayState } from "../../log/replay-state.ts"
 import type { Place } from "../shares/permits.ts"
 import { CallApproval, type Approval, type NotSent } from "../asking/approval.ts"
 import { approvalDigest } from "../questions/approval-digest.ts"
@@ -37,11 +37,11 @@ export interface ToolCall {
   readonly values: JsonObject
   /** The arguments as the event shows them: secrets by name. */
   readonly shownValues: JsonObject
-  readonly kept: () => Kept<"tool_call_started">
+  readonly kept: () => ReplayData<"tool_call_started">
   /** Only for a call in an expression. */
   readonly site?: string
   /** The call as the log of an interrupted run has it. */
-  readonly past: CallPast | null
+  readonly past: CallReplayState | null
   /** A failure that the model may see is returned as an outcome; a failed `call` of the workflow throws. */
   readonly answersModel: boolean
   /** Each call waits for a person; null: no approval is needed. */
@@ -65,7 +65,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const { log, ports } = running
   const { plan, hosted, host } = toolOf(running, tool)
   const idempotent = plan.idempotent || hosted.idempotent
-  const callId = past?.callId ?? ports.chance.id()
+  const callId = past?.callId ?? ports.random.id()
   let startedAt = past?.startedAt ?? ports.clock.now()
   const about = { ...call.about, tool, server: plan.server, call_id: callId }
 
@@ -200,7 +200,7 @@ function answerWork(running: RunContext, answer: ToolAnswer): { turn(): Promise<
 }
 
 /** What the first event of a turn says of its model calls. */
-export function callsOf(kept: Kept<"tool_call_started">): { readonly calls?: readonly ModelCallRecord[] } {
+export function callsOf(kept: ReplayData<"tool_call_started">): { readonly calls?: readonly ModelCallRecord[] } {
   return "answer" in kept && kept.answer !== undefined ? { calls: kept.answer.calls } : {}
 }
 

@@ -10,7 +10,7 @@ import type { Place } from "../shares/permits.ts"
 import type { Bound } from "./bind.ts"
 import { atCaller } from "./call-tool.ts"
 import { countedCall } from "./counted-call.ts"
-import { effectKey, eventPlace, factsOfEffect, pastEffect, reusedEffect } from "./reuse-effect.ts"
+import { effectKey, eventPlace, factsOfEffect, replayedEffect, reusedEffect } from "./reuse-effect.ts"
 
 // What a run reads from MCP servers without changing anything there: resources and prompts.
 
@@ -27,7 +27,7 @@ export async function renderPrompt(
   { name, at, path }: PromptToRender,
   bound: () => Promise<Bound>,
 ): Promise<readonly PromptMessage[]> {
-  const past = pastEffect(running, at)
+  const past = replayedEffect(running, at)
   if (past?.kind === "render") return past.messages
   const { host } = running
   if (host === null) throw new Error(`Prompt ${name} was not looked up at the start of the run`)

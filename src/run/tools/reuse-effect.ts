@@ -3,8 +3,8 @@ import { remembered } from "../../base/remembered.ts"
 import type { RemotePlan, ToolPlan } from "../../plan/plan-shape.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { effectFacts, type EffectPlace } from "../../log/earlier-run.ts"
-import type { KeptEffect } from "../../log/kept.ts"
-import { placeKey, type EffectPast } from "../../log/past.ts"
+import type { EffectReplayData } from "../../log/replay-data.ts"
+import { placeKey, type EffectReplayState } from "../../log/replay-state.ts"
 import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
 import type { RunContext } from "../context/run-context.ts"
@@ -48,7 +48,7 @@ export function effectKey({ site, iteration, items }: EffectPlace): string {
 }
 
 /** What the log knows of a call site. */
-export function pastEffect({ past }: RunContext, place: EffectPlace): EffectPast | undefined {
+export function replayedEffect({ past }: RunContext, place: EffectPlace): EffectReplayState | undefined {
   return past.effects.size === 0 ? undefined : past.effects.get(effectKey(place))
 }
 
@@ -66,7 +66,7 @@ export function eventPlace({ site, iteration, items }: EffectPlace): {
 }
 
 /** The outcome that an earlier run leaves to this effect, which is then not made; undefined where it must be. */
-export function reusedEffect(running: RunContext, at: EffectAt): KeptEffect | undefined {
+export function reusedEffect(running: RunContext, at: EffectAt): EffectReplayData | undefined {
   const { step, path, site, facts } = at
   const { earlier, log } = running
   if (earlier === null) return undefined

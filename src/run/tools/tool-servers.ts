@@ -135,7 +135,7 @@ interface Place {
 }
 
 /** More than these are not useful. */
-const mostIssues = 1000
+const maxIssues = 1000
 
 /** Problems of bindings: missing, unknown and mistyped arguments. */
 class BindingIssues {
@@ -153,7 +153,7 @@ class BindingIssues {
   }
 
   look(place: Place): void {
-    if (this.#issues.size >= mostIssues) return
+    if (this.#issues.size >= maxIssues) return
     const parameters = parametersOf(this.#running, this.#host, place)
     // One that was not found is a problem already.
     if (parameters === null) return

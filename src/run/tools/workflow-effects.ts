@@ -20,7 +20,7 @@ import { maySkip } from "../context/failure.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { shown } from "../log/log.ts"
 import { readResource, renderPrompt } from "./read-and-render.ts"
-import { effectKey, eventPlace, factsOfEffect, pastEffect, reusedEffect } from "./reuse-effect.ts"
+import { effectKey, eventPlace, factsOfEffect, replayedEffect, reusedEffect } from "./reuse-effect.ts"
 import { remoteOf } from "./server-of.ts"
 import type { EffectPlace } from "../../log/earlier-run.ts"
 import { resourceValue } from "./resource-value.ts"
@@ -41,7 +41,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     async call(expression, scope) {
       const { plan, hosted } = toolOf(running, expression.tool)
       const place = placeOf(expression, scope)
-      const past = pastEffect(running, place)
+      const past = replayedEffect(running, place)
       const input = await evaluateEntries(expression.input, scope, effects)
       const bound = await bind(running, layers(running, expression), scope, effects)
       const values = hosted.fit({ ...input, ...bound.values })
@@ -111,7 +111,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
 
     async read(expression, scope) {
       const place = placeOf(expression, scope)
-      const past = pastEffect(running, place)
+      const past = replayedEffect(running, place)
       if (past?.kind === "read") return past.value
       const { values, shown: shownValues } = await bind(running, layers(running, expression), scope, effects)
       const remote = running.plan.resources[expression.resource]

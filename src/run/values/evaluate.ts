@@ -10,7 +10,7 @@ import type {
   Root,
   Step,
 } from "../../plan/expression.ts"
-import type { CapturedValue } from "../../log/kept.ts"
+import type { CapturedValue } from "../../log/replay-data.ts"
 import { asset, assetList, assetUrl, guessedKind, type Asset, type AssetOptions } from "./asset.ts"
 import { assetParts } from "../../plan/expression-traits.ts"
 import { applyFunction } from "./functions/apply-function.ts"

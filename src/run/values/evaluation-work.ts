@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import { LateMap } from "../../base/late-map.ts"
+import { LazyMap } from "../../base/lazy-map.ts"
 import { RunEnding, failure, wireError } from "../../ports/run-failure.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
 import type { RunMemory } from "../shares/memory-share.ts"
@@ -7,7 +7,7 @@ import { scalarBytes, sizeOf, stringBytes, type ValueSize } from "./value-size.t
 import { runValueBytes, runValueLevels, runWork, runWorkPerByte } from "../../base/limits.ts"
 
 /** Memory of all values that a run keeps at a time, unless the operator allows more. */
-export const usualMostKept = 128 * 1024 * 1024
+export const defaultMaxKept = 128 * 1024 * 1024
 
 // Work is counted in characters that are copied or compared. Slower work counts as the number of characters that take the same time.
 
@@ -46,7 +46,7 @@ export class EvaluationWork {
   /** Work of one expression: bytes of text that it makes, and some for every element that it makes, looks at or writes. */
   readonly #most: number
   /** Memory of all values that are kept at a time: of `dynamic` blocks, outputs of agents, conversations. */
-  readonly #mostKept: number
+  readonly #maxKept: number
   /** After so much work the event loop gets a turn. */
   readonly #perTurn: number
   /** Work of all expressions that the run may do. */
@@ -62,7 +62,7 @@ export class EvaluationWork {
    * Bytes of long texts by the length of the text, the oldest first. One text of each length: V8's hash of a long text is its
    * length, so that in a map by texts each look-up would compare all texts of one length.
    */
-  readonly #texts = new LateMap<number, { readonly text: string; readonly bytes: number }>()
+  readonly #texts = new LazyMap<number, { readonly text: string; readonly bytes: number }>()
   #textLength = 0
   #together = false
   /** Expressions that wait for the event loop's turn, the first first. */
@@ -75,14 +75,14 @@ export class EvaluationWork {
 
   constructor(
     largest = runValueBytes,
-    mostKept = usualMostKept,
+    maxKept = defaultMaxKept,
     inputBytes: (() => number) | null = null,
     memory: RunMemory | null = null,
   ) {
     this.largest = largest
     this.#memory = memory
     this.#most = 12 * largest
-    this.#mostKept = mostKept
+    this.#maxKept = maxKept
     this.#perTurn = runValueBytes / 4
     this.#inputBytes = inputBytes
   }
@@ -234,8 +234,8 @@ export class EvaluationWork {
   /** Counts memory of a value that is kept for as long as the run, or an agent of it, lasts. */
   keep(amount: number, path: string): void {
     this.#kept += amount
-    if (this.#kept > this.#mostKept) {
-      const message = `The values that the run keeps take more than ${this.#mostKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`
+    if (this.#kept > this.#maxKept) {
+      const message = `The values that the run keeps take more than ${this.#maxKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`
       throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
     }
     this.share(amount, path)

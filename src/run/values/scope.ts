@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
 import { failure, type RunFailure } from "../../ports/run-failure.ts"
-import type { CapturedValue } from "../../log/kept.ts"
+import type { CapturedValue } from "../../log/replay-data.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 
 /** What an expression can refer to, and where in the workflow it stands. */

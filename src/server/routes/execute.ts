@@ -4,8 +4,8 @@ import type { RunRequest } from "../../ports/store.ts"
 import { readNotify } from "../check-notify.ts"
 import { HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { shareOf } from "../caller-of.ts"
-import { turnOfItsOwn } from "../read-body.ts"
+import { tenantOf } from "../caller-of.ts"
+import { yieldIfLarge } from "../read-body.ts"
 import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
 import { startRun } from "../start-run.ts"
@@ -15,10 +15,10 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
   serve(app, execute, async (request, reply) => {
     const { body } = request
     const run = { source: readSource(body), ...readModules(body), ...requestOf(body) }
-    const compiled = await parts.planOf(run, shareOf(request))
+    const compiled = await parts.planOf(run, tenantOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     // Compiling has taken its time already.
-    const turn = turnOfItsOwn(request)
+    const turn = yieldIfLarge(request)
     if (turn !== null) await turn
     const misfit = parts.runs.validate(compiled.plan, run)
     if (misfit !== null) throw new HttpError(misfit)

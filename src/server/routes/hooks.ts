@@ -9,7 +9,7 @@ import { HttpError, refuse } from "../http-error.ts"
 import type { RateLimit } from "../rate-limit.ts"
 import type { RouteDependencies, ServerLog } from "../route-dependencies.ts"
 import { patternOf } from "../serve-route.ts"
-import { Sparing } from "../sparing.ts"
+import { ThrottledLog } from "../throttled-log.ts"
 import { hookBytes } from "../../base/limits.ts"
 import { readDelivery } from "./delivery-body.ts"
 
@@ -143,7 +143,7 @@ const everyMs = 60_000
 /** Refused deliveries: of each webhook the first is logged at once, then one line a minute. */
 class RefusedDeliveries {
   readonly #log: ServerLog
-  readonly #webhooks = new Map<string, Sparing<{ readonly reason: string }>>()
+  readonly #webhooks = new Map<string, ThrottledLog<{ readonly reason: string }>>()
 
   constructor(log: ServerLog) {
     this.#log = log
@@ -154,7 +154,9 @@ class RefusedDeliveries {
     let lines = this.#webhooks.get(id)
     if (lines === undefined) {
       const about = { workflow: workflow.name, webhook: plan.name }
-      lines = new Sparing(everyMs, (facts, times) => this.#log.warn({ ...about, ...facts, times }, "delivery refused"))
+      lines = new ThrottledLog(everyMs, (facts, times) =>
+        this.#log.warn({ ...about, ...facts, times }, "delivery refused"),
+      )
       this.#webhooks.set(id, lines)
     }
     lines.happened({ reason })

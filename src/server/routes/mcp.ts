@@ -7,7 +7,7 @@ import { asHttpError, internalError } from "../answer-error.ts"
 import type { HttpError } from "../http-error.ts"
 import type { LargeAnswers } from "../large-answers.ts"
 import type { McpRoute } from "../route-dependencies.ts"
-import { callerOf, shareOf } from "../caller-of.ts"
+import { callerOf, tenantOf } from "../caller-of.ts"
 
 export interface McpRouteParts {
   readonly route: McpRoute
@@ -25,7 +25,7 @@ export function mcpRoutes(app: FastifyInstance, { route, transit, answers, expla
     answers.admit(request)
     reply.hijack()
     for (const [name, value] of Object.entries(corsOf(reply))) reply.raw.setHeader(name, value)
-    const unread = transit.open(shareOf(request))
+    const unread = transit.open(tenantOf(request))
     try {
       await route.answer({ caller: callerOf(request), body, unread }, request.raw, reply.raw)
     } catch (error) {

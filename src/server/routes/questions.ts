@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify"
-import { usualLimit } from "../../api/page.ts"
+import { defaultLimit } from "../../api/page.ts"
 import * as api from "../../api/questions.ts"
 import type { Question } from "../../log/events.ts"
 import type { QuestionPage } from "../../ports/question-store.ts"
@@ -14,12 +14,12 @@ import { serve } from "../serve-route.ts"
 import { callerOf } from "../caller-of.ts"
 
 /** More than a run has open, and than fit on a page. */
-const mostOfRun = 1_000
+const maxOfRun = 1_000
 
 /** What runs ask people: the questions of a run, everybody's inbox, and answers. */
 export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
   serve(app, api.listQuestionsOfRun, async (request, reply) => {
-    const { limit = mostOfRun, after } = request.query
+    const { limit = maxOfRun, after } = request.query
     const position = readPosition(after)
     const { run_id } = await ownRun(parts, request, request.params.run_id)
     const read = (left: number, from: string | null): Promise<QuestionPage> =>
@@ -29,7 +29,7 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
 
   serve(app, api.listQuestions, async (request, reply) => {
     if (isOpenToStrangers) throw listNeedsKeys("questions")
-    const { status = "open", to = null, limit = usualLimit, after } = request.query
+    const { status = "open", to = null, limit = defaultLimit, after } = request.query
     const caller = callerOf(request)
     const whose = { caller, groups: parts.groups.names, member_of: parts.groups.of(caller), status, to }
     const read = (left: number, from: string | null): Promise<QuestionPage> =>

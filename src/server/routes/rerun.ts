@@ -11,7 +11,7 @@ import type { RunRequest } from "../../ports/store.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { shareOf } from "../caller-of.ts"
+import { tenantOf } from "../caller-of.ts"
 import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting } from "../idempotency-key.ts"
@@ -26,7 +26,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
     const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
     if (finished_at === null) throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
     const run = rerunOf(run_id, await parts.store.request(run_id), body)
-    const compiled = await parts.planOf(run, shareOf(request))
+    const compiled = await parts.planOf(run, tenantOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     checkFrom(compiled.plan, run.rerun?.from ?? [])
     checkGiven(compiled.plan, run)

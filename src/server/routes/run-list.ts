@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify"
 import { parseTime } from "../../base/parse-time.ts"
-import { usualLimit } from "../../api/page.ts"
+import { defaultLimit } from "../../api/page.ts"
 import { listRuns, notATime, type ListedRunAnswer } from "../../api/runs.ts"
 import type { ListedRun, RunPosition } from "../../ports/run-list.ts"
 import { listNeedsKeys } from "../callers.ts"
@@ -20,7 +20,7 @@ export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isO
       workflow = null,
       status = null,
       error_kind = null,
-      limit: most = usualLimit,
+      limit: most = defaultLimit,
       after,
       since,
       include,

@@ -8,7 +8,7 @@ import type { RunRequest, RunRow } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { shareOf } from "../caller-of.ts"
+import { tenantOf } from "../caller-of.ts"
 import { prefers } from "../quality-list.ts"
 import { readModules, readSource } from "../read-source.ts"
 import { serve } from "../serve-route.ts"
@@ -25,13 +25,13 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
     const asked = { ...(earlier !== null && { earlier }), ...(reach === true && { reach }) }
     const files = typeof body === "string" ? {} : readModules(body)
     const job = { kind: "validate", source, ...files, input, secrets, ...asked } as const
-    const answer = await compiler.validate(job, shareOf(request))
+    const answer = await compiler.validate(job, tenantOf(request))
     return reply.type("application/json; charset=utf-8").send(answer)
   })
 
   serve(app, format, async (request, reply) => {
     const source: SourceBody | string = request.body
-    const outcome = await compiler.format(readSource(source), shareOf(request))
+    const outcome = await compiler.format(readSource(source), tenantOf(request))
     if ("error" in outcome) throw new HttpError(outcome.error)
     const asText = prefers(request.headers.accept ?? "", "text/plain", "application/json")
     if (asText) return reply.type("text/plain; charset=utf-8").send(outcome.formatted)

@@ -5,7 +5,7 @@ import type { ExecuteBody } from "../../api/execute.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import { anyObject } from "../../api/schema.ts"
 import { executeWorkflow, getWorkflow, listWorkflows } from "../../api/workflows.ts"
-import { KeptList } from "../../workflows/kept-list.ts"
+import { CachedList } from "../../workflows/cached-list.ts"
 import { untilChanged } from "../../workflows/until-changed.ts"
 import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workflow-view.ts"
 import type { ServerSecrets } from "../../workflows/server-secrets.ts"
@@ -13,9 +13,9 @@ import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-fol
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { jsonType } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { shareOf } from "../caller-of.ts"
-import { answerAgUi } from "../faces/ag-ui/ag-ui-route.ts"
-import type { AgUiRequest } from "../faces/ag-ui/run-input.ts"
+import { tenantOf } from "../caller-of.ts"
+import { answerAgUi } from "../protocols/ag-ui/ag-ui-route.ts"
+import type { AgUiRequest } from "../protocols/ag-ui/run-input.ts"
 import { invalidWorkflow } from "../invalid-workflow.ts"
 import { bodyCheck } from "../late-validation.ts"
 import { serve } from "../serve-route.ts"
@@ -79,7 +79,7 @@ async function execute(
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
   const { source, version } = serving
   const run = { source, ...filesOf(serving), ...requestOf(body), workflow: { name, version } }
-  const compiled = await parts.planOf(run, shareOf(request))
+  const compiled = await parts.planOf(run, tenantOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const misfit = parts.runs.validate(compiled.plan, run)
   // The file may have changed since the same request was made: its run is there all the same.
@@ -106,13 +106,13 @@ function wrongMethod(request: FastifyRequest, allow: string): HttpError {
   return refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
 }
 
-function listOf(folder: WorkflowFolder | null, secrets: ServerSecrets): Promise<KeptList> {
+function listOf(folder: WorkflowFolder | null, secrets: ServerSecrets): Promise<CachedList> {
   const items = function* () {
     for (const workflow of folder?.list() ?? []) {
       yield { name: workflow.name, value: workflowAnswer(workflow, secrets) }
     }
   }
-  return KeptList.of(items(), { pageBytes: requestPageBytes, write: writePage })
+  return CachedList.of(items(), { pageBytes: requestPageBytes, write: writePage })
 }
 
 function writePage(items: string, next: string | null): string {

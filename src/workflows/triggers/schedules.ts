@@ -45,7 +45,7 @@ const graceMs = 60_000
 /** Older times that were missed are not caught up with. */
 const caughtUpMs = 24 * 3_600_000
 /** Times that were missed before the last one are counted up to so many: a day of minutes. */
-const mostCounted = 1_440
+const maxCounted = 1_440
 
 /** One schedule at work, for as long as its cron expression and timezone stay the same. */
 interface Working {
@@ -281,7 +281,7 @@ function isAhead(at: number, now: number): boolean {
 /** The due times between two instants, without either. */
 function countBetween(calendar: Calendar, after: number, before: number): number {
   let count = 0
-  for (let at = calendar.next(after); at < before && count < mostCounted; at = calendar.next(at)) count++
+  for (let at = calendar.next(after); at < before && count < maxCounted; at = calendar.next(at)) count++
   return count
 }
 

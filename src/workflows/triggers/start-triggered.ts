@@ -49,7 +49,7 @@ export async function startTriggered(
     ...filesOf(serving),
     input,
     secrets: {},
-    options: usualOptions,
+    options: defaultOptions,
     workflow: { name, version },
     trigger,
   }
@@ -64,7 +64,7 @@ export async function startTriggered(
   return { run_id: admitted.run_id, isNew: admitted.outcome === "created" }
 }
 
-const usualOptions = {
+const defaultOptions = {
   cache_key: null,
   use_cache: true,
   max_concurrency: null,

@@ -102,9 +102,12 @@ for (const voice of voices) {
         const { backend, asked } = await start(t, voice, inTurn(voice, { text: '{"message":7}' }, { text: good }))
         const model = askModel(t)
         assert.deepEqual(outputOf(await model.ask({ backend, deltas })), output)
-        const talk = asked()[1]?.talk ?? []
-        assert.deepEqual(talk.slice(0, 2), ["user: Greet Ada.", 'assistant: {"message":7}'])
-        assert.match(talk[2] ?? "", /^user: Your answer does not fit[\s\S]*message: expected string, found number 7/)
+        const conversation = asked()[1]?.conversation ?? []
+        assert.deepEqual(conversation.slice(0, 2), ["user: Greet Ada.", 'assistant: {"message":7}'])
+        assert.match(
+          conversation[2] ?? "",
+          /^user: Your answer does not fit[\s\S]*message: expected string, found number 7/,
+        )
         assert.equal(model.retries.length, 1)
         const never = await start(t, voice, saying(voice, { text: "no" }))
         const failure = await askModel(t).refuse({ backend: never.backend, deltas })
@@ -133,7 +136,7 @@ for (const voice of voices) {
         const input = [user, roundTrip(first.message), ...results]
         assert.deepEqual(outputOf(await model.ask({ backend, tools, input, turn: 2, deltas })), output)
         assert.deepEqual(asked()[0]?.tools, ["search"])
-        assert.deepEqual(asked()[1]?.talk, [
+        assert.deepEqual(asked()[1]?.conversation, [
           "user: Greet Ada.",
           "assistant: Let me see.",
           'call: search call_a {"q":"Ada"}',
@@ -152,7 +155,7 @@ for (const voice of voices) {
         const input = [userText("Hi"), roundTrip(first.message), result]
         await model.ask({ backend, tools, input, turn: 2, deltas })
         await model.ask({ backend, tools, input, model: "another", turn: 2, deltas })
-        const thoughts = asked().map(({ talk }) => talk.filter((line) => line.startsWith("thought: ")))
+        const thoughts = asked().map(({ conversation }) => conversation.filter((line) => line.startsWith("thought: ")))
         assert.deepEqual(thoughts, [[], ["thought: sealed"], []])
       })
 
@@ -417,7 +420,7 @@ for (const voice of voices) {
       await askModel(t).ask({ backend, system: "Be brief.", inference: { extra, max_tokens: 123 } })
       const [request] = asked()
       assert.equal(request?.system, "Be brief.")
-      assert.deepEqual(request.talk, ["user: Greet Ada."])
+      assert.deepEqual(request.conversation, ["user: Greet Ada."])
       assert.equal(request.max_tokens, 123)
       assert.equal(fake.asked[0]?.["user"], "ada")
       const sent = { ...fake.asked[0] }
@@ -443,13 +446,13 @@ for (const voice of voices) {
         ],
       }
       await askModel(t).ask({ backend, input: [message] })
-      const talk = asked()[0]?.talk ?? []
-      assert.deepEqual(talk.slice(0, 3), [
+      const conversation = asked()[0]?.conversation ?? []
+      assert.deepEqual(conversation.slice(0, 3), [
         "user: Look",
         "image: data:image/png;base64,AAAA",
         "file: data:application/pdf;base64,BBBB",
       ])
-      const file = talk[3]?.replace(/^file: data:text\/plain;base64,/, "") ?? ""
+      const file = conversation[3]?.replace(/^file: data:text\/plain;base64,/, "") ?? ""
       assert.match(`${file} ${Buffer.from(file, "base64").toString()}`, /some notes/)
     })
 
@@ -465,11 +468,11 @@ for (const voice of voices) {
         const result: Message = { role: "tool", call_id: id, name: "search", output: "1" }
         const input = [userText("Hi"), roundTrip(first.message), result]
         assert.deepEqual(outputOf(await model.ask({ backend: ours.backend, tools, input, turn: 2 })), output)
-        const talk = ours.asked()[0]?.talk ?? []
+        const conversation = ours.asked()[0]?.conversation ?? []
         assert.equal(JSON.stringify(ours.fake.asked).includes("sealed"), false)
-        const call = /^call: search (\S+) \{"q":"Ada"\}$/.exec(talk[2] ?? "")?.[1]
-        assert.equal(talk[1], "assistant: Well.")
-        assert.equal(talk[3], `result: ${call} 1`)
+        const call = /^call: search (\S+) \{"q":"Ada"\}$/.exec(conversation[2] ?? "")?.[1]
+        assert.equal(conversation[1], "assistant: Well.")
+        assert.equal(conversation[3], `result: ${call} 1`)
         if (voice.api === "anthropic") assert.match(call ?? "", /^[A-Za-z0-9_-]{1,64}$/)
         if (voice.api === "chat") assert.ok((call ?? "").length <= 40)
       }

@@ -23,7 +23,7 @@ export interface Said {
 export interface Asked {
   readonly system: string
   /** `user: text`, `assistant: text`, `call: name id args`, `result: id output`, `image: …`, `file: …`, `thought: …` */
-  readonly talk: readonly string[]
+  readonly conversation: readonly string[]
   readonly tools: readonly string[]
   readonly format: "strict" | "json_schema" | "json_object" | null
   readonly max_tokens: JsonValue
@@ -132,7 +132,7 @@ const responses: Voice = {
     const system = items.filter(({ role }) => role === "system").map(({ content }) => text(content))
     return {
       system: [text(body["instructions"]), ...system].filter(Boolean).join("\n\n"),
-      talk: items.flatMap((item): string[] => {
+      conversation: items.flatMap((item): string[] => {
         const { type, role, content } = item
         if (role === "system") return []
         if (type === "reasoning") return [`thought: ${text(item["encrypted_content"])}`]
@@ -229,7 +229,7 @@ const chat: Voice = {
         .filter(({ role }) => role === "system")
         .map(({ content }) => text(content))
         .join("\n\n"),
-      talk: messages.flatMap((message): string[] => {
+      conversation: messages.flatMap((message): string[] => {
         const { role, content } = message
         if (role === "system") return []
         if (role === "tool") return [`result: ${text(message["tool_call_id"])} ${text(content)}`]
@@ -375,7 +375,7 @@ const anthropic: Voice = {
           : list(system)
               .map((part) => text(part["text"]))
               .join("\n\n"),
-      talk: list(body["messages"]).flatMap(({ role, content }) =>
+      conversation: list(body["messages"]).flatMap(({ role, content }) =>
         (typeof content === "string" ? [{ type: "text", text: content }] : list(content)).map((part) => {
           const source = part["source"] as JsonObject | undefined
           const at = source?.["url"] ?? `data:${text(source?.["media_type"])};base64,${text(source?.["data"])}`
@@ -492,7 +492,7 @@ const google: Voice = {
       system: list(instruction?.["parts"])
         .map((part) => text(part["text"]))
         .join("\n\n"),
-      talk: list(body["contents"]).flatMap(({ role, parts }) =>
+      conversation: list(body["contents"]).flatMap(({ role, parts }) =>
         list(parts).flatMap((part): string[] => {
           const signed = typeof part["thoughtSignature"] === "string" ? [`thought: ${part["thoughtSignature"]}`] : []
           const called = part["functionCall"] as JsonObject | undefined

@@ -79,7 +79,7 @@ export function appending(onBench: OnBench): void {
     const reader = new Reader(other, lease.run_id, 2)
     assert.equal(await reader.next(), 3)
     const end = ended(4, new Date(clock.now()).toISOString())
-    await store.condemn(lease, end)
+    await store.failAsCorrupt(lease, end)
     assert.deepEqual(await reader.rest(), [4])
     for (const from of [store, other]) {
       const { last_event_id, finished_at } = await row(from, lease.run_id)
@@ -93,7 +93,7 @@ export function appending(onBench: OnBench): void {
       assert.equal(await from.requestCancel(lease.run_id), false)
     }
     await assert.rejects(store.append(lease, [happened(5)]), LeaseLost)
-    await assert.rejects(store.condemn(lease, end), LeaseLost)
+    await assert.rejects(store.failAsCorrupt(lease, end), LeaseLost)
     assert.equal(await store.renew(lease, leaseMs), false)
     await lapse(bench)
     assert.deepEqual(await other.claim("owner-2", 10, leaseMs), [])

@@ -13,7 +13,7 @@ const usage = (tokens: number): Usage => ({
   reasoning_tokens: 0,
   cost: 0.5,
 })
-const nothingUsed: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
+const noConsumption: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
 const at = "2026-11-15T00:00:01.000Z"
 const workflow = (name: string) => ({ name, version: "0123456789ab" })
 const all: RunQuery = {
@@ -95,7 +95,7 @@ export function listing(onBench: OnBench): void {
       trigger: null,
       created_at: 30,
       finished_at: null,
-      usage: nothingUsed,
+      usage: noConsumption,
     })
     assert.equal(runs[1]?.workflow, null)
     assert.deepEqual(await other.list({ ...all, caller: "nobody" }), [])
@@ -266,7 +266,7 @@ export function listing(onBench: OnBench): void {
       at: "2026-11-15T01:00:00.000Z",
       data: { error, duration_ms: 1 },
     } as const
-    await store.condemn(bad, end)
+    await store.failAsCorrupt(bad, end)
     await until(other, all, (runs) => runs.map(({ status }) => status).join(" ") === "failed cancelled")
     assert.equal(await store.sweep(Date.parse(at) + 1), 1)
     await until(other, all, (runs) => runs.map(({ run_id }) => run_id).join(" ") === bad.run_id)

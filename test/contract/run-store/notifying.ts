@@ -63,7 +63,7 @@ export function notifyingContract(test: OnBench): void {
     await store.append(lease, [happened(1)])
     const at = "2026-11-15T02:00:00.000Z"
     const error = { kind: "internal_error", message: "damaged", issues: [] } as const
-    await store.condemn(lease, { id: 2, type: "workflow_failed", at, data: { error, duration_ms: 1, at } })
+    await store.failAsCorrupt(lease, { id: 2, type: "workflow_failed", at, data: { error, duration_ms: 1, at } })
     const { event, event_id, caused_at } = await theOne(store)
     assert.deepEqual([event, event_id, caused_at], ["failed", 2, Date.parse(at)])
   })

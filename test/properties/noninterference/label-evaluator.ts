@@ -49,7 +49,7 @@ export function arrivalsIn(settled: Settled, random: Random): Arrival[] {
   return run.arrivals
 }
 
-const mostChoices = 1_000_000
+const maxChoices = 1_000_000
 
 class LabelledRun {
   readonly arrivals: Arrival[] = []
@@ -301,7 +301,7 @@ class LabelledFile {
 
   /** What a model makes after it read something: choices are chosen, words keep the labels. */
   #answer(type: WireType, reads: Labels): Value {
-    const isWords = choicesIn(type) > mostChoices
+    const isWords = choicesIn(type) > maxChoices
     const choice = isWords ? reads : choiceOf(reads)
     const label = (of: WireType, value: Value): Value => {
       if (isWords || value.scalar === null) return joined(value, choice)

@@ -1,16 +1,16 @@
 import { MemoryStore } from "../../../src/adapters/memory/memory-store.ts"
-import { systemChance } from "../../../src/adapters/system/system-chance.ts"
+import { systemRandom } from "../../../src/adapters/system/system-random.ts"
 import { LightSignal } from "../../../src/base/light-signal.ts"
 import { isTerminal, type LogEvent } from "../../../src/log/events.ts"
 import type { Plan } from "../../../src/plan/plan-shape.ts"
 import { openGate } from "../../../src/ports/gate.ts"
 import type { Lease } from "../../../src/ports/store.ts"
 import { Deadlines } from "../../../src/run/budget/deadlines.ts"
-import { usualLimits } from "../../../src/run/context/run-context.ts"
+import { defaultLimits } from "../../../src/run/context/run-context.ts"
 import { run, type Resumption } from "../../../src/run/run.ts"
 import { allQuestions } from "../../support/all-questions.ts"
 import { ManualClock } from "../../support/manual-clock.ts"
-import { usualOptions } from "../../support/run-plan.ts"
+import { defaultOptions } from "../../support/run-plan.ts"
 import type { Settled } from "./program.ts"
 import { World, type Seen, type Variation } from "./world.ts"
 
@@ -33,7 +33,7 @@ export async function runProgram(settled: Settled, plan: Plan, variation: Variat
     source: "",
     input: world.input(),
     secrets: { key: "a-key-of-sixteen-letters", hook: "a-hook-of-sixteen-letters" },
-    options: { ...usualOptions, use_cache: false },
+    options: { ...defaultOptions, use_cache: false },
   }
   const created_at = clock.now()
   const created = await store.create({ run_id, caller: "", request, created_at, idempotency: null }, "test", 60_000)
@@ -43,7 +43,7 @@ export async function runProgram(settled: Settled, plan: Plan, variation: Variat
     model: world,
     tools: world,
     clock,
-    chance: systemChance,
+    random: systemRandom,
     bug: (error: unknown) => bugs.push(error),
   }
   let lease: Lease = created.lease
@@ -63,7 +63,7 @@ export async function runProgram(settled: Settled, plan: Plan, variation: Variat
         resumed,
         deadlines,
       }
-      end = (await run(job, ports, usualLimits)) ?? undefined
+      end = (await run(job, ports, defaultLimits)) ?? undefined
       if (bugs.length > 0) throw bugs[0]
       if (end !== undefined && isTerminal(end.type)) break
       for (const question of await allQuestions(store, run_id)) {

@@ -32,7 +32,7 @@ export interface Seen {
 const tokens: Readonly<Record<Mark, string>> = { untrusted: "UU", private: "PP" }
 
 /** Choices beyond this many are words (trust.md, closed types). */
-const mostChoices = 1_000_000
+const maxChoices = 1_000_000
 
 export class World implements ModelClient, ToolHost {
   readonly seen: Seen[] = []
@@ -123,7 +123,7 @@ export class World implements ModelClient, ToolHost {
   /** What a model answers: choices are the same in both worlds as long as they are choices; words follow from what it read. */
   async #output(request: ModelRequest, type: WireType, said: string, attempt = 0): Promise<JsonObject> {
     const { seed, choices } = this.#variation
-    const isChoice = !choices && choicesIn(type) <= mostChoices
+    const isChoice = !choices && choicesIn(type) <= maxChoices
     const words = tokensIn(said)
     const maker: Maker = {
       seedAt: (path, _, isOpen) =>

@@ -71,7 +71,7 @@ export function naiveFindings(workflow: Workflow): string[] {
 }
 
 /** The most sources of a label that one value may have: inside of a called file, those of the file are there twice, by two names. */
-export function mostSourcesOf(workflow: Workflow, label: Label): number {
+export function maxSourcesOf(workflow: Workflow, label: Label): number {
   const names = new Set(graphOf(workflow).sources.flatMap((one) => (one.label === label ? [one.name] : [])))
   return [...names].reduce((count, name) => count + (name.includes("#") ? 2 : 1), 0)
 }

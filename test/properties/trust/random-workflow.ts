@@ -26,11 +26,11 @@ import type {
 import { naiveFindings } from "./naive-trust.ts"
 
 /** A workflow that is right but for what trust has to say. This share of them calls files. */
-export function randomWorkflow(random: Random, shareOfCalling: number): Workflow {
-  return new WorkflowMaker(random, random.chance(shareOfCalling) ? randomFiles(random) : []).make(usualMarks)
+export function randomWorkflow(random: Random, tenantOfCalling: number): Workflow {
+  return new WorkflowMaker(random, random.chance(tenantOfCalling) ? randomFiles(random) : []).make(defaultMarks)
 }
 
-const usualMarks: Workflow["marks"] = {
+const defaultMarks: Workflow["marks"] = {
   mail: "untrusted",
   iban: "private",
   "customer.note": "untrusted",
@@ -40,7 +40,7 @@ const usualMarks: Workflow["marks"] = {
   "rows.*.note": "untrusted",
 }
 
-const markedPaths = [...Object.keys(usualMarks), "shop", "customer.id"] as readonly MarkedPath[]
+const markedPaths = [...Object.keys(defaultMarks), "shop", "customer.id"] as readonly MarkedPath[]
 
 /** Files that may call the ones before them. One with errors of its own cannot be called. */
 function randomFiles(random: Random): CalledFile[] {

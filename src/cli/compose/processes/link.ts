@@ -1,6 +1,6 @@
-import type { PlaceLimits, Places } from "../../../run/places.ts"
+import type { RunSlotLimits, RunSlots } from "../../../run/run-slots.ts"
 import type { Listening, Spent, ToChild, ToParent } from "./messages.ts"
-import { SharedPlaces } from "./shared-places.ts"
+import { SharedRunSlots } from "./shared-run-slots.ts"
 
 /** The variable that numbers the processes of a service, from 0. */
 export const numberVariable = "WIREWORKS_PROCESS"
@@ -16,7 +16,7 @@ export class ProcessLink {
   /** Resolves to the reason when all processes are to stop. */
   readonly stopAsked: Promise<string>
   readonly #stop = Promise.withResolvers<string>()
-  #places: SharedPlaces | null = null
+  #places: SharedRunSlots | null = null
   #ownMetrics: (() => Promise<string>) | null = null
   #otherDied: (() => void) | null = null
   #spentElsewhere: ((spent: Spent) => void) | null = null
@@ -37,8 +37,8 @@ export class ProcessLink {
     return this.#up
   }
 
-  places({ max_runs }: PlaceLimits): Places {
-    this.#places = new SharedPlaces((places) => this.#send({ places }), max_runs, this.processes)
+  places({ max_runs }: RunSlotLimits): RunSlots {
+    this.#places = new SharedRunSlots((places) => this.#send({ places }), max_runs, this.processes)
     return this.#places
   }
 

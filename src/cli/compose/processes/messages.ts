@@ -1,16 +1,16 @@
-import type { Full } from "../../../run/places.ts"
+import type { Full } from "../../../run/run-slots.ts"
 
 // What the parent process and the processes of the service tell each other.
 
-/** What a process says of its places: see `Places`. */
-export type PlaceMessage =
+/** What a process says of its places: see `RunSlots`. */
+export type RunSlotMessage =
   | readonly ["enter", number, string]
   | readonly ["take up" | "leave" | "begin" | "end", string]
   | readonly ["wait", string, string, boolean]
   | readonly ["unwait", string]
 
 /** `entered`: the number of the question, why not, and whether the run may begin at once. `begin`: the turn of a run that waits, and its share. */
-export type PlaceAnswer = readonly ["entered", number, Full | null, boolean] | readonly ["begin", string, string]
+export type RunSlotAnswer = readonly ["entered", number, Full | null, boolean] | readonly ["begin", string, string]
 
 /** Requests that were counted, by whom they are counted for. */
 export type Spent = readonly (readonly [string, number])[]
@@ -24,7 +24,7 @@ export interface Listening {
 }
 
 export type ToParent =
-  | { readonly places: readonly PlaceMessage[] }
+  | { readonly places: readonly RunSlotMessage[] }
   | { readonly spent: Spent }
   | { readonly audit: object }
   | { readonly listening: Listening }
@@ -34,7 +34,7 @@ export type ToParent =
   | { readonly metrics: string }
 
 export type ToChild =
-  | { readonly places: readonly PlaceAnswer[] }
+  | { readonly places: readonly RunSlotAnswer[] }
   | { readonly spent: Spent }
   | { readonly stop: string }
   | { readonly up: number; readonly died: boolean }

@@ -7,7 +7,7 @@ import { runsPerCaller } from "../runs-per-caller.ts"
 import type { Settings } from "../settings.ts"
 import { numberVariable } from "./link.ts"
 import type { Listening, ToChild, ToParent } from "./messages.ts"
-import { PlaceDesk, type PlaceAccount } from "./place-desk.ts"
+import { RunSlotBroker, type RunSlotAccount } from "./run-slot-broker.ts"
 import { countersOf, sumMetrics } from "./sum-metrics.ts"
 import { wholeLines } from "./whole-lines.ts"
 
@@ -25,7 +25,7 @@ const leastHeapMb = 256
 interface Slot {
   readonly number: number
   worker: Worker | null
-  account: PlaceAccount | null
+  account: RunSlotAccount | null
   startedAt: number
   /** In a row, without having served for long. */
   deaths: number
@@ -44,7 +44,7 @@ export class Supervisor {
   readonly #settings: Settings
   readonly #log: ServerLog
   readonly #audit: (fields: object) => void
-  readonly #desk: PlaceDesk
+  readonly #desk: RunSlotBroker
   readonly #slots: readonly Slot[]
   readonly #lines = new LogLines(2)
   readonly #ends = new Set<Promise<unknown>>()
@@ -64,7 +64,7 @@ export class Supervisor {
     this.#audit = audit
     this.#port = settings.port
     const per_share = Math.min(maxRuns, runsPerCaller(settings))
-    this.#desk = new PlaceDesk({ max_runs: maxRuns, max_queued: maxQueued, per_share })
+    this.#desk = new RunSlotBroker({ max_runs: maxRuns, max_queued: maxQueued, per_share })
     this.#slots = Array.from({ length: processes }, (_, number) => ({
       number,
       worker: null,

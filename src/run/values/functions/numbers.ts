@@ -20,11 +20,11 @@ export function numberOf(call: FunctionCall): JsonValue {
   return value === 0 ? 0 : value
 }
 
-const mostDigits = 15
+const maxDigits = 15
 
 function digitsOf(call: FunctionCall): number {
   const digits = call.integerAt(1)
-  return digits >= 0 && digits <= mostDigits ? digits : call.fail(`digits go from 0 to ${mostDigits}`)
+  return digits >= 0 && digits <= maxDigits ? digits : call.fail(`digits go from 0 to ${maxDigits}`)
 }
 
 /** A number with so many digits after the point, rounded as it prints: halves away from zero, no exponent, no `-0`. */

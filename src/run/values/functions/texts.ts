@@ -12,14 +12,14 @@ import { isLongJson, jsonSteps } from "./json-steps.ts"
 const perCasedCharacter = 24
 const piece = 64 * 1024
 /** One character may become three. */
-const mostGrowth = 3
+const maxGrowth = 3
 
 function cased(call: FunctionCall, change: (text: string) => string): string {
   const text = call.text(0)
   call.spend(text.length * perCasedCharacter)
   let bytes = call.bytes(text)
   const { largest } = call.scope.work
-  if (bytes * mostGrowth > largest) {
+  if (bytes * maxGrowth > largest) {
     // Measured in pieces before it is made.
     bytes = 2
     for (let from = 0; from < text.length;) {

@@ -5,7 +5,7 @@ import { isTerminal, type LogEvent } from "../../../log/events.ts"
 import { mayWait } from "../../../plan/may-wait.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest, RunRequest, RunRow } from "../../../ports/store.ts"
-import { callerOf, shareOf } from "../../caller-of.ts"
+import { callerOf, tenantOf } from "../../caller-of.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { waitingFacts } from "../chat/answer-turn.ts"
 import { turnEnd, type TurnEnd } from "../chat/follow-reply.ts"
@@ -44,7 +44,7 @@ export async function findResponse(
   const { run: row } = found
   const run = await parts.store.request(run_id)
   if (run.chat?.api !== "responses" || !run.chat.store || run.workflow === undefined) return null
-  const compiled = await parts.planOf(run, shareOf(request))
+  const compiled = await parts.planOf(run, tenantOf(request))
   const plan = "error" in compiled ? undefined : compiled.plan
   if (plan?.chat === undefined) return null
   const ends = await turnEnds(parts, row, plan)

@@ -2,10 +2,10 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { AskedQuestion, InterruptedStep, ModelCallRecord, WireError } from "./events.ts"
 import type { AssistantMessage, Message, PromptMessage, ToolPart } from "./messages.ts"
 import type { TurnProgress } from "./turn-progress.ts"
-import { nothingUsed, type UsedByAll } from "./used.ts"
+import { noConsumption, type ConsumptionByAll } from "./consumption.ts"
 
 import { nothingSpent, type Spent } from "./usage.ts"
-import type { KeptTurn } from "./kept.ts"
+import type { TurnReplayData } from "./replay-data.ts"
 import type { LogWriter } from "./log-version.ts"
 
 /**
@@ -30,15 +30,15 @@ export interface ReplayState {
   readonly skipped: Set<string>
   spent: Spent
   /** What counts against the run's limits. */
-  used: UsedByAll
+  used: ConsumptionByAll
   /** When each agent first started, in milliseconds, and when it last ended a step. */
   readonly agentTimes: Map<string, AgentTime>
   /** When no process had the run: it waited for people (the last wait may go on still), or was between two owners. No time limit counts that. */
   readonly idle: { readonly from: number; to: number | null }[]
   /** By `placeKey`. */
-  readonly agents: Map<string, AgentPast>
+  readonly agents: Map<string, AgentReplayState>
   /** By scope: the calls of workflows that are made here. */
-  readonly workflowCalls: Map<string, CallPast>
+  readonly workflowCalls: Map<string, CallReplayState>
   /** By scope: what happened inside of every call of a workflow. All of a run share one. */
   readonly inside: Map<string, ReplayState>
   /** The file that is called here; null for the run itself, and where nothing of the call is known. */
@@ -50,11 +50,11 @@ export interface ReplayState {
   /** By `placeKey` of the value (`agent.name` for one of an agent's own). */
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
-  readonly effects: Map<string, EffectPast>
+  readonly effects: Map<string, EffectReplayState>
   /** Those that failed, and whose value is null therefore. */
   readonly skippedEffects: Set<string>
   /** Fallbacks of the models that summarise for an agent, by agent. */
-  readonly summaryFallbacks: Map<string, FallbackPast[]>
+  readonly summaryFallbacks: Map<string, FallbackReplayState[]>
   /** The latest summary that an agent had made, by agent. */
   readonly summaries: Map<string, string>
   readonly servers: Set<string>
@@ -62,8 +62,8 @@ export interface ReplayState {
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
   /** By id: all questions, and those of `ask` steps by their place. */
-  readonly questions: Map<string, QuestionPast>
-  readonly asks: Map<string, QuestionPast>
+  readonly questions: Map<string, QuestionReplayState>
+  readonly asks: Map<string, QuestionReplayState>
   /** How often the run was taken up after a process that died, without getting any further since. */
   vainResumes: number
 }
@@ -79,7 +79,7 @@ export interface AgentTime {
   endedAt: number | null
 }
 
-export interface AgentPast {
+export interface AgentReplayState {
   startedAt: number | null
   completed: StepOutcome | null
   failed: WireError | null
@@ -87,9 +87,9 @@ export interface AgentPast {
   begun: Map<number, BegunTurn>
   summary: string | null
   /** By turn, from 1. */
-  turns: Map<number, TurnPast>
+  turns: Map<number, TurnReplayState>
   /** In their order. */
-  fallbacks: FallbackPast[]
+  fallbacks: FallbackReplayState[]
 }
 
 export interface StepOutcome {
@@ -101,7 +101,7 @@ export interface StepOutcome {
 }
 
 /** A model that had failed for good. */
-export interface FallbackPast {
+export interface FallbackReplayState {
   readonly turn: number
   readonly from: string
   readonly to: string
@@ -116,24 +116,24 @@ export interface BegunTurn {
 }
 
 /** A turn that called tools. */
-export interface AnsweredTurn extends Omit<KeptTurn, "message"> {
+export interface AnsweredTurn extends Omit<TurnReplayData, "message"> {
   readonly message: AssistantMessage
 }
 
-export interface TurnPast {
+export interface TurnReplayState {
   readonly answer: AnsweredTurn
   /** By position in the turn. */
-  readonly calls: Map<number, CallPast>
+  readonly calls: Map<number, CallReplayState>
 }
 
-export interface CallPast {
+export interface CallReplayState {
   readonly callId: string
   /** Of a call of a workflow. */
   readonly scope?: string
   /** Null for one that has only been asked about. */
   startedAt: number | null
   /** What was asked about it, in order. */
-  readonly questions: QuestionPast[]
+  readonly questions: QuestionReplayState[]
   /** What the server asked last, and has no answer to. */
   asked: AskedByServer | null
   outcome: CallOutcome | null
@@ -143,10 +143,10 @@ export interface AskedByServer {
   readonly round: number
   readonly state: string | null
   /** By the server's names. */
-  readonly questions: Map<string, QuestionPast>
+  readonly questions: Map<string, QuestionReplayState>
 }
 
-export interface QuestionPast {
+export interface QuestionReplayState {
   readonly asked: AskedQuestion
   outcome: QuestionOutcome | null
   /** Hash of what decides which answers fulfil its requirements, where it has any. */
@@ -160,8 +160,8 @@ export type CallOutcome =
   | { readonly kind: "failed"; readonly error: WireError; readonly modelText: string | null; readonly refused: boolean }
 
 /** `facts`: hash of what decided it, for a re-run. */
-export type EffectPast = { readonly facts: string | undefined } & (
-  | { readonly kind: "call"; readonly call: CallPast }
+export type EffectReplayState = { readonly facts: string | undefined } & (
+  | { readonly kind: "call"; readonly call: CallReplayState }
   | { readonly kind: "read"; readonly value: JsonValue }
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
 )
@@ -178,7 +178,7 @@ export function placeOf(key: string): { readonly name: string; readonly position
   return { name, position }
 }
 
-export function emptyPast(): ReplayState {
+export function emptyReplayState(): ReplayState {
   return {
     lastId: 0,
     writer: null,
@@ -190,7 +190,7 @@ export function emptyPast(): ReplayState {
     failures: [],
     skipped: new Set(),
     spent: nothingSpent,
-    used: { run: nothingUsed(), agents: new Map() },
+    used: { run: noConsumption(), agents: new Map() },
     agentTimes: new Map(),
     idle: [],
     agents: new Map(),
@@ -216,7 +216,7 @@ export function emptyPast(): ReplayState {
 
 /** What happened inside a called workflow: questions and idle time are those of the run. */
 export function emptyPastInside({ idle, questions, inside }: ReplayState): ReplayState {
-  return { ...emptyPast(), idle, questions, inside }
+  return { ...emptyReplayState(), idle, questions, inside }
 }
 
 /** The log ends with a wait for people. */
@@ -268,4 +268,4 @@ function interruptedIn({ agents }: ReplayState, about: { readonly scope?: string
 }
 
 /** The state of a new run. Never written to. */
-export const noPast: ReplayState = emptyPast()
+export const noReplayState: ReplayState = emptyReplayState()

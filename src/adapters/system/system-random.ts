@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto"
-import type { Chance } from "../../ports/chance.ts"
+import type { RandomSource } from "../../ports/random-source.ts"
 
 const idBytes = 16
 /** Fetched for many ids at a time: a call costs more than the bytes. */
@@ -13,7 +13,7 @@ const beginning = Buffer.alloc(3)
 let slice = -1
 let written = ""
 
-export const systemChance: Chance = {
+export const systemRandom: RandomSource = {
   id() {
     if (used === pool.length) {
       randomFillSync(pool)

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { test } from "node:test"
 import fc from "fast-check"
 import type { JsonValue } from "../base/json-value.ts"
-import { joinParts, shareParts } from "./kept-requests.ts"
+import { joinParts, shareParts } from "./stored-requests.ts"
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22)
 

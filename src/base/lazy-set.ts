@@ -1,7 +1,7 @@
 const nothing: ReadonlySet<never> = new Set<never>()
 
 /** A set that takes no memory until it has an element: a run has many, and most runs use few of them. */
-export class LateSet<Element> {
+export class LazySet<Element> {
   #set: Set<Element> | null = null
 
   get size(): number {

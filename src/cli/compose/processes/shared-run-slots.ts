@@ -1,15 +1,15 @@
 import { Tally } from "../../../base/tally.ts"
-import type { Full, Places } from "../../../run/places.ts"
-import type { PlaceAnswer, PlaceMessage } from "./messages.ts"
+import type { Full, RunSlots } from "../../../run/run-slots.ts"
+import type { RunSlotAnswer, RunSlotMessage } from "./messages.ts"
 
 interface Waiting {
-  readonly share: string
+  readonly tenant: string
   readonly begin: () => void
 }
 
 /** Places that the parent gives, which counts those of all processes. A new run asks once, and mostly may begin with the answer. */
-export class SharedPlaces implements Places {
-  readonly #send: (messages: readonly PlaceMessage[]) => void
+export class SharedRunSlots implements RunSlots {
+  readonly #send: (messages: readonly RunSlotMessage[]) => void
   /** How many runs this process takes up from others at a time, so that each process gets its part. */
   readonly #part: number
   readonly #questions = new Map<number, (answer: { readonly full: Full | null; readonly mayBegin: boolean }) => void>()
@@ -18,14 +18,14 @@ export class SharedPlaces implements Places {
   readonly #mayBegin = new Tally()
   #asked = 0
   #active = 0
-  #messages: PlaceMessage[] = []
+  #messages: RunSlotMessage[] = []
 
-  constructor(send: (messages: readonly PlaceMessage[]) => void, maxRuns: number, processes: number) {
+  constructor(send: (messages: readonly RunSlotMessage[]) => void, maxRuns: number, processes: number) {
     this.#send = send
     this.#part = Math.ceil(maxRuns / processes)
   }
 
-  hear(answers: readonly PlaceAnswer[]): void {
+  hear(answers: readonly RunSlotAnswer[]): void {
     for (const answer of answers) {
       if (answer[0] === "entered") {
         const [, question, full, mayBegin] = answer
@@ -40,51 +40,51 @@ export class SharedPlaces implements Places {
     return null
   }
 
-  async enter(share: string): Promise<Full | null> {
+  async enter(tenant: string): Promise<Full | null> {
     const { promise, resolve } = Promise.withResolvers<{ full: Full | null; mayBegin: boolean }>()
     this.#questions.set(++this.#asked, resolve)
-    this.#tell(["enter", this.#asked, share])
+    this.#tell(["enter", this.#asked, tenant])
     const { full, mayBegin } = await promise
-    if (mayBegin) this.#mayBegin.add(share)
+    if (mayBegin) this.#mayBegin.add(tenant)
     return full
   }
 
-  abandon(share: string): void {
-    if (this.#mayBegin.of(share) > 0) {
-      this.#mayBegin.remove(share)
-      this.#tell(["end", share])
+  abandon(tenant: string): void {
+    if (this.#mayBegin.of(tenant) > 0) {
+      this.#mayBegin.remove(tenant)
+      this.#tell(["end", tenant])
     }
-    this.leave(share)
+    this.leave(tenant)
   }
 
-  takeUp(share: string): void {
-    this.#tell(["take up", share])
+  takeUp(tenant: string): void {
+    this.#tell(["take up", tenant])
   }
 
-  leave(share: string): void {
-    this.#tell(["leave", share])
+  leave(tenant: string): void {
+    this.#tell(["leave", tenant])
   }
 
-  begin(share: string): boolean {
-    if (this.#mayBegin.of(share) === 0) return false
-    this.#mayBegin.remove(share)
+  begin(tenant: string): boolean {
+    if (this.#mayBegin.of(tenant) === 0) return false
+    this.#mayBegin.remove(tenant)
     this.#active++
     return true
   }
 
-  beginAnyway(share: string): void {
+  beginAnyway(tenant: string): void {
     this.#active++
-    this.#tell(["begin", share])
+    this.#tell(["begin", tenant])
   }
 
-  end(share: string): void {
+  end(tenant: string): void {
     this.#active--
-    this.#tell(["end", share])
+    this.#tell(["end", tenant])
   }
 
-  wait(run_id: string, share: string, woken: boolean, begin: () => void): void {
-    this.#waiting.set(run_id, { share, begin })
-    this.#tell(["wait", run_id, share, woken])
+  wait(run_id: string, tenant: string, woken: boolean, begin: () => void): void {
+    this.#waiting.set(run_id, { tenant, begin })
+    this.#tell(["wait", run_id, tenant, woken])
   }
 
   unwait(run_id: string): void {
@@ -100,19 +100,19 @@ export class SharedPlaces implements Places {
     return this.#part - this.#active
   }
 
-  #turnCame(run_id: string, share: string): void {
+  #turnCame(run_id: string, tenant: string): void {
     const waiting = this.#waiting.get(run_id)
     this.#waiting.delete(run_id)
     if (waiting === undefined) {
       // It stopped waiting while its turn was on the way.
-      this.#tell(["end", share])
+      this.#tell(["end", tenant])
       return
     }
     this.#active++
     waiting.begin()
   }
 
-  #tell(message: PlaceMessage): void {
+  #tell(message: RunSlotMessage): void {
     // What one turn of the event loop has to say is one message.
     if (this.#messages.push(message) > 1) return
     setImmediate(() => {

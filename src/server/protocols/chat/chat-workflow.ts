@@ -6,7 +6,7 @@ import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest, RunRequest } from "../../../ports/store.ts"
 import { obstacles } from "../../../workflows/workflow-view.ts"
 import type { LoadedWorkflow } from "../../../workflows/load-workflow.ts"
-import { shareOf } from "../../caller-of.ts"
+import { tenantOf } from "../../caller-of.ts"
 import { HttpError } from "../../http-error.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { invalidWorkflow } from "../../invalid-workflow.ts"
@@ -43,7 +43,7 @@ export async function findChat(
   const { serving } = workflow
   const wrong = obstacles(workflow, parts.serverSecrets)
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
-  const compiled = await parts.planOf(serving, shareOf(request))
+  const compiled = await parts.planOf(serving, tenantOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const { plan } = compiled
   return plan.chat === undefined ? null : { name, serving, plan, chat: plan.chat }

@@ -177,7 +177,7 @@ async function isWaitingAt({ store }: RouteDependencies, run_id: string, event: 
 }
 
 /** More than a person can look at. */
-const mostInterrupts = 100
+const maxInterrupts = 100
 
 async function waiting(
   parts: RouteDependencies,
@@ -187,6 +187,6 @@ async function waiting(
 ): Promise<string> {
   const { found } = await parts.store.questions.ofRun(run_id, 1_000, null)
   const open = found.map(({ question }) => question).filter(({ status }) => status === "open")
-  const own: Question[] = open.filter((question) => mayAnswer(parts, request, question)).slice(0, mostInterrupts)
+  const own: Question[] = open.filter((question) => mayAnswer(parts, request, question)).slice(0, maxInterrupts)
   return written.waiting(run_id, own, waitingReply(run_id, open, false))
 }

@@ -19,7 +19,7 @@ export type SharedNode =
   | Syntax.BatchDeclaration
 
 /** Names of the copy. */
-export interface GraftNames {
+export interface ImportedNames {
   /** The name here of what the declaration refers to. */
   readonly of: (kind: Syntax.SharedKind, name: string) => string
   /** The secret here; null for one that is left out, whose value is null. */
@@ -93,8 +93,18 @@ export function eachPart(part: unknown, visit: (part: Readonly<Record<string, un
 }
 
 /** The copy under a name. `shift` is added to every offset that is not one of another file already. */
-export function graft<Node extends SharedNode>(node: Node, name: Syntax.Name, shift: number, names: GraftNames): Node
-export function graft(node: SharedNode, name: Syntax.Name, shift: number, names: GraftNames): SharedNode {
+export function importedDeclaration<Node extends SharedNode>(
+  node: Node,
+  name: Syntax.Name,
+  shift: number,
+  names: ImportedNames,
+): Node
+export function importedDeclaration(
+  node: SharedNode,
+  name: Syntax.Name,
+  shift: number,
+  names: ImportedNames,
+): SharedNode {
   const copy = copied(node, shift, names)
   switch (copy.kind) {
     case "batch": {
@@ -110,7 +120,7 @@ export function graft(node: SharedNode, name: Syntax.Name, shift: number, names:
   }
 }
 
-function copied(node: SharedNode, shift: number, names: GraftNames): SharedNode {
+function copied(node: SharedNode, shift: number, names: ImportedNames): SharedNode {
   const copy = copyOf(node, shift, names) as SharedNode
   switch (copy.kind) {
     case "model": {
@@ -130,7 +140,7 @@ function copied(node: SharedNode, shift: number, names: GraftNames): SharedNode 
   }
 }
 
-function copyOf(part: unknown, shift: number, names: GraftNames): unknown {
+function copyOf(part: unknown, shift: number, names: ImportedNames): unknown {
   if (typeof part !== "object" || part === null) return part
   if (Array.isArray(part)) return part.map((one: unknown) => copyOf(one, shift, names))
   const copy = { ...part } as Record<string, unknown>
@@ -149,14 +159,14 @@ function copyOf(part: unknown, shift: number, names: GraftNames): unknown {
 
 type TypePath = Syntax.TypeNode & { kind: "type-path" }
 
-function renamedType(node: TypePath, names: GraftNames): TypePath {
+function renamedType(node: TypePath, names: ImportedNames): TypePath {
   const [root, name, ...fields] = node.segments
   if (root?.text !== "schema" || name === undefined) return node
   return { ...node, segments: [root, { ...name, text: names.of("schema", name.text) }, ...fields] }
 }
 
 /** `secrets.key` under the name that it has here. */
-function renamedSecret(chain: Syntax.Chain, names: GraftNames): Syntax.Expression {
+function renamedSecret(chain: Syntax.Chain, names: ImportedNames): Syntax.Expression {
   const { base, steps, start, end } = chain
   const [first, ...others] = steps
   if (base.kind !== "name" || base.text !== "secrets") return chain
@@ -167,7 +177,7 @@ function renamedSecret(chain: Syntax.Chain, names: GraftNames): Syntax.Expressio
 }
 
 /** An object with the secrets of the other file, and no more of those that this file has. */
-function allSecrets(chain: Syntax.Chain, base: Syntax.Name, names: GraftNames): Syntax.Expression {
+function allSecrets(chain: Syntax.Chain, base: Syntax.Name, names: ImportedNames): Syntax.Expression {
   const { start, end } = chain
   const items = names.secrets.map((text): Syntax.ValueField => {
     const name: Syntax.Name = { kind: "name", text, quoted: false, start, end }

@@ -58,7 +58,7 @@ export interface WaitingFacts {
 }
 
 /** More are not shown. */
-const mostRead = 20
+const maxRead = 20
 
 export async function waitingFacts(
   parts: RouteDependencies,
@@ -66,7 +66,7 @@ export async function waitingFacts(
   run_id: string,
   ids: readonly string[],
 ): Promise<WaitingFacts> {
-  const found = await Promise.all(ids.slice(0, mostRead).map((id) => parts.store.questions.one(run_id, id)))
+  const found = await Promise.all(ids.slice(0, maxRead).map((id) => parts.store.questions.one(run_id, id)))
   const questions = found.filter((question) => question !== null)
   const record = await parts.runs.record(run_id)
   const [only] = questions

@@ -9,7 +9,7 @@ const damagedError = wireError("internal_error", [
 ])
 
 /** Ends a run with damaged data: no process could ever continue it. */
-export async function condemnRun(lease: Lease, damage: Damaged, ports: RunPorts): Promise<LogEvent | null> {
+export async function failRunAsCorrupt(lease: Lease, damage: Damaged, ports: RunPorts): Promise<LogEvent | null> {
   const { store, clock } = ports
   const { run_id } = lease
   const found = await store.lookup(run_id)
@@ -20,7 +20,7 @@ export async function condemnRun(lease: Lease, damage: Damaged, ports: RunPorts)
   const data = { error: damagedError, duration_ms: now - created_at, at }
   const end: LogEvent = { id: last_event_id + 1, type: "workflow_failed", at, data }
   try {
-    await store.condemn(lease, end)
+    await store.failAsCorrupt(lease, end)
   } catch (error) {
     if (error instanceof LeaseLost) return null
     throw error

@@ -24,7 +24,7 @@ interface ListForm {
  * A list as JSON, sorted by name, which many ask for again and again. Its pages are bytes that all answers share: readers may be slow,
  * and many.
  */
-export class KeptList {
+export class CachedList {
   readonly #items: readonly { readonly name: string; readonly text: string; readonly bytes: number }[]
   readonly #form: ListForm
   /** By the index that they begin at. */
@@ -42,7 +42,7 @@ export class KeptList {
   }
 
   /** Made in turns of the event loop: there may be thousands of items. */
-  static async of(items: Iterable<NamedItem>, form: ListForm): Promise<KeptList> {
+  static async of(items: Iterable<NamedItem>, form: ListForm): Promise<CachedList> {
     const written: { name: string; text: string; bytes: number }[] = []
     await stepsInTurns(
       (function* () {
@@ -53,7 +53,7 @@ export class KeptList {
       })(),
       (item) => written.push(item),
     )
-    return new KeptList(written, form)
+    return new CachedList(written, form)
   }
 
   /** The items after a name: as many as fit on a page, at most `limit`, and at least one where there are any. */

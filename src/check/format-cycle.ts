@@ -1,7 +1,7 @@
 const longest = 40
 
 /** `a → b → a`; of a very long circle both ends. */
-export function spellCircle(names: readonly string[]): string {
+export function formatCycle(names: readonly string[]): string {
   if (names.length <= longest) return names.join(" → ")
   const half = longest / 2
   const left = `(${names.length - longest} more)`

@@ -1,8 +1,8 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "./events.ts"
-import type { KeptProgress } from "./turn-progress.ts"
+import type { ProgressReplayData } from "./turn-progress.ts"
 import type { ModelToolCall, PromptMessage, ToolPart } from "./messages.ts"
-import type { KeptRequests } from "./kept-requests.ts"
+import type { StoredRequests } from "./stored-requests.ts"
 import type { LogWriter } from "./log-version.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
@@ -10,9 +10,9 @@ import type { StoredMessages } from "./stored-messages.ts"
  * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
  * that tells of it; values that follow from outcomes are computed again.
  */
-interface KeptOf {
+interface ReplayDataOf {
   workflow_started: LogWriter
-  agent_retried: { readonly turn: number; readonly progress?: KeptProgress }
+  agent_retried: { readonly turn: number; readonly progress?: ProgressReplayData }
   agent_fallback: {
     readonly turn: number
     /** Attempts of the turn so far, those of all models together. */
@@ -29,11 +29,11 @@ interface KeptOf {
     readonly facts?: string
   }
   agent_failed: WithRequests
-  step_reused: KeptReuse
+  step_reused: ReuseReplayData
   context_compacted: { readonly summary: string; readonly calls: readonly ModelCallRecord[] }
-  question_asked: KeptAsk | KeptApproval
-  tool_call_started: KeptModelCall | KeptWorkflowCall
-  workflow_call_started: KeptCallOfWorkflow
+  question_asked: AskReplayData | ApprovalReplayData
+  tool_call_started: ModelCallReplayData | WorkflowCallReplayData
+  workflow_call_started: CallOfWorkflowReplayData
   /** Where the event shows its size only. */
   workflow_call_completed: { readonly output: JsonValue }
   tool_call_completed: WithRequests & {
@@ -60,29 +60,29 @@ interface KeptOf {
 }
 
 interface WithRequests {
-  readonly requests?: KeptRequests
+  readonly requests?: StoredRequests
 }
 
 /** A step, or a call, read or render of the workflow's own, that a re-run took over. */
-export type KeptReuse =
+export type ReuseReplayData =
   | { readonly facts: string; readonly output?: JsonValue; readonly history?: StoredMessages }
-  | { readonly facts: string; readonly site: string; readonly outcome: KeptEffect }
+  | { readonly facts: string; readonly site: string; readonly outcome: EffectReplayData }
 
-export type KeptEffect =
+export type EffectReplayData =
   | { readonly kind: "call"; readonly value: JsonValue }
   | { readonly kind: "read"; readonly value: JsonValue }
   | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
 
 /** A call that the model made. */
-export interface KeptModelCall {
+export interface ModelCallReplayData {
   readonly turn: number
   /** Which of the turn's calls this is, from 0. */
   readonly index: number
   /** With the first call of a turn: the whole turn. */
-  readonly answer?: KeptTurn
+  readonly answer?: TurnReplayData
 }
 
-export interface KeptTurn extends WithRequests {
+export interface TurnReplayData extends WithRequests {
   /** The model's answer. */
   readonly message: StoredMessages
   readonly usage: Usage
@@ -93,14 +93,14 @@ export interface KeptTurn extends WithRequests {
 }
 
 /** A question of an `ask` step. */
-export interface KeptAsk {
+export interface AskReplayData {
   /** The step's id, with the position in a loop. */
   readonly place: string
   /** Where it has requirements. */
-  readonly requirements?: KeptRequirements
+  readonly requirements?: RequirementsReplayData
 }
 
-export interface KeptRequirements {
+export interface RequirementsReplayData {
   /** Hash of all that decides which answers fulfil them, for a re-run. */
   readonly facts: string
   readonly captured: CapturedValues
@@ -113,26 +113,26 @@ export type CapturedValues = readonly (readonly CapturedValue[])[]
 export type CapturedValue = { readonly value: JsonValue } | { readonly error: string }
 
 /** A call of a workflow. */
-export interface KeptCallOfWorkflow {
+export interface CallOfWorkflowReplayData {
   /** The path of its file. */
   readonly file: string
   /** Of a call that a model made. */
-  readonly call?: KeptModelCall
+  readonly call?: ModelCallReplayData
 }
 
 /** A question about a call. */
-export interface KeptApproval {
+export interface ApprovalReplayData {
   /** What the start of the call would keep. */
-  readonly call: KeptModelCall | KeptWorkflowCall
+  readonly call: ModelCallReplayData | WorkflowCallReplayData
   /** Of a call of a workflow: the scope that it will have. */
   readonly scope?: string
   /** The agent that makes the call, if one does. */
   readonly agent?: string
   /** For a question of the server. */
-  readonly elicitation?: KeptElicitation
+  readonly elicitation?: ElicitationReplayData
 }
 
-export interface KeptElicitation {
+export interface ElicitationReplayData {
   /** How often the server has asked during this call, from 1. */
   readonly round: number
   /** The server's name of the question. */
@@ -142,9 +142,9 @@ export interface KeptElicitation {
 }
 
 /** A `call` of the workflow's own. */
-export interface KeptWorkflowCall {
+export interface WorkflowCallReplayData {
   readonly site: string
   readonly facts?: string
 }
 
-export type Kept<T extends EventType> = T extends keyof KeptOf ? KeptOf[T] : never
+export type ReplayData<T extends EventType> = T extends keyof ReplayDataOf ? ReplayDataOf[T] : never

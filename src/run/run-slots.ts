@@ -1,7 +1,7 @@
 import { FairQueue } from "../base/fair-queue.ts"
 import { Tally } from "../base/tally.ts"
 
-export interface PlaceLimits {
+export interface RunSlotLimits {
   /** Most runs at once, and most that wait for their turn. */
   readonly max_runs: number
   readonly max_queued: number
@@ -13,23 +13,23 @@ export interface PlaceLimits {
 export type Full = "all" | "share"
 
 /** Who has a place: a run enters, begins at once or waits for its turn, ends, and leaves. */
-export interface Places {
+export interface RunSlots {
   /** Why one more of this share would be refused, as far as that is known without asking anyone. */
-  whyFull(share: string): Full | null
+  whyFull(tenant: string): Full | null
   /** Takes a place, to run or to wait in. Null: it is taken. */
-  enter(share: string): Full | null | Promise<Full | null>
+  enter(tenant: string): Full | null | Promise<Full | null>
   /** Gives back the place of a run that entered and that there will not be. */
-  abandon(share: string): void
+  abandon(tenant: string): void
   /** Takes a place for a run that was admitted before: it is never refused. */
-  takeUp(share: string): void
-  leave(share: string): void
+  takeUp(tenant: string): void
+  leave(tenant: string): void
   /** Whether one more of this share may run: it does from now on. */
-  begin(share: string): boolean
+  begin(tenant: string): boolean
   /** One more of this share runs, for a moment, whether or not there is room. */
-  beginAnyway(share: string): void
-  end(share: string): void
+  beginAnyway(tenant: string): void
+  end(tenant: string): void
   /** `begin` is called when its turn has come; it runs from then on. Those that are `woken` come before all others. */
-  wait(run_id: string, share: string, woken: boolean, begin: () => void): void
+  wait(run_id: string, tenant: string, woken: boolean, begin: () => void): void
   /** It waits no longer. */
   unwait(run_id: string): void
   /** Has the next one begin that may. False: there is none. */
@@ -39,13 +39,13 @@ export interface Places {
 }
 
 /** Most runs of one share that run or wait. */
-export function mostOfShare({ max_runs, max_queued, per_share }: PlaceLimits): number {
+export function maxOfTenant({ max_runs, max_queued, per_share }: RunSlotLimits): number {
   return per_share + Math.ceil((max_queued * per_share) / max_runs)
 }
 
 /** The places of one process. */
-export class OwnPlaces implements Places {
-  readonly #limits: PlaceLimits
+export class OwnRunSlots implements RunSlots {
+  readonly #limits: RunSlotLimits
   readonly #most: number
   readonly #queue = new FairQueue<() => void>()
   /** Runs that people have answered. */
@@ -56,57 +56,57 @@ export class OwnPlaces implements Places {
   readonly #taken = new Tally()
   readonly #running = new Tally()
 
-  constructor(limits: PlaceLimits) {
+  constructor(limits: RunSlotLimits) {
     this.#limits = limits
-    this.#most = mostOfShare(limits)
+    this.#most = maxOfTenant(limits)
   }
 
-  whyFull(share: string): Full | null {
+  whyFull(tenant: string): Full | null {
     const { max_runs, max_queued } = this.#limits
     if (this.#entered >= max_runs + max_queued) return "all"
-    return this.#taken.of(share) >= this.#most ? "share" : null
+    return this.#taken.of(tenant) >= this.#most ? "share" : null
   }
 
-  enter(share: string): Full | null {
-    const full = this.whyFull(share)
-    if (full === null) this.takeUp(share)
+  enter(tenant: string): Full | null {
+    const full = this.whyFull(tenant)
+    if (full === null) this.takeUp(tenant)
     return full
   }
 
-  abandon(share: string): void {
-    this.leave(share)
+  abandon(tenant: string): void {
+    this.leave(tenant)
   }
 
-  takeUp(share: string): void {
+  takeUp(tenant: string): void {
     this.#entered++
-    this.#taken.add(share)
+    this.#taken.add(tenant)
   }
 
-  leave(share: string): void {
+  leave(tenant: string): void {
     this.#entered--
-    this.#taken.remove(share)
+    this.#taken.remove(tenant)
   }
 
-  begin(share: string): boolean {
-    const may = this.#mayRun(share)
-    if (may) this.beginAnyway(share)
+  begin(tenant: string): boolean {
+    const may = this.#mayRun(tenant)
+    if (may) this.beginAnyway(tenant)
     return may
   }
 
-  beginAnyway(share: string): void {
+  beginAnyway(tenant: string): void {
     this.#active++
-    this.#running.add(share)
+    this.#running.add(tenant)
   }
 
-  end(share: string): void {
+  end(tenant: string): void {
     this.#active--
-    this.#running.remove(share)
+    this.#running.remove(tenant)
   }
 
-  wait(run_id: string, share: string, woken: boolean, begin: () => void): void {
+  wait(run_id: string, tenant: string, woken: boolean, begin: () => void): void {
     const queue = woken ? this.#wokenQueue : this.#queue
-    queue.add(share, run_id, () => {
-      this.beginAnyway(share)
+    queue.add(tenant, run_id, () => {
+      this.beginAnyway(tenant)
       begin()
     })
   }
@@ -116,7 +116,7 @@ export class OwnPlaces implements Places {
   }
 
   next(): boolean {
-    const mayRun = (share: string): boolean => this.#mayRun(share)
+    const mayRun = (tenant: string): boolean => this.#mayRun(tenant)
     const run_id = this.#wokenQueue.next(mayRun) ?? this.#queue.next(mayRun)
     const begin = run_id === undefined ? undefined : this.#remove(run_id)
     begin?.()
@@ -127,8 +127,8 @@ export class OwnPlaces implements Places {
     return this.#limits.max_runs - this.#active
   }
 
-  #mayRun(share: string): boolean {
-    return this.#active < this.#limits.max_runs && this.#running.of(share) < this.#limits.per_share
+  #mayRun(tenant: string): boolean {
+    return this.#active < this.#limits.max_runs && this.#running.of(tenant) < this.#limits.per_share
   }
 
   #remove(run_id: string): (() => void) | undefined {

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 // what was said before: a large part is stored once for a run, and named by its hash wherever else it stands.
 
 /** A request as an event keeps it. */
-export interface KeptRequest {
+export interface StoredRequest {
   readonly call_id: string
   readonly method: string
   readonly url: string
@@ -23,8 +23,8 @@ export interface KeptRequest {
 }
 
 /** What one event keeps: requests, and the parts that no event before has. */
-export interface KeptRequests {
-  readonly requests: readonly KeptRequest[]
+export interface StoredRequests {
+  readonly requests: readonly StoredRequest[]
   readonly parts?: Readonly<Record<string, JsonValue>>
 }
 

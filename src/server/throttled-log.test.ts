@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Sparing } from "./sparing.ts"
+import { ThrottledLog } from "./throttled-log.ts"
 
 test("the first is reported at once, the next ones together", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] })
   const said: [string, number][] = []
-  const sparing = new Sparing<string>(1000, (facts, times) => said.push([facts, times]))
+  const sparing = new ThrottledLog<string>(1000, (facts, times) => said.push([facts, times]))
   for (const facts of ["a", "b", "c"]) sparing.happened(facts)
   assert.deepEqual(said, [["a", 1]])
   t.mock.timers.tick(1000)

@@ -5,25 +5,25 @@ import type { Money } from "./money.ts"
 import { costOf, toMoney } from "./money.ts"
 
 /** What was used so far, by the run or by one agent. */
-export interface Used {
+export interface Consumption {
   tokens: number
   cost: Money
   model_calls: number
   tool_calls: number
 }
 
-export interface UsedByAll {
-  readonly run: Used
-  readonly agents: ReadonlyMap<string, Used>
+export interface ConsumptionByAll {
+  readonly run: Consumption
+  readonly agents: ReadonlyMap<string, Consumption>
 }
 
-export function nothingUsed(): Used {
+export function noConsumption(): Consumption {
   return { tokens: 0, cost: 0n, model_calls: 0, tool_calls: 0 }
 }
 
 interface OpenCall {
   /** All that it counts for. */
-  readonly sums: readonly Used[]
+  readonly sums: readonly Consumption[]
   readonly model: string
   readonly tokens: number
   readonly cost: Money | null
@@ -31,17 +31,17 @@ interface OpenCall {
 
 /** The sum that one of a called workflow is a part of, with the agent that calls it. */
 interface SumAround {
-  readonly sum: UsedSum
+  readonly sum: ConsumptionSum
   readonly scope: string
   readonly agent: string | null
 }
 
 /** Adds up what a run with limits, or a workflow that it calls, has used. */
-export class UsedSum {
+export class ConsumptionSum {
   readonly #priceOf: PriceOf
   readonly #around: SumAround | null
-  readonly #run = nothingUsed()
-  readonly #agents = new Map<string, Used>()
+  readonly #run = noConsumption()
+  readonly #agents = new Map<string, Consumption>()
   /** Those of all sums of a run. */
   readonly #open: Map<string, OpenCall>
 
@@ -81,8 +81,8 @@ export class UsedSum {
   }
 
   /** Calls without an outcome count with what they had reserved. */
-  total(): UsedByAll {
-    const withOpen = (own: Used): Used => {
+  total(): ConsumptionByAll {
+    const withOpen = (own: Consumption): Consumption => {
       const used = { ...own }
       for (const { sums, tokens, cost } of this.#open.values()) {
         if (!sums.includes(own)) continue
@@ -99,12 +99,12 @@ export class UsedSum {
   }
 
   /** The sums that something of an agent counts for, those around a called workflow included. */
-  #all(agent: string | null): Used[] {
+  #all(agent: string | null): Consumption[] {
     const outer = this.#around === null ? [] : this.#around.sum.#all(this.#around.agent)
     if (agent === null) return [this.#run, ...outer]
     let used = this.#agents.get(agent)
     if (used === undefined) {
-      used = nothingUsed()
+      used = noConsumption()
       this.#agents.set(agent, used)
     }
     return [this.#run, used, ...outer]

@@ -2,7 +2,7 @@
  * Reports something that may happen thousands of times: the first time at once, and after that at most once in a while, with how often it has happened since
  * and with the facts of the last time.
  */
-export class Sparing<Facts> {
+export class ThrottledLog<Facts> {
   readonly #everyMs: number
   readonly #report: (facts: Facts, times: number) => void
   #unreported: { readonly facts: Facts; readonly times: number } | null = null

@@ -1,4 +1,4 @@
-export interface Chance {
+export interface RandomSource {
   /** At least 128 random bits, URL-safe. */
   id(): string
   /** Uniform in [0, 1). */

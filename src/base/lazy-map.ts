@@ -1,7 +1,7 @@
 const nothing: ReadonlyMap<never, never> = new Map<never, never>()
 
 /** A map that takes no memory until it has an entry: a run has many, and most runs use few of them. */
-export class LateMap<Key, Value> implements ReadonlyMap<Key, Value> {
+export class LazyMap<Key, Value> implements ReadonlyMap<Key, Value> {
   #map: Map<Key, Value> | null = null
 
   get size(): number {

@@ -2,11 +2,11 @@ import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { Question } from "../../../log/events.ts"
 
 /** More are counted. */
-const mostShown = 5
+const maxShown = 5
 
 /** What a conversation says of a run that waits for people: what is asked, and where to answer. */
 export function waitingReply(run_id: string, questions: readonly Question[], answersNext: boolean): string {
-  const lines = questions.slice(0, mostShown).map((question) => {
+  const lines = questions.slice(0, maxShown).map((question) => {
     return `${question.question}\n\n${placeOf(run_id, question, answersNext && questions.length === 1)}`
   })
   const more = questions.length - lines.length

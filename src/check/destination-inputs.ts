@@ -7,25 +7,25 @@ import { propertyOf, valuesOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { isForeign } from "./file-space.ts"
-import { eachPart } from "./graft.ts"
+import { eachPart } from "./imported-declaration.ts"
 import type { ImportSymbol, Program, WorkflowSymbol } from "./program.ts"
 
 // No model decides where a key goes. In one file the checker refuses everything but `input` and `secrets` at such places; the input of
 // a called file comes from its caller, so that the caller must not compute what it sets there.
 
 /** Fields of the input that decide where a file's calls go, each with the place there; an empty name is all of the input. */
-export type Steering = ReadonlyMap<string, string>
+export type DestinationInputs = ReadonlyMap<string, string>
 
-const known = new WeakMap<Program, Steering>()
+const known = new WeakMap<Program, DestinationInputs>()
 
-function steeringOf(program: Program): Steering {
-  return remembered(known, program, () => findSteering(program))
+function destinationInputsOf(program: Program): DestinationInputs {
+  return remembered(known, program, () => findDestinationInputs(program))
 }
 
 /** The place in the called file that a field of its input steers; undefined where it steers nothing. */
 function steeredPlace({ program }: WorkflowSymbol, field: string): string | undefined {
-  const steering = steeringOf(program)
-  return steering.get(field) ?? steering.get("")
+  const destinationInputs = destinationInputsOf(program)
+  return destinationInputs.get(field) ?? destinationInputs.get("")
 }
 
 /** Reports fields that steer the called file and are computed: only literals and `input`, written there, may stand for them. */
@@ -87,7 +87,7 @@ interface Steered {
   readonly span: Span
 }
 
-function findSteering(program: Program): Steering {
+function findDestinationInputs(program: Program): DestinationInputs {
   const chains = [...program.roots].flatMap(([chain, { kind }]) =>
     kind === "input" && !isForeign(chain) ? [chain] : [],
   )

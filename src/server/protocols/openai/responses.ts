@@ -41,7 +41,7 @@ import { ResponseEvents } from "./response-events.ts"
 import { responseId, responseObject, type ResponseFacts, type ResponseState } from "./response-object.ts"
 
 /** Of the messages before, at most so many pairs go on with a conversation. */
-const mostPairs = 100
+const maxPairs = 100
 /** How long a cancel waits for the run's end. */
 const cancelMs = 10_000
 
@@ -155,7 +155,7 @@ async function create(
   const history = earlier === null ? [] : await historyOf(earlier)
   if (earlier !== null && chat.history === undefined) ignored.push("previous_response_id")
   const whole: ChatTurn =
-    earlier === null ? turn : { ...turn, history: [...history, ...turn.history].slice(-2 * mostPairs) }
+    earlier === null ? turn : { ...turn, history: [...history, ...turn.history].slice(-2 * maxPairs) }
   const input = inputOf(chat, whole, othersFromTexts(plan, chat, metadata))
   // A run that waits may be asked for a stream with its next message.
   const deltas = source !== null && (isStream || (store && mayWait(plan)))

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { it } from "node:test"
-import { LateMap } from "./late-map.ts"
-import { LateSet } from "./late-set.ts"
+import { LazyMap } from "./lazy-map.ts"
+import { LazySet } from "./lazy-set.ts"
 
 it("a late map does what a map does", () => {
-  const map = new LateMap<string, number>()
+  const map = new LazyMap<string, number>()
   assert.deepEqual([map.size, map.get("a"), map.has("a"), map.delete("a"), [...map]], [0, undefined, false, false, []])
   map.clear()
   map.set("a", 1).set("b", 2).set("a", 3)
@@ -19,7 +19,7 @@ it("a late map does what a map does", () => {
 })
 
 it("a late set does what a set does", () => {
-  const set = new LateSet<string>()
+  const set = new LazySet<string>()
   assert.deepEqual([set.size, set.has("a"), set.delete("a"), [...set]], [0, false, false, []])
   set.add("a").add("b").add("a")
   assert.deepEqual([set.size, set.has("a"), [...set]], [2, true, ["a", "b"]])
