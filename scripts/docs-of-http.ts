@@ -1,10 +1,9 @@
 import { errorAdvice, errorStatus, type ApiErrorKind } from "../src/api/error-kinds.ts"
-import { events, partial } from "../src/api/events.ts"
 import { partialEvent } from "../src/log/partials/agent-partials.ts"
-import { question } from "../src/api/questions.ts"
+import { events, partial, question } from "../src/log/event-schemas.ts"
 import { groups, type Answer, type Route } from "../src/api/route.ts"
 import { routes } from "../src/api/routes.ts"
-import { componentName, type Schema } from "../src/api/schema.ts"
+import { componentName, type Schema } from "../src/base/typed-schema.ts"
 import { isJsonObject } from "../src/base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../src/base/json-value.ts"
 import { markdownTable } from "./markdown-table.ts"
@@ -24,11 +23,67 @@ export function errorTable(): string {
   )
 }
 
+/** The events, and the fields that several of them have. */
 export function eventTable(): string {
-  return markdownTable(
-    ["event", "data"],
-    Object.entries({ ...events, [partialEvent]: partial }).map(([type, { text }]) => [`\`${type}\``, text]),
+  const described = Object.entries({ ...events, [partialEvent]: partial }).map(([type, { about, data }]) => {
+    // The page lists the fields of a question elsewhere.
+    const isListed = (name: string): boolean => type === "question_asked" && name in questionFields
+    return { type, about, fields: eventFields(data).filter(({ name }) => !isListed(name)) }
+  })
+  const uses = Map.groupBy(
+    described.flatMap(({ fields }) => fields),
+    ({ schema }) => schema,
   )
+  const isShared = ({ schema }: EventField): boolean => (uses.get(schema)?.length ?? 0) > 1
+  const rows = described.map(({ type, about, fields }) => [
+    `\`${type}\``,
+    about,
+    fields.map((field) => fieldText(field, isShared(field))).join(", "),
+  ])
+  const explained = [...uses.values()].flat().filter((field) => isShared(field) && aboutOf(field.schema) !== "")
+  const byName = Map.groupBy(explained, ({ name }) => name)
+  return [
+    markdownTable(["event", "", "data"], rows),
+    "A field with `?` may be missing. Fields that several events have:",
+    markdownTable(
+      ["field", "type", ""],
+      [...byName].map(([name, fields]) => [
+        `\`${name}\``,
+        typeOf(fields[0]?.schema),
+        [...new Set(fields.map(({ schema }) => aboutOf(schema)))].join(" "),
+      ]),
+    ),
+  ].join("\n\n")
+}
+
+const questionFields = isJsonObject(question["properties"]) ? question["properties"] : {}
+
+interface EventField {
+  readonly name: string
+  readonly isOptional: boolean
+  readonly schema: JsonObject
+}
+
+/** The fields of an event; of one with several forms, those of all forms. */
+function eventFields(data: JsonObject): EventField[] {
+  const forms = Array.isArray(data["oneOf"]) ? data["oneOf"].filter(isJsonObject) : [data]
+  const found = new Map<string, EventField>()
+  for (const { properties, required } of forms) {
+    for (const [name, schema] of Object.entries(isJsonObject(properties) ? properties : {})) {
+      const isInAll = forms.every((form) => isJsonObject(form["properties"]) && name in form["properties"])
+      const isOptional = !isInAll || !Array.isArray(required) || !required.includes(name)
+      if (isJsonObject(schema) && !found.has(name)) found.set(name, { name, isOptional, schema })
+    }
+  }
+  return [...found.values()]
+}
+
+function fieldText({ name, isOptional, schema }: EventField, isShared: boolean): string {
+  const text = `\`${name}${isOptional ? "?" : ""}\``
+  const about = aboutOf(schema)
+  return isShared || about === ""
+    ? text
+    : `${text} (${about.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase()).replace(/\.$/, "")})`
 }
 
 export const questionTable = (): string => fieldTable("field of a question", question)

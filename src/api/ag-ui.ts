@@ -1,6 +1,6 @@
 import { startsRun } from "./execute.ts"
 import { route } from "./route.ts"
-import { anyObject, anything, array, maybe, object, string } from "./schema.ts"
+import { anyObject, anything, array, maybe, object, string } from "../base/typed-schema.ts"
 
 /** A `RunAgentInput`. Fields that are not described are taken as well. */
 const runAgentInput = object({

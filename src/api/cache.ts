@@ -1,5 +1,5 @@
 import { json, route } from "./route.ts"
-import { closed, integer, named, object, string, type Shape } from "./schema.ts"
+import { closed, integer, named, object, string, type Shape } from "../base/typed-schema.ts"
 
 export type InvalidateAnswer = Shape<typeof purged>
 

@@ -2,7 +2,7 @@ import type { Limits } from "../plan/plan-shape.ts"
 import { noticeEvents } from "../ports/notices.ts"
 import type { ApiErrorKind } from "./error-kinds.ts"
 import { eventStream } from "./events.ts"
-import { question } from "./questions.ts"
+import { question } from "../log/event-schemas.ts"
 import { json, route, type Answer } from "./route.ts"
 import {
   anyObject,
@@ -21,7 +21,7 @@ import {
   string,
   type Schema,
   type Shape,
-} from "./schema.ts"
+} from "../base/typed-schema.ts"
 import {
   requestAllSecretsBytes,
   requestIdempotencyKeyLength,

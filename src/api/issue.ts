@@ -1,33 +1,7 @@
 import type { Issue } from "../source/diagnostic.ts"
 import { errorStatus, type ApiErrorKind, type ErrorAnswer } from "./error-kinds.ts"
-import { array, integer, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
-
-const position = object({ line: integer(), column: integer(), offset: integer() })
-
-export const issue = named(
-  "Issue",
-  object({
-    code: optional(string()),
-    severity: optional(oneOf(["error", "warning"])),
-    path: string(),
-    message: string(),
-    hint: optional(string()),
-    range: optional(named("Range", object({ start: position, end: position }))),
-    related: optional(
-      array(
-        object({
-          message: string(),
-          file: optional(string({ description: "The path from the root, where it is another file." })),
-          range: named("Range", object({ start: position, end: position })),
-        }),
-        { description: "Other places that belong to it, such as those of the way by which a value came." },
-      ),
-    ),
-    upstream_status: optional(
-      integer({ description: "The HTTP status of the backend or server, where there was one." }),
-    ),
-  }),
-)
+import { array, named, object, oneOf, optional, string, type Schema } from "../base/typed-schema.ts"
+import { issue } from "../log/event-schemas.ts"
 
 /** A diagnostic of the source, or a misfit of `input` or `secrets` (which has no range). */
 export type ValidateIssue = Issue | Omit<Issue, "range">

@@ -11,7 +11,7 @@ import {
   string,
   withRefusal,
   type Schema,
-} from "./schema.ts"
+} from "../base/typed-schema.ts"
 import { startsRun } from "./execute.ts"
 
 // Workflows with a `chat` block, as the models of OpenAI's APIs. Fields that are not described are taken as well.

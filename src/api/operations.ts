@@ -1,5 +1,5 @@
 import { route, type Route } from "./route.ts"
-import { anyObject, string } from "./schema.ts"
+import { anyObject, string } from "../base/typed-schema.ts"
 
 export const mcp = route({
   id: "mcp",

@@ -1,4 +1,4 @@
-import { integer, nullable, optional, string, withRefusal } from "./schema.ts"
+import { integer, nullable, optional, string, withRefusal } from "../base/typed-schema.ts"
 
 export const defaultLimit = 50
 const maxItems = 500

@@ -1,65 +1,18 @@
-import type { Question } from "../log/events.ts"
+import { question, questionStatus } from "../log/event-schemas.ts"
 import { next, pageFields, defaultLimit } from "./page.ts"
 import { json, route } from "./route.ts"
 import {
-  anyObject,
   anything,
   array,
   closed,
-  integer,
   maybe,
   named,
-  nullable,
   object,
   oneOf,
   optional,
   string,
-  time,
-  type Schema,
   type Shape,
-} from "./schema.ts"
-
-const questionStatus = ["open", "answered", "expired", "withdrawn"] as const
-
-/** A question as it is asked. */
-export const askedFields = {
-  id: string(),
-  run_id: string(),
-  kind: oneOf(["ask", "approval", "elicitation"]),
-  scope: optional(string({ description: "The call of a workflow in which it is asked, where it is in one." })),
-  name: string({ description: "The name of the step, or the declared name of the tool or of the workflow." }),
-  iteration: optional(integer({ description: "Inside a loop, counted from 0." })),
-  items: optional(array(integer(), { description: "Of a call in lists: its positions in them, the outermost first." })),
-  question: string(),
-  show: anything({ description: "For the person to look at." }),
-  to: nullable(string(), { description: "The group that answers, or a label." }),
-  schema: anyObject({ description: "JSON Schema of the answer." }),
-  tool: optional(string({ description: "For an approval or an elicitation: the tool's name on its server." })),
-  server: optional(string()),
-  endpoint: optional(string()),
-  workflow: optional(string({ description: "In place of tool and server: the declared name of a workflow." })),
-  file: optional(string({ description: "The file of that workflow." })),
-  arguments: optional(anyObject({ description: "As they would be sent; secrets by name." })),
-  digest: optional(string({ description: "Digest of everything that an approval allows; the answer repeats it." })),
-  asked_at: time,
-  expires_at: time,
-}
-
-export const answeredBy = object({ caller: nullable(string()), by: nullable(string()) })
-
-export const question: Schema<Question> = named(
-  "Question",
-  object({
-    ...askedFields,
-    status: oneOf(questionStatus, { description: "`withdrawn`: the run ended while it was open." }),
-    answer: optional(anything()),
-    answered_by: optional({
-      ...answeredBy,
-      description: "`caller` is null without keys; `by` is the label that came with the answer.",
-    }),
-    answered_at: optional(time),
-  }),
-)
+} from "../base/typed-schema.ts"
 
 export type QuestionsAnswer = Shape<typeof questions>
 

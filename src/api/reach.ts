@@ -1,5 +1,5 @@
 import type { Reach } from "../trust/reach-shape.ts"
-import { array, boolean, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
+import { array, boolean, named, object, oneOf, optional, string, type Schema } from "../base/typed-schema.ts"
 
 const names = array(string())
 const bound = object({

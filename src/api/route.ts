@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiErrorKind } from "./error-kinds.ts"
-import { closed, takingNulls, type Schema } from "./schema.ts"
+import { closed, takingNulls, type Schema } from "../base/typed-schema.ts"
 
 /** The groups of routes in the OpenAPI document, and in docs/http.md. */
 export const groups = {

@@ -1,7 +1,7 @@
 import { errorKinds } from "../check/error-kinds.ts"
 import type { ErrorKind } from "../log/events.ts"
 import { noticeEvents, type NoticeEvent } from "../ports/notices.ts"
-import { eventStream, runError } from "./events.ts"
+import { eventStream } from "./events.ts"
 import { otherFiles, runStatus, runStatuses } from "./execute.ts"
 import { next, pageFields, defaultLimit } from "./page.ts"
 import { json, route } from "./route.ts"
@@ -22,9 +22,8 @@ import {
   withRefusal,
   type Schema,
   type Shape,
-} from "./schema.ts"
-import { trigger } from "./trigger.ts"
-import { limits, usage } from "./usage.ts"
+} from "../base/typed-schema.ts"
+import { limits, runError, trigger, usage } from "../log/event-schemas.ts"
 
 const notification = named(
   "Notification",

@@ -1,6 +1,7 @@
 import { exampleSource, executeBody, oneSource, requestFields, sourceFields } from "./execute.ts"
-import { issue, type ValidateIssue } from "./issue.ts"
-import { planView } from "./plan-view.ts"
+import { issue } from "../log/event-schemas.ts"
+import type { ValidateIssue } from "./issue.ts"
+import { planView } from "../plan/plan-schema.ts"
 import { reach } from "./reach.ts"
 import { json, route } from "./route.ts"
 import {
@@ -17,7 +18,7 @@ import {
   string,
   type Schema,
   type Shape,
-} from "./schema.ts"
+} from "../base/typed-schema.ts"
 
 export type ValidateAnswer = Shape<typeof validation>
 

@@ -1,5 +1,5 @@
 import { triggerOutcomes } from "../ports/trigger-store.ts"
-import { runError } from "./events.ts"
+import { runError } from "../log/event-schemas.ts"
 import { runStatus } from "./execute.ts"
 import { json, route } from "./route.ts"
 import {
@@ -15,7 +15,7 @@ import {
   time,
   type Schema,
   type Shape,
-} from "./schema.ts"
+} from "../base/typed-schema.ts"
 
 const last = nullable(
   named(

@@ -1,7 +1,8 @@
 import { otherFiles, requestFields, startsRun } from "./execute.ts"
-import { issue, type ValidateIssue } from "./issue.ts"
+import { issue } from "../log/event-schemas.ts"
+import type { ValidateIssue } from "./issue.ts"
 import { next, pageFields } from "./page.ts"
-import { planView } from "./plan-view.ts"
+import { planView } from "../plan/plan-schema.ts"
 import { json, route } from "./route.ts"
 import {
   anyObject,
@@ -17,7 +18,7 @@ import {
   string,
   type Schema,
   type Shape,
-} from "./schema.ts"
+} from "../base/typed-schema.ts"
 
 /** A problem of a file of the server's folder, apart from its text. */
 export interface WorkflowIssue {

@@ -2,6 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import { callingAgent, scopeAround } from "../plan/call-scope.ts"
 import { isTerminal, type EventData, type EventType, type LogEvent, type ModelCallRecord } from "./events.ts"
 import { askedQuestion } from "./asked-question.ts"
+import { roleOf } from "./event-schemas.ts"
 import type {
   ReplayData,
   ElicitationReplayData,
@@ -31,18 +32,9 @@ import {
   type StepOutcome,
 } from "./replay-state.ts"
 
-/** What a run that gets no further can say again each time it is taken up. All others say something once for a place. */
-const repeats: ReadonlySet<EventType> = new Set<EventType>([
-  "run_resumed",
-  "agent_delta",
-  "agent_retried",
-  "model_call_started",
-  "cache_degraded",
-])
-
 /** Whether a run that writes such an event got further. */
 export function isProgress({ type }: LogEvent): boolean {
-  return !repeats.has(type)
+  return roleOf(type) !== "repeated"
 }
 
 /** A call that has no outcome yet, and what it counts for. */

@@ -1,7 +1,7 @@
 import type { FastifyServerOptions } from "fastify"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import { dropNulls } from "../api/schema.ts"
+import { dropNulls } from "../base/typed-schema.ts"
 import { describeProblems } from "./answer-error.ts"
 import type { HttpError } from "./http-error.ts"
 import { wholeNumber } from "./whole-number.ts"

@@ -1,5 +1,5 @@
 import { executeOptions } from "../api/execute.ts"
-import { referenceTo } from "../api/schema.ts"
+import { referenceTo } from "../base/typed-schema.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"

@@ -1,4 +1,4 @@
-import type { EventData } from "../../src/log/events.ts"
+import { events } from "../../src/log/event-schemas.ts"
 import type { Job } from "./client.ts"
 import { allNestedFeatures, nestedFeatures } from "./nested.ts"
 
@@ -74,45 +74,6 @@ export function requestFeatures(job: Job): string[] {
   const request = Object.entries(requestFeature).filter(([, has]) => has(job))
   const named = [...language.map(([name]) => name), ...new Set(nestedFeatures(job.source))]
   return [...named.map((name) => `language: ${name}`), ...request.map(([name]) => `request: ${name}`)]
-}
-
-/** All types of events. */
-const events: Readonly<Record<keyof EventData, true>> = {
-  workflow_started: true,
-  workflow_planned: true,
-  agent_started: true,
-  agent_delta: true,
-  agent_retried: true,
-  model_call_started: true,
-  agent_fallback: true,
-  agent_completed: true,
-  agent_failed: true,
-  step_skipped: true,
-  step_reused: true,
-  agent_loop_started: true,
-  agent_loop_completed: true,
-  context_compacted: true,
-  mcp_server_connected: true,
-  tool_call_started: true,
-  tool_call_continued: true,
-  tool_call_completed: true,
-  tool_call_failed: true,
-  workflow_call_started: true,
-  workflow_call_completed: true,
-  workflow_call_failed: true,
-  resource_read: true,
-  prompt_rendered: true,
-  dynamic_resolved: true,
-  cache_degraded: true,
-  question_asked: true,
-  question_answered: true,
-  question_expired: true,
-  run_waiting: true,
-  run_continued: true,
-  run_resumed: true,
-  workflow_completed: true,
-  workflow_failed: true,
-  workflow_cancelled: true,
 }
 
 const happenings = [

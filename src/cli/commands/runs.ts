@@ -190,7 +190,7 @@ function addEvents(runs: Command): void {
 function printEvent(call: ServiceCall, event: StreamEvent): void {
   call.print(event, (palette) => {
     const time = (event.data.at ?? "").slice(11, 23)
-    const about = aboutEvent(event.data as unknown as Readonly<Record<string, unknown>>)
+    const about = aboutEvent(event.data)
     const type = event.type.padEnd(22)
     return [`${palette.faint(`${String(event.id).padStart(5)} ${time.padEnd(12)}`)} ${type} ${about}`.trimEnd()]
   })

@@ -1,20 +1,16 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { runShownBytes } from "../../base/limits.ts"
+import type { Shape } from "../../base/typed-schema.ts"
+import type { partial } from "../event-schemas.ts"
 import type { LogEvent } from "../events.ts"
-import { PartialJson, scalarsOf, type PartialScalar, type Scalar } from "./partial-json.ts"
+import { PartialJson, scalarsOf, type Scalar } from "./partial-json.ts"
 
 /** The name of the frames that `options.partials` adds. They have no id: they are computed from the deltas when they are sent. */
 export const partialEvent = "agent_partial"
 
 /** News of one field of an agent's output, while the agent writes it. */
-export type AgentPartial = {
-  readonly agent: string
-  readonly iteration?: number
-  readonly scope?: string
-  /** Grows where the text begins anew: what came before it does not count any more. */
-  readonly attempt: number
-} & PartialScalar
+export type AgentPartial = Shape<(typeof partial)["data"]>
 
 interface About {
   readonly agent: string

@@ -4,6 +4,7 @@ import { LazyMap } from "../../base/lazy-map.ts"
 import type { EventData, EventType, LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
+import { roleOf } from "../../log/event-schemas.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import { isProgress } from "../../log/fold.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
@@ -26,29 +27,6 @@ export function shown(value: JsonValue): JsonValue {
   const bytes = bytesOver(value, runShownBytes)
   return bytes === null ? value : { truncated: true, bytes }
 }
-
-/** What a model, a server or a reader elsewhere has done for the run: done again, it would cost again. */
-const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
-  "agent_completed",
-  "agent_failed",
-  // What a condition decided is stored before anything that depends on it is asked.
-  "step_skipped",
-  "context_compacted",
-  // With it goes the turn of the model that called.
-  "tool_call_started",
-  "tool_call_continued",
-  "question_asked",
-  "question_answered",
-  "question_expired",
-  "tool_call_completed",
-  "tool_call_failed",
-  // With it goes the turn of the model that called.
-  "workflow_call_started",
-  "workflow_call_completed",
-  "workflow_call_failed",
-  "resource_read",
-  "prompt_rendered",
-])
 
 /** Pauses between attempts to store the same events. */
 const firstPauseMs = 250
@@ -144,7 +122,7 @@ export class RunLog {
     if (cost !== undefined) made["cost"] = cost
     if (kept !== undefined) made["kept"] = kept
     const event = made as unknown as LogEvent
-    if (recordsWork.has(type)) this.#workId = event.id
+    if (roleOf(type) === "work") this.#workId = event.id
     const bytes = eventBytes(event)
     this.#push(event, bytes)
     if (!isTerminal(type)) this.#grow(bytes, type === "question_asked" ? this.#questionBytes(event) : bytes)

@@ -1,6 +1,6 @@
-import type { NodeChange } from "../plan/compare-plans.ts"
-import type { PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/plan-shape.ts"
-import { anyObject, array, named, object, oneOf, optional, string, type Schema } from "./schema.ts"
+import type { NodeChange } from "./compare-plans.ts"
+import type { PlannedGraph, PlannedNode, PlannedWorkflow } from "./plan-shape.ts"
+import { anyObject, array, named, object, oneOf, optional, string, type Schema } from "../base/typed-schema.ts"
 
 const calledWorkflow: Schema<PlannedWorkflow> = named(
   "CalledWorkflow",

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "./json-value.ts"
 
 // JSON Schemas that TypeScript knows the type of: `Shape<typeof usage>`. Symbols hold what neither validators nor documents may see.
 
@@ -27,11 +27,12 @@ export interface Optional<T> {
 }
 
 type Fields = Readonly<Record<string, Schema<unknown> | Optional<unknown>>>
-type OptionalNames<F> = { [Name in keyof F]: F[Name] extends Optional<unknown> ? Name : never }[keyof F]
 type Flat<T> = { [Key in keyof T]: T[Key] }
 type Values<F> = Flat<
-  { readonly [Name in Exclude<keyof F, OptionalNames<F>>]: Shape<F[Name]> } & {
-    readonly [Name in OptionalNames<F>]?: F[Name] extends Optional<infer T> ? T : never
+  { readonly [Name in keyof F as F[Name] extends Optional<unknown> ? never : Name]: Shape<F[Name]> } & {
+    readonly [Name in keyof F as F[Name] extends Optional<unknown> ? Name : never]?: F[Name] extends Optional<infer T>
+      ? T
+      : never
   }
 >
 
@@ -46,7 +47,18 @@ export const anything = (keywords: JsonObject = {}): Schema<JsonValue> => keywor
 export const anyObject = (keywords: JsonObject = {}): Schema<JsonObject> => ({ type: "object", ...keywords })
 export const time: Schema<string> = string({ format: "date-time" })
 
-export const exactly = <const T extends string | boolean>(value: T): Schema<T> => ({ type: typeof value, const: value })
+export const exactly = <const T extends string | boolean>(value: T, keywords: JsonObject = {}): Schema<T> => ({
+  type: typeof value,
+  const: value,
+  ...keywords,
+})
+
+/** A value of one of several schemas. */
+export const union = <const S extends readonly Schema<unknown>[]>(
+  by: "anyOf" | "oneOf",
+  schemas: S,
+  keywords: JsonObject = {},
+): Schema<Shape<S[number]>> => ({ [by]: [...schemas], ...keywords })
 
 export const oneOf = <const T extends string>(values: readonly T[], keywords: JsonObject = {}): Schema<T> => ({
   type: "string",
