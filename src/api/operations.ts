@@ -1,3 +1,4 @@
+import { modelApis } from "../check/provider-kinds.ts"
 import { route, type Route } from "./route.ts"
 import { anyObject, string } from "../base/typed-schema.ts"
 
@@ -92,26 +93,17 @@ export const llms = route({
   answers: { 200: { description: "Markdown.", content: { "text/plain": string() } } },
 })
 
-/** The demo model by the API of one vendor. */
-const demo = (id: string, path: string, api: string, parameters: Route["parameters"] = {}): Route => ({
+/** The demo model by each of the APIs. */
+export const demoRoutes = Object.values(modelApis).map(({ demo: { id, path, title, parameters = {} } }): Route => ({
   id,
   method: "POST",
   path,
   group: "Demo",
-  summary: `The built-in demo model, by ${api}`,
+  summary: `The built-in demo model, by ${title}`,
   description:
     "Answers without a network and without a key, always the same to the same request. For trying out and for tests.",
   query: null,
   body: anyObject(),
   answers: { 200: { description: "As a backend of that API answers." }, 404: { description: "No such model." } },
   parameters,
-})
-
-export const demoRoutes = [
-  demo("demo", "/demo/v1/responses", "OpenAI's `/responses`"),
-  demo("demoChat", "/demo/v1/chat/completions", "OpenAI's chat completions"),
-  demo("demoMessages", "/demo/v1/messages", "Anthropic's `/messages`"),
-  demo("demoGenerateContent", "/demo/v1beta/models/{call*}", "Google's `generateContent` and `streamGenerateContent`", {
-    call: "The model and the method: `demo:generateContent`.",
-  }),
-]
+}))

@@ -1,42 +1,139 @@
+/** The facts about an API by which models are called. How it is spoken is in `adapters/model-apis/` and `demo/apis/`. */
+export interface ModelApiFacts {
+  /** Its name in messages. */
+  readonly label: string
+  /** The version that the path of an endpoint ends with. */
+  readonly version: "/v1" | "/v1beta"
+  /** Settings of `inference` that it does not have. */
+  readonly ignores: readonly string[]
+  /** Options of an asset that is a document that it has. */
+  readonly documentOptions: readonly DocumentOption[]
+  /** Headers of its requests that tell nothing about anybody. */
+  readonly plainHeaders: readonly string[]
+  /** The route of the demo model: its id, its path, how the documentation names it, and the parameters in its path. */
+  readonly demo: {
+    readonly id: string
+    readonly path: string
+    readonly title: string
+    readonly parameters?: Readonly<Record<string, string>>
+  }
+}
+
+export const documentOptions = ["context", "citations"] as const
+export type DocumentOption = (typeof documentOptions)[number]
+
+const apis = {
+  responses: {
+    label: "OpenAI's `/responses` API",
+    version: "/v1",
+    ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
+    documentOptions: [],
+    plainHeaders: [],
+    demo: { id: "demo", path: "/demo/v1/responses", title: "OpenAI's `/responses`" },
+  },
+  chat: {
+    label: "OpenAI's chat completions API",
+    version: "/v1",
+    ignores: [],
+    documentOptions: [],
+    plainHeaders: [],
+    demo: { id: "demoChat", path: "/demo/v1/chat/completions", title: "OpenAI's chat completions" },
+  },
+  anthropic: {
+    label: "Anthropic's API",
+    version: "/v1",
+    ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
+    documentOptions,
+    plainHeaders: ["anthropic-beta", "anthropic-version"],
+    demo: { id: "demoMessages", path: "/demo/v1/messages", title: "Anthropic's `/messages`" },
+  },
+  google: {
+    label: "Google's API",
+    version: "/v1beta",
+    ignores: ["verbosity", "repeat_penalty"],
+    documentOptions: [],
+    plainHeaders: [],
+    demo: {
+      id: "demoGenerateContent",
+      path: "/demo/v1beta/models/{call*}",
+      title: "Google's `generateContent` and `streamGenerateContent`",
+      parameters: { call: "The model and the method: `demo:generateContent`." },
+    },
+  },
+} as const satisfies Readonly<Record<string, ModelApiFacts>>
+
 /** The APIs by which models are called. */
-export type ApiName = "responses" | "chat" | "anthropic" | "google"
+export type ApiName = keyof typeof apis
+
+/** The facts about each API. */
+export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = apis
 
 export interface ProviderKind {
   readonly api: ApiName
   /** Where calls go when the provider sets no `endpoint`; null: it has to. */
   readonly endpoint: string | null
+  /** A sentence for hover and completion. */
+  readonly about: string
+  /** Its name in the GenAI conventions of OpenTelemetry, where that differs. */
+  readonly telemetry?: string
 }
 
 const openai = "https://api.openai.com/v1"
+const chat = "A backend with OpenAI-compatible chat completions"
 
-/** Products that speak chat completions. */
-const products: Readonly<Record<string, string>> = {
-  ollama: "http://localhost:11434/v1",
-  lmstudio: "http://localhost:1234/v1",
-  vllm: "http://localhost:8000/v1",
-  llamacpp: "http://localhost:8080/v1",
-  openrouter: "https://openrouter.ai/api/v1",
-  groq: "https://api.groq.com/openai/v1",
-  mistral: "https://api.mistral.ai/v1",
-  deepseek: "https://api.deepseek.com/v1",
-  xai: "https://api.x.ai/v1",
-  together: "https://api.together.xyz/v1",
-  fireworks: "https://api.fireworks.ai/inference/v1",
-  cerebras: "https://api.cerebras.ai/v1",
-  perplexity: "https://api.perplexity.ai",
-  cohere: "https://api.cohere.ai/compatibility/v1",
-  sambanova: "https://api.sambanova.ai/v1",
+/** A product that speaks chat completions. */
+function product(name: string, endpoint: string, telemetry?: string): ProviderKind {
+  return { api: "chat", endpoint, about: `${chat}: ${name}.`, ...(telemetry !== undefined && { telemetry }) }
+}
+
+const openAiKind: ProviderKind = {
+  api: "responses",
+  endpoint: openai,
+  about: "Any backend with an OpenAI-compatible `/responses`.",
 }
 
 /** The words that may follow `from` in a provider's head. */
 export const providerKinds: ReadonlyMap<string, ProviderKind> = new Map<string, ProviderKind>([
-  ["openai", { api: "responses", endpoint: openai }],
-  ["openai_compatible", { api: "responses", endpoint: openai }],
-  ["openai_chat", { api: "chat", endpoint: openai }],
-  ["anthropic", { api: "anthropic", endpoint: "https://api.anthropic.com/v1" }],
-  ["anthropic_compatible", { api: "anthropic", endpoint: null }],
-  ["google", { api: "google", endpoint: "https://generativelanguage.googleapis.com/v1beta" }],
-  ...Object.entries(products).map(([name, endpoint]): [string, ProviderKind] => [name, { api: "chat", endpoint }]),
+  ["openai", openAiKind],
+  ["openai_compatible", { ...openAiKind, about: "The same as `openai`.", telemetry: "openai" }],
+  [
+    "openai_chat",
+    { api: "chat", endpoint: openai, about: `${chat}; OpenAI's own if no \`endpoint\` is set.`, telemetry: "openai" },
+  ],
+  ["anthropic", { api: "anthropic", endpoint: "https://api.anthropic.com/v1", about: "Anthropic's API, `/messages`." }],
+  [
+    "anthropic_compatible",
+    {
+      api: "anthropic",
+      endpoint: null,
+      about: "A backend that speaks Anthropic's API, at its `endpoint`.",
+      telemetry: "anthropic",
+    },
+  ],
+  [
+    "google",
+    {
+      api: "google",
+      endpoint: "https://generativelanguage.googleapis.com/v1beta",
+      about: "Google's Gemini API, `generateContent`.",
+      telemetry: "gcp.gemini",
+    },
+  ],
+  ["ollama", product("Ollama on this machine", "http://localhost:11434/v1")],
+  ["lmstudio", product("LM Studio on this machine", "http://localhost:1234/v1")],
+  ["vllm", product("vLLM on this machine", "http://localhost:8000/v1")],
+  ["llamacpp", product("llama.cpp on this machine", "http://localhost:8080/v1")],
+  ["openrouter", product("OpenRouter", "https://openrouter.ai/api/v1")],
+  ["groq", product("Groq", "https://api.groq.com/openai/v1")],
+  ["mistral", product("Mistral", "https://api.mistral.ai/v1", "mistral_ai")],
+  ["deepseek", product("DeepSeek", "https://api.deepseek.com/v1")],
+  ["xai", product("xAI", "https://api.x.ai/v1", "x_ai")],
+  ["together", product("Together", "https://api.together.xyz/v1")],
+  ["fireworks", product("Fireworks", "https://api.fireworks.ai/inference/v1")],
+  ["cerebras", product("Cerebras", "https://api.cerebras.ai/v1")],
+  ["perplexity", product("Perplexity", "https://api.perplexity.ai")],
+  ["cohere", product("Cohere", "https://api.cohere.ai/compatibility/v1")],
+  ["sambanova", product("SambaNova", "https://api.sambanova.ai/v1")],
 ])
 
 /** Names of models and companies that people write for the kind. */
@@ -69,19 +166,5 @@ export const wireApis: ReadonlyMap<string, ApiName> = new Map([
   ["chat/completions", "chat"],
 ])
 
-/** Settings of `inference` that an API does not have. */
-export const ignoredSettings: Readonly<Record<ApiName, readonly string[]>> = {
-  responses: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
-  chat: [],
-  anthropic: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
-  google: ["verbosity", "repeat_penalty"],
-}
-
 /** OpenAI's own chat completions take fewer settings than those of others. */
 export const ignoredByOpenAiChat: readonly string[] = ["top_k", "repeat_penalty"]
-
-/** Options of a document that is an asset, and the APIs that have them. */
-export const assetOptions: Readonly<Record<"context" | "citations", readonly ApiName[]>> = {
-  context: ["anthropic"],
-  citations: ["anthropic"],
-}

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import { answerCrm, crmPath } from "./demo-crm.ts"
-import { demoRoute } from "./apis/route.ts"
-import { answerDemo, createDemoModel, errorReply, type DemoOptions, type DemoReply } from "./handle-demo.ts"
+import { answerDemo, createDemoModel, demoRoute, errorReply, type DemoOptions, type DemoReply } from "./handle-demo.ts"
 
 export interface DemoServer {
   readonly port: number

@@ -3,6 +3,7 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import { setTimeout as delay } from "node:timers/promises"
 import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import { composeAnswer, type Answer } from "./compose-answer.ts"
+import { modelApis, type ApiName } from "../check/provider-kinds.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
 import { callerHeader } from "../ports/model.ts"
@@ -131,17 +132,31 @@ const responsesDemo: DemoApi = {
   error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
 }
 
-const apis: Readonly<Record<DemoRoute["api"], DemoApi>> = {
+const apis: Readonly<Record<ApiName, DemoApi>> = {
   responses: responsesDemo,
   chat: chatDemo,
   anthropic: anthropicDemo,
   google: googleDemo,
 }
 
+/** The API that an address of the demo model belongs to; null where there is nothing. With or without `/demo` before it. */
+export function demoRoute(url: string): DemoRoute | null {
+  const [address = ""] = url.split("?")
+  const path = address.replace(/^\/demo(?=\/)/, "")
+  for (const [name, { demo }] of Object.entries(modelApis)) {
+    const api = name as ApiName
+    const speaks = apis[api]
+    const isHere = `/demo${path}` === demo.path
+    const found = speaks.route === undefined ? (isHere ? {} : null) : speaks.route(path)
+    if (found !== null) return { api, ...found }
+  }
+  return null
+}
+
 /** An error in the vendor's shape. */
 export function errorReply(
   error: ApiError,
-  api: DemoRoute["api"] = "responses",
+  api: ApiName = "responses",
   headers: Readonly<Record<string, string>> = {},
 ): DemoReply {
   return { status: error.status, headers: { ...json, ...headers }, body: JSON.stringify(apis[api].error(error)) }

@@ -1,3 +1,4 @@
+import { providerKinds } from "../check/provider-kinds.ts"
 import type { DeclarationWord } from "../syntax/declaration-start.ts"
 import type { PropertyNames, PropertyPlace, WordList, WordOf } from "../syntax/property-table.ts"
 import { rowsOf } from "../syntax/property-table.ts"
@@ -173,8 +174,6 @@ export const rootTexts: Readonly<Record<string, string>> = {
   schema: "A declared schema, or the type of one of its fields.",
 }
 
-const chat = "A backend with OpenAI-compatible chat completions"
-
 /** Words that a property or a head may name. */
 export const wordTexts = {
   response_format: {
@@ -241,29 +240,7 @@ export const wordTexts = {
   },
   boolean: { true: "", false: "" },
   level: { low: "", medium: "", high: "" },
-  "provider-kind": {
-    openai: "Any backend with an OpenAI-compatible `/responses`.",
-    openai_compatible: "The same as `openai`.",
-    openai_chat: `${chat}; OpenAI's own if no \`endpoint\` is set.`,
-    anthropic: "Anthropic's API, `/messages`.",
-    anthropic_compatible: "A backend that speaks Anthropic's API, at its `endpoint`.",
-    google: "Google's Gemini API, `generateContent`.",
-    ollama: `${chat}: Ollama on this machine.`,
-    lmstudio: `${chat}: LM Studio on this machine.`,
-    vllm: `${chat}: vLLM on this machine.`,
-    llamacpp: `${chat}: llama.cpp on this machine.`,
-    openrouter: `${chat}: OpenRouter.`,
-    groq: `${chat}: Groq.`,
-    mistral: `${chat}: Mistral.`,
-    deepseek: `${chat}: DeepSeek.`,
-    xai: `${chat}: xAI.`,
-    together: `${chat}: Together.`,
-    fireworks: `${chat}: Fireworks.`,
-    cerebras: `${chat}: Cerebras.`,
-    perplexity: `${chat}: Perplexity.`,
-    cohere: `${chat}: Cohere.`,
-    sambanova: `${chat}: SambaNova.`,
-  },
+  "provider-kind": Object.fromEntries([...providerKinds].map(([kind, { about }]) => [kind, about])),
   "remote-kind": remoteKinds,
 } as const satisfies WordTexts
 

@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { after } from "node:test"
-import { demoRoute } from "../../src/demo/apis/route.ts"
-import { createDemoModel } from "../../src/demo/handle-demo.ts"
+import { createDemoModel, demoRoute } from "../../src/demo/handle-demo.ts"
 import { slowChain } from "./actions.ts"
 
 /** The demo model behind a gate: what is seen while a run goes on does not depend on how fast anything is. */

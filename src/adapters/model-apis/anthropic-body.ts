@@ -3,13 +3,22 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
-import type { Conversation } from "./dialect.ts"
+import type { Conversation } from "./talk.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 import { UnsentFile } from "./unsent-file.ts"
 
 // The bodies of `/messages`: requests and whole answers.
 
-export function writeAnthropic({ model, system, turns, tools, forced }: Conversation): JsonObject {
+/** The tool that carries the output where it is asked for by a forced tool call. */
+export const answerTool = "give_answer"
+
+/** `answer`: the schema of the output, where the model has to give it by a tool call. */
+export function writeAnthropic(
+  { model, system, turns, tools: offered }: Conversation,
+  answer: JsonObject | null,
+): JsonObject {
+  const tools =
+    answer === null ? offered : [...offered, { name: answerTool, description: "Gives the answer.", parameters: answer }]
   const messages: { role: string; content: JsonObject[] }[] = []
   for (const turn of turns) {
     const role = turn.role === "assistant" ? "assistant" : "user"
@@ -29,7 +38,7 @@ export function writeAnthropic({ model, system, turns, tools, forced }: Conversa
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
     }),
-    ...(forced !== null && { tool_choice: { type: "tool", name: forced } }),
+    ...(answer !== null && { tool_choice: { type: "tool", name: answerTool } }),
   }
 }
 
@@ -84,7 +93,9 @@ function userBlock(part: SaidText | Attachment): JsonObject {
 export function readAnthropic(body: JsonObject): Result | null {
   const { content, stop_reason } = body
   if (!Array.isArray(content)) return null
-  const parts = content.flatMap((block, at): Part[] => (isJsonObject(block) ? partsOf(block, at) : []))
+  const said = content.flatMap((block, at): Part[] => (isJsonObject(block) ? partsOf(block, at) : []))
+  const answer = said.find((part) => part.type === "call" && part.call.name === answerTool)
+  const parts = answer?.type === "call" ? withAnswer(said, answer.call.arguments) : said
   const reason = typeof stop_reason === "string" ? stop_reason : ""
   const end =
     reason === "refusal"
@@ -93,6 +104,12 @@ export function readAnthropic(body: JsonObject): Result | null {
         ? "length"
         : null
   return { parts, end, reason, usage: readUsage(body["usage"]) }
+}
+
+/** The answer is what the model gave to the tool for it, and not what it said beside. */
+function withAnswer(said: readonly Part[], text: string): Part[] {
+  const others = said.filter((part) => part.type !== "text" && !(part.type === "call" && part.call.name === answerTool))
+  return [...others, { type: "text", text, own: null }]
 }
 
 function partsOf(block: JsonObject, at: number): Part[] {

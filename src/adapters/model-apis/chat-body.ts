@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { ownText, type Attachment, type SaidText, type Turn } from "./conversation.ts"
-import type { Conversation } from "./dialect.ts"
+import type { Conversation } from "./talk.ts"
 import { UnsentFile } from "./unsent-file.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 

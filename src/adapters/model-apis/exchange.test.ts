@@ -5,7 +5,7 @@ import { openGate } from "../../ports/gate.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import { createEgress } from "../egress/egress.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import { exchange } from "./exchange.ts"
+import { exchange, logProbabilities } from "./exchange.ts"
 import type { Fold } from "./fold-events.ts"
 
 class CountingFold implements Fold {
@@ -38,7 +38,8 @@ async function answerOf(
   t.after(() => Promise.all([egress.close(), backend.close()]))
   const now = (): number => Date.now()
   return exchange({
-    dialect: { problem: () => null, fold: () => fold },
+    dialect: { problem: () => null, fold: () => fold, unread: logProbabilities },
+    read: (answer) => answer,
     egress,
     url: `${backend.origin}/chat/completions`,
     headers: { "content-type": "application/json" },

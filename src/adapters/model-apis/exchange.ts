@@ -10,19 +10,12 @@ import { WithoutFields } from "../model-turn/without-fields.ts"
 import { readRest } from "../model-turn/read-rest.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
-import {
-  brokenAnswer,
-  readInnerError,
-  readUpstreamError,
-  tooManyValues,
-  UpstreamFailure,
-} from "../model-turn/upstream-failure.ts"
-import type { Dialect } from "./dialect.ts"
-import { foldEvents } from "./fold-events.ts"
+import { brokenAnswer, readUpstreamError, tooManyValues, UpstreamFailure } from "../model-turn/upstream-failure.ts"
+import { foldEvents, type Folded } from "./fold-events.ts"
 import { modelAnswerValues, modelWithProbabilities } from "../../base/limits.ts"
 
-export interface ExchangeParts {
-  readonly dialect: Pick<Dialect, "problem" | "fold">
+export interface ExchangeParts<T> {
+  readonly dialect: Folded
   readonly egress: Egress
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -30,20 +23,24 @@ export interface ExchangeParts {
   readonly call: Call
   /** A stream is asked for. */
   readonly stream: boolean
+  /** Reads the whole body. */
+  readonly read: (body: JsonObject, retryAfterMs: number | null) => T
 }
 
 /** How much of an error's body is read. */
 const largestError = 64 * 1024
 
 /** Fields of choices that nobody reads: log probabilities, which a workflow can ask for with `extra`. */
-const unread = ["logprobs", "logprobsResult"]
+export const logProbabilities = ["logprobs", "logprobsResult"]
 
 /** Bytes of a stream that are read before others have their turn: hundreds of small events. */
 const bytesPerTurn = 16 * 1024
 
 /** One HTTP exchange with a backend, to the end of its answer. A streamed one is put together. Throws an `UpstreamFailure`, or what egress throws. */
-export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
-  const { egress, url, headers, body, call, stream } = parts
+export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
+  const { dialect, egress, url, headers, body, call, stream, read } = parts
+  const { unread } = dialect
+  const isFiltered = unread.length > 0
   const { watch, limits, now } = call
   call.sent?.({ url, headers, body })
   const response = await egress.request({
@@ -54,7 +51,11 @@ export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
     signal: watch.signal,
     gate: watch.gate,
     arrival: watch.arrival,
-    limits: stream ? streamLimits(limits) : { ...limits, max_bytes: limits.max_bytes * modelWithProbabilities },
+    limits: stream
+      ? streamLimits(limits)
+      : isFiltered
+        ? { ...limits, max_bytes: limits.max_bytes * modelWithProbabilities }
+        : limits,
   })
   const retryAfterMs = readRetryAfter(response.headers, now())
   if (response.status < 200 || response.status > 299) {
@@ -63,24 +64,24 @@ export async function exchange(parts: ExchangeParts): Promise<JsonObject> {
   }
   const type = (response.headers["content-type"] ?? "").toLowerCase()
   // A backend may stream where a whole answer was asked for, and the reverse.
-  if (type.startsWith("text/event-stream")) return streamed(response, parts)
-  const text = await readWhole(response, limits.max_bytes, watch.arrival)
+  if (type.startsWith("text/event-stream")) return read(await streamed(response, parts), retryAfterMs)
+  const text = isFiltered ? await readWhole(response, unread, limits.max_bytes, watch.arrival) : await response.text()
   const turn = turnForAnswer(text, watch)
   if (turn !== null) await turn
   // A stream under another name.
-  if (/^\s*(?:event|data|:)/.test(text)) return folded([Buffer.from(text)].values(), parts)
-  return checked(text, type, retryAfterMs, parts)
+  if (/^\s*(?:event|data|:)/.test(text)) return read(await folded([Buffer.from(text)].values(), parts), retryAfterMs)
+  return read(parsed(text, type, isFiltered), retryAfterMs)
 }
 
 /** What was not asked for as a stream is not shown as one. */
 function folded(
   pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>,
-  { dialect, call, stream }: ExchangeParts,
+  { dialect, call, stream }: ExchangeParts<unknown>,
 ): Promise<JsonObject> {
-  return foldEvents(pieces, { fold: dialect.fold(), call, show: stream, problem: (event) => dialect.problem(event) })
+  return foldEvents(pieces, { dialect, call, show: stream })
 }
 
-async function streamed(response: EgressResponse, parts: ExchangeParts): Promise<JsonObject> {
+async function streamed(response: EgressResponse, parts: ExchangeParts<unknown>): Promise<JsonObject> {
   const pieces = response.body[Symbol.asyncIterator]()
   try {
     const whole = await folded(pieces, parts)
@@ -92,29 +93,23 @@ async function streamed(response: EgressResponse, parts: ExchangeParts): Promise
   }
 }
 
-function checked(
-  text: string,
-  type: string,
-  retryAfterMs: number | null,
-  { dialect, call }: ExchangeParts,
-): JsonObject {
-  if (isTooMuchJson(text, modelAnswerValues)) throw tooManyValues()
-  const parsed = jsonOf(text)
-  const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
-  if (!isJsonObject(body)) {
-    const short = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? "something of no known type"
-    throw brokenAnswer(`The model backend answered ${short} where JSON was expected`, false)
-  }
-  if (isJsonObject(body["error"]) || (typeof body["error"] === "string" && body["error"] !== "")) {
-    throw new UpstreamFailure(readInnerError(body, retryAfterMs, call.watch))
-  }
-  const problem = dialect.problem(body)
-  if (problem !== null) throw brokenAnswer(problem, false)
-  return body
+function parsed(text: string, type: string, isFiltered: boolean): JsonObject {
+  if (isFiltered ? isTooMuchJson(text, modelAnswerValues) : isTooMuchJson(text)) throw tooManyValues()
+  const value = jsonOf(text)
+  // Google's API may put an answer in an array.
+  const body = Array.isArray(value) && value.length === 1 ? value[0] : value
+  if (isJsonObject(body)) return body
+  const short = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? "something of no known type"
+  throw brokenAnswer(`The model backend answered ${short} where JSON was expected`, false)
 }
 
 /** The text of an answer in one piece, without the fields that nobody reads. */
-async function readWhole(response: EgressResponse, max_bytes: number, arrival: Arrival | undefined): Promise<string> {
+async function readWhole(
+  response: EgressResponse,
+  unread: readonly string[],
+  max_bytes: number,
+  arrival: Arrival | undefined,
+): Promise<string> {
   const filter = new WithoutFields(unread)
   const kept: Uint8Array[] = []
   let size = 0

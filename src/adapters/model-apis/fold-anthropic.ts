@@ -1,7 +1,7 @@
 import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { answerTool } from "./answer-tool.ts"
+import { answerTool } from "./anthropic-body.ts"
 import type { Fold } from "./fold-events.ts"
 
 /** Which field of a block a delta goes on with. */

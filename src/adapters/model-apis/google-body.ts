@@ -4,7 +4,7 @@ import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { objectsIn } from "./chat-body.ts"
 import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
-import type { Conversation } from "./dialect.ts"
+import type { Conversation } from "./talk.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 
 // The bodies of `generateContent`: requests and whole answers.

@@ -1,6 +1,9 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ContractForm } from "../model-turn/output-format.ts"
+import { logProbabilities } from "./exchange.ts"
+import { answerReader } from "./result.ts"
+import { bodyWriter, withExtra } from "./talk.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
 import { modelApi } from "./api.ts"
 import { apiUrl } from "./api-url.ts"
@@ -14,9 +17,7 @@ export const googleApi = modelApi({
   other_kind: "If it has no `generateContent`, but `/chat/completions`, its provider is of the kind `openai_chat`",
   // `strict` is `responseSchema`, `json_schema` is `responseJsonSchema`, which takes more of JSON Schema.
   ladder: ["strict", "json_schema", "json_object", "instruction_only"],
-  excludes_citations: [],
-  excludes_tools: [],
-  demoEndpoint: (endpoint) => endpoint.replace(/\/v1$/, "/v1beta"),
+  unread: logProbabilities,
   url: (endpoint, model, stream) => {
     const id = model.startsWith("models/") || model.startsWith("tunedModels/") ? model : `models/${model}`
     const path = `/${id.split("/").map(encodeURIComponent).join("/")}`
@@ -25,7 +26,8 @@ export const googleApi = modelApi({
       : apiUrl(endpoint, `${path}:generateContent`)
   },
   headers: ({ api_key }) => (api_key === null || api_key === "" ? {} : { "x-goog-api-key": api_key }),
-  options: ({ inference }) => {
+  options: (request) => {
+    const { inference } = request
     const { temperature, top_p, top_k, max_tokens, reasoning_effort, seed, stop } = inference
     const { frequency_penalty, presence_penalty } = inference
     const config: JsonObject = {}
@@ -38,38 +40,30 @@ export const googleApi = modelApi({
     if (frequency_penalty !== undefined) config["frequencyPenalty"] = frequency_penalty
     if (presence_penalty !== undefined) config["presencePenalty"] = presence_penalty
     if (reasoning_effort !== undefined) config["thinkingConfig"] = { thinkingLevel: reasoning_effort }
-    return Object.keys(config).length === 0 ? {} : { generationConfig: config }
+    const options: JsonObject = Object.keys(config).length === 0 ? {} : { generationConfig: config }
+    return withExtra(options, request, ["model", "contents", "tools", "stream"])
   },
   maxTokens: (most) => ({ generationConfig: { maxOutputTokens: most } }),
-  reserved: ["model", "contents", "tools", "stream"],
-  write: writeGoogle,
-  read: readGoogle,
+  writer: bodyWriter(
+    "google",
+    () => ({ takesId: (id) => id.length > 0 && id.length <= 64, idLength: 40 }),
+    (conversation, { options, format }) => {
+      const finished = mergeOptions(writeGoogle(conversation), options)
+      const config = isJsonObject(finished["generationConfig"]) ? { ...finished["generationConfig"] } : {}
+      for (const key of ["responseMimeType", "responseSchema", "responseJsonSchema"]) delete config[key]
+      if (format !== null) {
+        config["responseMimeType"] = "application/json"
+        const simple = format.formatLevel === "strict" ? openApiSchema(format.form) : null
+        if (simple !== null) config["responseSchema"] = simple
+        else if (format.formatLevel !== "json_object")
+          config["responseJsonSchema"] = JSON.parse(format.form.schema) as JsonObject
+      }
+      return { ...finished, generationConfig: config }
+    },
+  ),
+  read: answerReader("google", problem, readGoogle),
   fold: () => new GoogleFold(),
-  finish: (body, { options, format }) => {
-    const finished = mergeOptions(body, options)
-    const config = isJsonObject(finished["generationConfig"]) ? { ...finished["generationConfig"] } : {}
-    for (const key of ["responseMimeType", "responseSchema", "responseJsonSchema"]) delete config[key]
-    if (format !== null) {
-      config["responseMimeType"] = "application/json"
-      const simple = format.formatLevel === "strict" ? openApiSchema(format.form) : null
-      if (simple !== null) config["responseSchema"] = simple
-      else if (format.formatLevel !== "json_object")
-        config["responseJsonSchema"] = JSON.parse(format.form.schema) as JsonObject
-    }
-    return { ...finished, generationConfig: config }
-  },
-  problem: (body) => {
-    const feedback = body["promptFeedback"]
-    const reason = isJsonObject(feedback) ? feedback["blockReason"] : undefined
-    if (typeof reason === "string") {
-      return `The prompt was blocked (${/^[\w ]{1,60}$/.test(reason) ? reason : "no reason given"})`
-    }
-    return Array.isArray(body["choices"])
-      ? "The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`"
-      : null
-  },
-  takesId: (id) => id.length > 0 && id.length <= 64,
-  id_length: () => 40,
+  problem,
 })
 
 const openApiSchemas = new WeakMap<ContractForm, JsonObject | null>()
@@ -81,4 +75,16 @@ function openApiSchema(form: ContractForm): JsonObject | null {
   const made = toOpenApiSchema(JSON.parse(form.schema) as JsonObject)
   openApiSchemas.set(form, made)
   return made
+}
+
+/** A blocked prompt, or an answer of another API. */
+function problem(body: JsonObject): string | null {
+  const feedback = body["promptFeedback"]
+  const reason = isJsonObject(feedback) ? feedback["blockReason"] : undefined
+  if (typeof reason === "string") {
+    return `The prompt was blocked (${/^[\w ]{1,60}$/.test(reason) ? reason : "no reason given"})`
+  }
+  return Array.isArray(body["choices"])
+    ? "The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`"
+    : null
 }

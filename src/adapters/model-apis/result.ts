@@ -1,11 +1,12 @@
+import type { ApiName } from "../../check/provider-kinds.ts"
 import { jsonOf } from "../../base/bounded-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantPart, ModelToolCall, ProviderData } from "../../log/messages.ts"
-import type { ModelWatch } from "../../ports/model.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import type { Answer } from "../model-turn/model-api.ts"
-import { brokenAnswer, UnusableAnswer } from "../model-turn/upstream-failure.ts"
-import { answerTool } from "./answer-tool.ts"
+import { brokenAnswer, readInnerError, UnusableAnswer, UpstreamFailure } from "../model-turn/upstream-failure.ts"
+import type { Dialect, Reading } from "./dialect.ts"
+import { holdsError } from "./fold-events.ts"
 
 /** A part of an answer, in its order. `own`: what only the API that said it understands, under the API's name. */
 export type Part =
@@ -52,28 +53,35 @@ function withinQuotes(input: string): string {
   return typeof value === "string" ? value : input
 }
 
-export interface AnswerOf {
-  readonly api: string
-  readonly origin: string
-  readonly watch: ModelWatch
+/** Reads whole answers with the parts that all APIs have. `read`: null for a body that is no answer. */
+export function answerReader(
+  api: ApiName,
+  problem: Dialect["problem"],
+  read: (body: JsonObject) => Result | null,
+): Dialect["read"] {
+  return (body, { retryAfterMs, origin, watch }) => {
+    if (holdsError(body)) throw new UpstreamFailure(readInnerError(body, retryAfterMs, watch))
+    const reason = problem(body)
+    if (reason !== null) throw brokenAnswer(reason, false)
+    const result = read(body)
+    if (result === null) throw brokenAnswer("The answer of the model backend could not be read", true)
+    refuseUnfinished(result)
+    return toAnswer(result, api, origin, watch)
+  }
 }
 
-/** Judges how the answer ended, and replaces secrets in it. Throws an `UpstreamFailure`. */
-export function toAnswer(result: Result, { api, origin, watch }: AnswerOf): Answer {
-  const { usage } = result
-  refuseUnfinished(result)
+/** Replaces secrets in the answer. */
+function toAnswer(result: Result, api: ApiName, origin: string, watch: Reading["watch"]): Answer {
   const parts = watch.redact(result.parts as unknown as JsonValue) as unknown as readonly Part[]
-  const answered = parts.find((part) => part.type === "call" && part.call.name === answerTool)
   const said = parts.flatMap((part) => (part.type === "text" && part.text !== "" ? [part] : []))
-  const text = answered?.type === "call" ? answered.call.arguments : said.map((part) => part.text).join("\n")
-  const calls = parts.flatMap((part) => (part.type === "call" && part.call.name !== answerTool ? [part] : []))
+  const calls = parts.flatMap((part) => (part.type === "call" ? [part] : []))
   const ofApi = (data: JsonObject): ProviderData => ({ api, origin, data })
   const withOwn = (own: JsonObject | null): { provider?: ProviderData } =>
     own === null ? {} : { provider: ofApi({ options: own }) }
   return {
-    text,
+    text: said.map((part) => part.text).join("\n"),
     tool_calls: calls.map(({ call }) => call),
-    usage,
+    usage: result.usage,
     hides_reasoning: false,
     toMessage: (kept, tool_calls) => {
       const message: AssistantPart[] = parts.flatMap((part): AssistantPart[] => {

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Inference } from "../../plan/plan-shape.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
-import { ignoredByOpenAiChat, ignoredSettings } from "../../check/provider-kinds.ts"
+import { ignoredByOpenAiChat, modelApis } from "../../check/provider-kinds.ts"
 import { inferenceKeys } from "../../syntax/property-table.ts"
 import { modelApi } from "../../cli/compose/model-apis.ts"
 import type { ModelRequest } from "../../ports/model.ts"
@@ -90,11 +90,11 @@ test("each API gets the settings under its own names", async () => {
 test("what the checker calls ignored is what the API does not get, and nothing else", async () => {
   const here = new Set(["timeout_seconds", "max_retries", "retry_base_delay_ms", "output_retries", "extra"])
   const targets: [ApiName, string, readonly string[]][] = [
-    ["responses", "https://llm.test/v1", ignoredSettings.responses],
-    ["chat", "https://llm.test/v1", ignoredSettings.chat],
+    ["responses", "https://llm.test/v1", modelApis.responses.ignores],
+    ["chat", "https://llm.test/v1", modelApis.chat.ignores],
     ["chat", "https://api.openai.com/v1", ignoredByOpenAiChat],
-    ["anthropic", "https://llm.test/v1", ignoredSettings.anthropic],
-    ["google", "https://llm.test/v1", ignoredSettings.google],
+    ["anthropic", "https://llm.test/v1", modelApis.anthropic.ignores],
+    ["google", "https://llm.test/v1", modelApis.google.ignores],
   ]
   for (const [api, endpoint, ignored] of targets) {
     for (const key of inferenceKeys) {

@@ -1,3 +1,4 @@
+import { modelApis } from "../../check/provider-kinds.ts"
 import { defaultRetries } from "../../plan/inference-defaults.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import type { EgressLimits } from "../../ports/egress.ts"
@@ -110,7 +111,7 @@ export class RetriedCalls {
       const adapted = refusal === null || this.#adaptations >= modelAdaptations ? null : adapt(refusal, call)
       const next = adapted === null ? call : build(most)
       // The same request would be refused again.
-      if (adapted === null || next.built.text === built.text) await this.#wait(failed)
+      if (adapted === null || isSame(next.built, built)) await this.#wait(failed)
       else {
         this.#adaptations++
         call = next
@@ -304,17 +305,21 @@ export class RetriedCalls {
   }
 }
 
+function isSame(one: Built, other: Built): boolean {
+  return one.url === other.url && one.body() === other.body()
+}
+
 /** Without a login or a query, which may hold a key. */
 function shownAddress(url: string): string {
   const parsed = URL.parse(url)
   return parsed === null ? url : `${parsed.origin}${parsed.pathname}`
 }
 
-/** Most backends serve their API under `/v1`, Google's under `/v1beta`: an endpoint without a version may lack it. */
+/** An endpoint without a version may lack it. */
 function missingVersion({ backend: { api, endpoint } }: ModelRequest): string | null {
   const url = URL.parse(endpoint)
   if (url === null || /\/v\d/.test(url.pathname)) return null
-  const version = api === "google" ? "/v1beta" : "/v1"
+  const { version } = modelApis[api]
   const path = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : url.pathname
   const lacks = path === "" ? "no path" : `no \`${version}\` in its path`
   return `The endpoint has ${lacks}: write \`endpoint: "${url.origin}${path}${version}"\` if the backend serves its API there`

@@ -16,8 +16,6 @@ export interface ModelApi {
   readonly name: ApiName
   /** For an address that has nothing of this API: which kind of provider it may be of. */
   readonly other_kind: string
-  /** The address of the demo model for this API, from that of the demo model for `/responses`. */
-  demoEndpoint(endpoint: string): string
   /** Throws a `RunFailure` when the request cannot be made. */
   begin(parts: ApiTurnParts): ApiTurn
 }
@@ -59,15 +57,15 @@ export interface Ask {
 
 /** A request that is ready to be sent. */
 export interface Built {
-  /** Requests with the same text are the same request. */
-  readonly text: string
   /** Where it is sent. */
   readonly url: string
+  /** JSON text, written when it is first asked for. Throws a `RunFailure` when the request cannot be made. */
+  body(): string
   /** Tokens of all that is sent, before anything is sent. */
   estimate(): number
   /** The parts of it that the backend may refuse. */
   readonly sent: Sent
-  /** Rejects with an `UpstreamFailure`, or with what egress throws. */
+  /** Rejects with an `UpstreamFailure`, or with what egress throws; throws what `body` throws. */
   send(call: Call): Promise<Answer>
 }
 

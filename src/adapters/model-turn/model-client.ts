@@ -1,4 +1,4 @@
-import type { ApiName } from "../../check/provider-kinds.ts"
+import { modelApis, type ApiName } from "../../check/provider-kinds.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
@@ -42,7 +42,12 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       return { api, egress, endpoint: backend.endpoint, demo: false }
     }
     if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
-    return { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
+    return {
+      api,
+      egress: demo.egress,
+      endpoint: demo.endpoint.replace(/\/v1$/, modelApis[api.name].version),
+      demo: true,
+    }
   }
 
   return {

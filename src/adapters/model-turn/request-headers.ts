@@ -28,3 +28,8 @@ export function requestHeaders(
   }
   return result
 }
+
+/** The header that carries a key. */
+export function bearer(api_key: string | null): Record<string, string> {
+  return api_key === null || api_key === "" ? {} : { authorization: `Bearer ${api_key}` }
+}

@@ -27,7 +27,14 @@ import {
 } from "./output-format.ts"
 import type { Refusal } from "./refused-field.ts"
 import { AnswerRepairs, misfit, redactJson } from "./repair-answer.ts"
-import { mergeOptions, optionBeside, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
+import {
+  mergeOptions,
+  optionBeside,
+  optionNames,
+  optionValue,
+  optionWithValue,
+  withoutOptions,
+} from "./wire-options.ts"
 
 /** Where a turn's calls go. */
 export interface Target {
@@ -309,7 +316,7 @@ export class Turn {
     switch (refusal.about) {
       case "option": {
         const { name, beside } = refusal
-        if (bounded && isMost(name)) return null
+        if (bounded && [...maxNames, ...optionNames(this.#calls.maxTokens(1))].includes(name)) return null
         const value = optionValue(this.#calls.options(built.sent.tools), name)
         const field =
           beside !== undefined ? optionBeside(name, beside) : refusal.unknown ? name : optionWithValue(name, value)
@@ -357,10 +364,6 @@ export class Turn {
 }
 
 const maxNames = ["max_tokens", "max_completion_tokens", "max_output_tokens"]
-
-function isMost(name: string): boolean {
-  return maxNames.includes(name) || name === "generationConfig.maxOutputTokens"
-}
 
 /** `extra` may hold the bound under another name, which some backends would obey. */
 function withoutMost(options: JsonObject): JsonObject {

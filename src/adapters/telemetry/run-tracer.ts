@@ -1,5 +1,6 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import { providerKinds } from "../../check/provider-kinds.ts"
 import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import { scopeAround } from "../../plan/call-scope.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
@@ -296,7 +297,7 @@ export class RunTracer implements RunObserver {
         attributes: {
           "gen_ai.operation.name": "chat",
           ...name,
-          "gen_ai.provider.name": providerName(call.provider ?? "openai"),
+          "gen_ai.provider.name": telemetryName(call.provider ?? "openai"),
           "gen_ai.request.model": model,
           "wireworks.turn": call.turn,
           "wireworks.attempt": call.attempt,
@@ -348,18 +349,8 @@ interface TracedCall extends Partial<TracedAgent> {
   readonly workflow: string
 }
 
-/** The names of the GenAI conventions for kinds of providers, where they differ. */
-const providerNames: Readonly<Record<string, string>> = {
-  openai_compatible: "openai",
-  openai_chat: "openai",
-  anthropic_compatible: "anthropic",
-  google: "gcp.gemini",
-  mistral: "mistral_ai",
-  xai: "x_ai",
-}
-
-function providerName(kind: string): string {
-  return Object.hasOwn(providerNames, kind) ? (providerNames[kind] ?? kind) : kind
+function telemetryName(kind: string): string {
+  return providerKinds.get(kind)?.telemetry ?? kind
 }
 
 interface TracedAgent {

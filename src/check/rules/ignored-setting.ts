@@ -3,14 +3,7 @@ import { propertyOf } from "../../syntax/property-of.ts"
 import { apiOf } from "../api-of.ts"
 import { assetKindsIn } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
-import { assetOptions, ignoredByOpenAiChat, ignoredSettings, providerKinds, type ApiName } from "../provider-kinds.ts"
-
-const names: Readonly<Record<ApiName, string>> = {
-  responses: "OpenAI's `/responses` API",
-  chat: "OpenAI's chat completions API",
-  anthropic: "Anthropic's API",
-  google: "Google's API",
-}
+import { documentOptions, ignoredByOpenAiChat, modelApis, providerKinds } from "../provider-kinds.ts"
 
 /** A model as it is called: the API is the model's own or its provider's. */
 export interface CalledModel {
@@ -40,7 +33,8 @@ export function checkIgnoredSettings(
 function ignoredBy({ provider, model }: CalledModel): readonly [string, readonly string[]] {
   const api = apiOf(provider, model)
   if (api === undefined) return ["", []]
-  return [names[api], api === "chat" && callsOpenAi(provider) ? ignoredByOpenAiChat : ignoredSettings[api]]
+  const { label, ignores } = modelApis[api]
+  return [label, api === "chat" && callsOpenAi(provider) ? ignoredByOpenAiChat : ignores]
 }
 
 /** Options of an asset that the API of a model that it goes to does not have, or not for assets of its kind. */
@@ -52,14 +46,15 @@ export function checkIgnoredOptions(
   const provider = checking.providers.get(model.provider?.text ?? "")
   const api = provider && apiOf(provider, model)
   if (api === undefined) return
+  const { label, documentOptions: known } = modelApis[api]
   const kinds = assetKindsIn(asset)
-  for (const [option, apis] of Object.entries(assetOptions)) {
+  for (const option of documentOptions) {
     const property = propertyOf(asset.block, option)
     if (property === undefined || checking.ignoredOptions.has(property)) continue
-    const isKnown = apis.includes(api)
+    const isKnown = known.includes(option)
     if (isKnown && (kinds === undefined || kinds.size === 0 || kinds.has("document"))) continue
     checking.ignoredOptions.add(property)
-    const why = isKnown ? `${names[api]} has it for documents only` : `${names[api]} has no such option`
+    const why = isKnown ? `${label} has it for documents only` : `${label} has no such option`
     const path = `${checking.assetPaths.get(asset) ?? ""}.${option}`
     checking.report("ignored-setting", path, property.name, `\`${option}\` is not sent: ${why}`, "Remove it.")
   }

@@ -4,7 +4,7 @@ import type * as Syntax from "../../syntax/tree.ts"
 import { assetKindsIn, wordOrString } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
 import type { AssetsIn } from "../program.ts"
-import { assetOptions } from "../provider-kinds.ts"
+import { documentOptions } from "../provider-kinds.ts"
 import { outcomesOf } from "../outcomes-of.ts"
 import { checkIgnoredOptions } from "./ignored-setting.ts"
 import type { Scope } from "../scope.ts"
@@ -61,7 +61,7 @@ export function assetsIn(checking: CheckContext, expression: Syntax.Expression, 
 
 function assetsOf(checking: CheckContext, node: Syntax.Expression, scope: Scope): AssetsIn {
   if (node.kind === "asset") {
-    const isConfigured = Object.keys(assetOptions).some((option) => propertyOf(node.block, option) !== undefined)
+    const isConfigured = documentOptions.some((option) => propertyOf(node.block, option) !== undefined)
     return { kinds: assetKindsIn(node) ?? none.kinds, configured: isConfigured ? new Set([node]) : none.configured }
   }
   const root = node.kind === "chain" ? checking.roots.get(node) : undefined

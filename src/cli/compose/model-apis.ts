@@ -2,7 +2,7 @@ import { anthropicApi } from "../../adapters/model-apis/anthropic.ts"
 import { chatApi } from "../../adapters/model-apis/chat.ts"
 import { googleApi } from "../../adapters/model-apis/google.ts"
 import type { ModelApi } from "../../adapters/model-turn/model-api.ts"
-import { responsesApi } from "../../adapters/responses/responses-api.ts"
+import { responsesApi } from "../../adapters/model-apis/responses.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 
 const apis: Readonly<Record<ApiName, ModelApi>> = {

@@ -1,3 +1,4 @@
+import type { ApiName } from "../../check/provider-kinds.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ApiError } from "../read-question.ts"
@@ -6,14 +7,16 @@ import type { StreamStep } from "../stream-events.ts"
 
 /** What a request's address says. */
 export interface DemoRoute {
-  readonly api: "responses" | "chat" | "anthropic" | "google"
-  /** Google has them in the address. */
+  readonly api: ApiName
+  /** Where the address has them. */
   readonly model?: string
   readonly stream?: boolean
 }
 
 /** One of the APIs that the demo model speaks: it answers as `/responses` does, and each API is a translation of that. */
 export interface DemoApi {
+  /** For an API whose addresses have parameters: reads them from a path; null where there is nothing. */
+  route?(path: string): Omit<DemoRoute, "api"> | null
   /** The request as a body for `/responses`; or a sentence that says what is wrong with it. */
   toResponses(body: JsonObject, route: DemoRoute): JsonObject | string
   answer(response: DemoResponse, asked: JsonObject): JsonObject

@@ -6,6 +6,11 @@ import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
 /** Google's `generateContent` and `streamGenerateContent`. */
 export const googleDemo: DemoApi = {
+  route(path) {
+    const call = /^\/v1beta\/(?:models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/.exec(path)
+    return call && { model: decoded(call[1] ?? ""), stream: call[2] === "streamGenerateContent" }
+  },
+
   toResponses(body, { model, stream }) {
     const { contents, systemInstruction, tools, toolConfig } = body
     if (!Array.isArray(contents)) return "contents is not specified"
@@ -46,6 +51,14 @@ export const googleDemo: DemoApi = {
   },
 
   error: ({ status, message }) => ({ error: { code: status, message, status: errorStatus(status) } }),
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function errorStatus(status: number): string {

@@ -3,6 +3,7 @@ import { hash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { LazyMap } from "../../base/lazy-map.ts"
 import { LazySet } from "../../base/lazy-set.ts"
+import { modelApis } from "../../check/provider-kinds.ts"
 import { runKeptRequestBytes } from "../../base/limits.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { StoredRequest, StoredRequests } from "../../log/stored-requests.ts"
@@ -16,13 +17,12 @@ import { setOwn } from "../values/value-builders.ts"
 const plainHeaders: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
-  "anthropic-beta",
-  "anthropic-version",
   "content-type",
   "mcp-method",
   "mcp-name",
   "mcp-protocol-version",
   "user-agent",
+  ...Object.values(modelApis).flatMap(({ plainHeaders }) => plainHeaders),
 ])
 
 const keyHeaders = /^(?:authorization|.*(?:api-?key|token|secret|cookie).*)$/

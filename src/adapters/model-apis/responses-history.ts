@@ -9,9 +9,11 @@ import type {
   ProviderData,
   UserPart,
 } from "../../log/messages.ts"
-import type { Item } from "./read-answer.ts"
 
 const api = "responses"
+
+/** An item of the `/responses` wire format, in a request's `input` or a response's `output`. */
+export type Item = JsonObject
 
 /**
  * The conversation as this backend takes it. Reasoning and ids go back to the backend and model that made them and to no
@@ -80,15 +82,6 @@ function extensionOf(dataUrl: string): string {
 
 export function systemItem(text: string): Item {
   return { type: "message", role: "system", content: text }
-}
-
-/** Whether the conversation holds reasoning of this API. */
-export function holdsReasoning(messages: readonly Message[]): boolean {
-  return messages.some(
-    (message) =>
-      message.role === "assistant" &&
-      message.parts.some((part) => part.type === "provider" && part.provider.api === api),
-  )
 }
 
 /** The part of an answer that goes into the history. `text` stands in for the text of its messages. */

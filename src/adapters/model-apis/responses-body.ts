@@ -4,7 +4,7 @@ import type { Inference } from "../../plan/plan-shape.ts"
 import type { ToolDefinition } from "../../ports/model.ts"
 import type { ContractForm, SchemaFormatLevel } from "../model-turn/output-format.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
-import type { Item } from "./read-answer.ts"
+import type { Item } from "./responses-history.ts"
 
 /** What `extra` may not touch. `text.format` is kept apart in `text`. */
 const reserved = ["model", "input", "tools", "stream"]

@@ -2,37 +2,28 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import type { ModelToolCall } from "../../log/messages.ts"
-import type { ModelWatch } from "../../ports/model.ts"
+import type { Answer } from "../model-turn/model-api.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
+import type { Reading } from "./dialect.ts"
+import { hidesReasoning, toMessage } from "./responses-history.ts"
 import { brokenAnswer, readInnerError, UnusableAnswer, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
-/** An item of the `/responses` wire format, in a request's `input` or a response's `output`. */
-export type Item = JsonObject
-
-/** A whole answer of a backend, secrets already replaced. */
-export interface Answer {
-  readonly text: string
-  readonly tool_calls: readonly ModelToolCall[]
-  /** Output items as the backend sent them: messages, calls, reasoning. */
-  readonly items: readonly Item[]
-  readonly usage: TokenUsage | null
+/** A sentence for an answer, or an event, of another API; null for one that may be of this. */
+export function otherApi({ output, choices }: JsonObject): string | null {
+  return output === undefined && Array.isArray(choices)
+    ? 'The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`, or the model has wire_api: "chat/completion"'
+    : null
 }
 
-const otherKind =
-  'The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`, or the model has wire_api: "chat/completion"'
-
-/** What a response object must be asked before it counts as an answer. Throws an `UpstreamFailure`. */
-export function readAnswer(
-  response: JsonObject,
-  retryAfterMs: number | null,
-  watch: Pick<ModelWatch, "redact">,
-): Answer {
+/** Reads a response object, once it counts as an answer. Throws an `UpstreamFailure`. */
+export function readResponses(response: JsonObject, { retryAfterMs, origin, watch }: Reading): Answer {
   const { error, status, output } = response
   const usage = readUsage(response["usage"])
   const hasOutput = Array.isArray(output) && output.length > 0
   if (isGiven(error) && (!hasOutput || status === "failed"))
     throw new UpstreamFailure(readInnerError(response, retryAfterMs, watch), undefined, usage)
-  if (output === undefined && Array.isArray(response["choices"])) throw brokenAnswer(otherKind, false, usage)
+  const problem = otherApi(response)
+  if (problem !== null) throw brokenAnswer(problem, false, usage)
   refuseUnfinished(response, usage)
   const items = (Array.isArray(output) ? output : [])
     .filter((item) => isJsonObject(item))
@@ -43,7 +34,13 @@ export function readAnswer(
   if (text === "" && tool_calls.length === 0 && holdsRefusal(items)) {
     throw new UnusableAnswer("The model refused to answer", usage)
   }
-  return { text: text === "" ? fallback : text, tool_calls, items, usage }
+  return {
+    text: text === "" ? fallback : text,
+    tool_calls,
+    usage,
+    hides_reasoning: hidesReasoning(items),
+    toMessage: (said, calls) => toMessage(items, said, calls, origin),
+  }
 }
 
 function refuseUnfinished(response: JsonObject, usage: TokenUsage | null): void {

@@ -4,17 +4,38 @@ import { fc } from "../../../test/support/fast-check.ts"
 import { cases } from "../../../test/support/strength.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { streamOf } from "../../../test/support/fake-backend.ts"
-import { readAnswer } from "./read-answer.ts"
-import { StreamReader } from "./read-stream.ts"
+import { openGate } from "../../ports/gate.ts"
+import { redactor } from "../../run/secrets/redact.ts"
+import { foldEvents } from "./fold-events.ts"
+import { ResponsesFold } from "./fold-responses.ts"
+import { otherApi, readResponses } from "./read-responses.ts"
 import { UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 const watch = { redact: <T extends JsonValue>(value: T): T => value }
+const about = { retryAfterMs: null, origin: "o", watch }
+const dialect = { fold: () => new ResponsesFold(), problem: otherApi, unread: [] }
 
-function readAll(chunks: readonly Uint8Array[]): { text: string; deltas: string } {
+async function readAll(
+  chunks: readonly Uint8Array[],
+  max_bytes = 1_000_000,
+): Promise<{ readonly text: string; readonly deltas: string }> {
   let deltas = ""
-  const reader = new StreamReader(watch, 1_000_000, (text) => (deltas += text))
-  for (const chunk of chunks) if (reader.feed(chunk)) break
-  return { text: reader.finish(null).text, deltas }
+  const call = {
+    attempt: 1,
+    limits: { firstByteMs: 1, silenceMs: 1, totalMs: 1, max_bytes },
+    watch: {
+      ...watch,
+      signal: new AbortController().signal,
+      now: () => 0,
+      gate: openGate,
+      retried: () => Promise.resolve(),
+      delta: (_: number, text: string) => void (deltas += text),
+      redactStream: () => redactor({}).stream(),
+    },
+    now: () => 0,
+  }
+  const body = await foldEvents(chunks.values(), { dialect, call, show: true })
+  return { text: readResponses(body, about).text, deltas }
 }
 
 function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
@@ -22,13 +43,14 @@ function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   return [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length))
 }
 
-test("a stream says the same wherever its bytes are cut", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: "grapheme", minLength: 1 }), fc.array(fc.nat(), { maxLength: 30 }), (text, cuts) => {
+test("a stream says the same wherever its bytes are cut", async () => {
+  const texts = fc.string({ unit: "grapheme", minLength: 1 })
+  await fc.assert(
+    fc.asyncProperty(texts, fc.array(fc.nat(), { maxLength: 30 }), async (text, cuts) => {
       const events = streamOf(text, 5).map(
         (event) => `event: ${event["type"] as string}\ndata: ${JSON.stringify(event)}\n\n`,
       )
-      assert.deepEqual(readAll(split(Buffer.from(events.join("")), cuts)), { text, deltas: text })
+      assert.deepEqual(await readAll(split(Buffer.from(events.join("")), cuts)), { text, deltas: text })
     }),
   )
 })
@@ -93,40 +115,41 @@ const object = part.filter(
   (value): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value),
 )
 
-function outcome(read: () => unknown): void {
+async function outcome(read: () => unknown): Promise<void> {
   try {
-    read()
+    await read()
   } catch (error) {
     assert.ok(error instanceof UpstreamFailure, String(error))
     assert.ok(error.message.length < 400)
   }
 }
 
-test("whatever a backend answers is an answer or a failure of the backend, never a crash", () => {
-  fc.assert(
-    fc.property(object, (response) => outcome(() => readAnswer(response, null, watch))),
+test("whatever a backend answers is an answer or a failure of the backend, never a crash", async () => {
+  await fc.assert(
+    fc.asyncProperty(object, (response) => outcome(() => readResponses(response, about))),
     { numRuns: cases(500) },
   )
 })
 
-test("whatever a backend streams is an answer or a failure of the backend, never a crash", () => {
+test("whatever a backend streams is an answer or a failure of the backend, never a crash", async () => {
   const event = fc.oneof(
     part.map((value) => `data: ${JSON.stringify(value)}\n\n`),
     fc.string(),
     fc.constantFrom("\n", "data: {\n\n", "data: [DONE]\n\n", "event: error\ndata: {}\n\n"),
   )
-  fc.assert(
-    fc.property(fc.array(event, { maxLength: 8 }), (events) => outcome(() => readAll([Buffer.from(events.join(""))]))),
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 8 }), (events) =>
+      outcome(() => readAll([Buffer.from(events.join(""))])),
+    ),
     { numRuns: cases(500) },
   )
 })
 
-test("a streamed answer is bounded by its text, not by the bytes of its events", () => {
-  const watch = { redact: <T>(value: T): T => value }
+test("a streamed answer is bounded by its text, not by the bytes of its events", async () => {
   const delta = (text: string) =>
     Buffer.from(`event: response.output_text.delta\ndata: ${JSON.stringify({ delta: text, pad: "x".repeat(200) })}\n\n`)
-  const reader = new StreamReader(watch, 1_000, () => {})
-  for (let count = 0; count < 100; count++) assert.equal(reader.feed(delta("ten chars.")), false)
-  assert.equal(reader.feed(delta("one more")), true)
-  assert.throws(() => reader.finish(null), /The streamed answer is too large/)
+  const end = Buffer.from('data: {"type":"response.completed"}\n\n')
+  const hundred = Array.from({ length: 100 }, () => delta("ten chars."))
+  assert.equal((await readAll([...hundred, end], 1_000)).text.length, 1_000)
+  await assert.rejects(readAll([...hundred, delta("one more"), end], 1_000), /The streamed answer is too large/)
 })
