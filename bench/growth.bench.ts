@@ -40,11 +40,11 @@ const model: ModelClient = {
     Promise.resolve({ kind: "output", output, message: assistantText(JSON.stringify(output)), calls: [], usage }),
 }
 
-const limits = { ...defaultLimits, max_iterations: 1_000_000, kept_bytes: 4e9, log_bytes: 4e9, value_bytes: 1e9 }
-const settings = { max_runs: 200, max_queued: 1000, max_waiting: 1_000_000, leaseMs: 600_000, limits }
+const limits = { ...defaultLimits, maxIterations: 1_000_000, keptBytes: 4e9, logBytes: 4e9, valueBytes: 1e9 }
+const settings = { maxRuns: 200, maxQueued: 1000, maxWaiting: 1_000_000, leaseMs: 600_000, limits }
 
 function desk(source: string, store: RunStore = new MemoryStore(systemClock)): Desk {
-  return new Desk(source, { model, store, settings: { ...settings, limits: { ...limits, output_bytes: 1e9 } } })
+  return new Desk(source, { model, store, settings: { ...settings, limits: { ...limits, outputBytes: 1e9 } } })
 }
 
 /** Milliseconds of CPU. */

@@ -4,7 +4,7 @@ import { hashText } from "./seeded.ts"
 interface Spell {
   failures: number
   /** Set when it has recovered: until then the same question is answered. */
-  well_until: number | null
+  wellUntil: number | null
 }
 
 /** Questions remembered; the oldest are forgotten. */
@@ -34,15 +34,15 @@ export class Flakiness {
     const key = `${caller} ${pattern}`
     const now = this.#now()
     let spell = this.#spells.get(key)
-    if (spell === undefined || (spell.well_until !== null && spell.well_until < now))
-      spell = { failures: 0, well_until: null }
+    if (spell === undefined || (spell.wellUntil !== null && spell.wellUntil < now))
+      spell = { failures: 0, wellUntil: null }
     this.#spells.delete(key)
     this.#spells.set(key, spell)
     const [oldest] = this.#spells.keys()
     if (this.#spells.size > most && oldest !== undefined) this.#spells.delete(oldest)
     const status = failures[pattern % failures.length]?.[spell.failures]
     if (status === undefined) {
-      spell.well_until = now + wellFor
+      spell.wellUntil = now + wellFor
       return null
     }
     spell.failures++

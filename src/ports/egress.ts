@@ -47,7 +47,7 @@ export interface EgressRequest {
   /** The defaults of egress apply to those left out. */
   readonly limits?: Partial<EgressLimits>
   /** The body is not sent to another origin: a redirect that would do so is refused. */
-  readonly body_stays?: boolean
+  readonly bodyStays?: boolean
   /** Counts what has arrived and was not read yet, and all of a text until the caller closes it. Without room nothing more is read. */
   readonly arrival?: Arrival | undefined
   /** `manual`: a redirect is an answer like any other. It is followed if left out. */
@@ -55,7 +55,7 @@ export interface EgressRequest {
 }
 
 export interface FetchOptions extends Partial<EgressLimits> {
-  readonly body_stays?: boolean
+  readonly bodyStays?: boolean
   readonly arrival?: Arrival | undefined
 }
 

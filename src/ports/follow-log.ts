@@ -1,4 +1,4 @@
-import { Bell } from "../base/bell.ts"
+import { WakeUp } from "../base/wake-up.ts"
 import { isTerminal, type LogEvent } from "../log/events.ts"
 import { NoSuchRun } from "./store.ts"
 
@@ -16,15 +16,15 @@ export interface GrowingLog {
   readonly run_id: string
   page(after: number): LogPage | Promise<LogPage>
   /** From now on each append rings the bell. The result stops that. */
-  watch(bell: Bell): () => void
+  watch(wakeUp: WakeUp): () => void
 }
 
 /** The whole of `RunStore.follow` but for where pages come from. */
 export async function* followLog(log: GrowingLog, after: number, signal: AbortSignal): AsyncGenerator<LogEvent> {
-  const bell = new Bell()
-  const wake = () => bell.ring()
+  const wakeUp = new WakeUp()
+  const wake = () => wakeUp.signal()
   // Watch first, then read: what is appended in between rings for a page that is read again.
-  const unwatch = log.watch(bell)
+  const unwatch = log.watch(wakeUp)
   signal.addEventListener("abort", wake, { once: true })
   try {
     let last = after
@@ -38,7 +38,7 @@ export async function* followLog(log: GrowingLog, after: number, signal: AbortSi
       if (events.length > 0) continue
       if (gone === true) throw new NoSuchRun(log.run_id)
       if (over) return
-      await bell.formatLevel()
+      await wakeUp.signalled()
     }
   } finally {
     signal.removeEventListener("abort", wake)

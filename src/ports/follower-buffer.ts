@@ -1,4 +1,4 @@
-import type { Bell } from "../base/bell.ts"
+import type { WakeUp } from "../base/wake-up.ts"
 import type { LogEvent } from "../log/events.ts"
 
 /** How much of the newest events of a followed run is kept, so that its followers share one copy. */
@@ -11,7 +11,7 @@ interface Piece {
 
 /** One run with followers. */
 export class Watch {
-  readonly bells = new Set<Bell>()
+  readonly wakeUps = new Set<WakeUp>()
   /** The last event that followers have seen. */
   seen: number
   #tail: Piece[] = []
@@ -45,7 +45,7 @@ export class Watch {
 
   #announce(last: number): void {
     this.seen = last
-    for (const bell of this.bells) bell.ring()
+    for (const wakeUp of this.wakeUps) wakeUp.signal()
   }
 
   /** The newest events from the one after `after` on, or null when that one is not among them. */

@@ -12,13 +12,13 @@ export interface ToolServer {
   readonly name: string
   readonly endpoint: string
   /** The same with secrets by name, where it holds any. */
-  readonly shown_endpoint?: string
+  readonly shownEndpoint?: string
   readonly headers: Readonly<Record<string, string>>
   readonly auth?: ServerAuth
   /** It may ask people during a call of a tool. */
   readonly elicitation?: true
   /** Secrets are among the arguments that the workflow gives: no request goes on to another origin. */
-  readonly secret_bodies?: boolean
+  readonly secretBodies?: boolean
 }
 
 /** OAuth client credentials. A client has a secret or a key. */

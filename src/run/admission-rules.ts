@@ -15,7 +15,7 @@ export interface SharedRoom {
   readonly memory: MemoryShare
   readonly stored: StoredShare
   /** Most runs of one caller that wait for people; 10,000 unless set. */
-  readonly max_waiting: number | undefined
+  readonly maxWaiting: number | undefined
   /** No run enters any more. */
   readonly isDraining: () => boolean
 }
@@ -107,9 +107,9 @@ export class AdmissionRules {
 
   /** What waits for people costs rows only, but those stay for days. */
   async #whyNotWait(caller: string): Promise<Refusal> {
-    const { max_waiting = defaultMaxWaiting } = this.#room
-    if ((await this.#ports.store.questions.waiting(caller)) < max_waiting) return null
-    return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
+    const { maxWaiting = defaultMaxWaiting } = this.#room
+    if ((await this.#ports.store.questions.waiting(caller)) < maxWaiting) return null
+    return refusal("overloaded", `${maxWaiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
   }
 
   /** What a run leaves in the store stays until retention deletes it. */

@@ -55,7 +55,7 @@ export function makeOutput(running: RunContext, node: OutputNode, result: JsonOb
   const effects = workflowEffects(running, "output", { dynamic: "output" })
   let bytes = 1
   const put = (key: string, made: JsonValue, path: string): void => {
-    const { output_bytes: most } = running.limits
+    const { outputBytes: most } = running.limits
     bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, most - bytes, path).bytes
     if (bytes > most) {
       const message = `The output is larger than the ${most} bytes of JSON that are allowed`

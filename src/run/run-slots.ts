@@ -3,10 +3,10 @@ import { Tally } from "../base/tally.ts"
 
 export interface RunSlotLimits {
   /** Most runs at once, and most that wait for their turn. */
-  readonly max_runs: number
-  readonly max_queued: number
+  readonly maxRuns: number
+  readonly maxQueued: number
   /** Most runs at once of one share, which also gets the same part of those that wait. */
-  readonly per_share: number
+  readonly perTenant: number
 }
 
 /** Which limit is reached: that of all runs, or that of the share. */
@@ -39,8 +39,8 @@ export interface RunSlots {
 }
 
 /** Most runs of one share that run or wait. */
-export function maxOfTenant({ max_runs, max_queued, per_share }: RunSlotLimits): number {
-  return per_share + Math.ceil((max_queued * per_share) / max_runs)
+export function maxOfTenant({ maxRuns, maxQueued, perTenant }: RunSlotLimits): number {
+  return perTenant + Math.ceil((maxQueued * perTenant) / maxRuns)
 }
 
 /** The places of one process. */
@@ -62,8 +62,8 @@ export class OwnRunSlots implements RunSlots {
   }
 
   whyFull(tenant: string): Full | null {
-    const { max_runs, max_queued } = this.#limits
-    if (this.#entered >= max_runs + max_queued) return "all"
+    const { maxRuns, maxQueued } = this.#limits
+    if (this.#entered >= maxRuns + maxQueued) return "all"
     return this.#taken.of(tenant) >= this.#most ? "share" : null
   }
 
@@ -124,11 +124,11 @@ export class OwnRunSlots implements RunSlots {
   }
 
   free(): number {
-    return this.#limits.max_runs - this.#active
+    return this.#limits.maxRuns - this.#active
   }
 
   #mayRun(tenant: string): boolean {
-    return this.#active < this.#limits.max_runs && this.#running.of(tenant) < this.#limits.per_share
+    return this.#active < this.#limits.maxRuns && this.#running.of(tenant) < this.#limits.perTenant
   }
 
   #remove(run_id: string): (() => void) | undefined {

@@ -163,7 +163,7 @@ test("an empty loop completes; one over the limit is refused before any call", a
   ])
   const model = echo()
   assert.deepEqual(resultOf(await runPlan(loop, { model, input: { items: [] } })), { all: [] })
-  const over = await runPlan(loop, { model, input: { items: [1, 2, 3] }, limits: { max_iterations: 2 } })
+  const over = await runPlan(loop, { model, input: { items: [1, 2, 3] }, limits: { maxIterations: 2 } })
   assert.equal(errorOf(over).kind, "limit_exceeded")
   assert.equal(model.requests.length, 0)
 })
@@ -352,7 +352,7 @@ test("outputs over 256 KiB are shown by size, the workflow's whole; over its lim
   const bytes = JSON.stringify({ message: long }).length
   assert.deepEqual(dataOf(outcome.events, "agent_completed")[0]?.output, { truncated: true, bytes })
   assert.deepEqual(resultOf(outcome), { m: long })
-  const over = await runPlan(big, { model, limits: { output_bytes: 1000 } })
+  const over = await runPlan(big, { model, limits: { outputBytes: 1000 } })
   assert.equal(errorOf(over).kind, "payload_too_large")
 })
 
@@ -543,7 +543,7 @@ test("the log of a run has a limit", async () => {
     }
   })
   const one = plan([agent("a", {})])
-  const { events, end } = await runPlan(one, { model: endless, limits: { log_bytes: 100_000 } })
+  const { events, end } = await runPlan(one, { model: endless, limits: { logBytes: 100_000 } })
   assert.equal(end?.type, "workflow_failed")
   const error = end.data.error
   assert.equal(error.kind, "limit_exceeded")

@@ -150,7 +150,7 @@ class Run {
     const bounds = limitsOfRun(plan, request.options.limits ?? null)
     let named: JsonObject | null = null
     const log = new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
-      most: limits.log_bytes,
+      most: limits.logBytes,
       before: past.logBytes,
       patienceMs: limits.storePatienceMs,
       stored: job.stored,
@@ -223,9 +223,9 @@ class Run {
       spent: past.spent,
       keptBytes: 0,
       unfinished: new Set(),
-      requests: limits.request_bytes === 0 ? null : new RequestKeeper(redaction, limits.request_bytes),
-      work: new EvaluationWork(limits.value_bytes, limits.kept_bytes, () => sizeOf(this.#running.input).bytes, memory),
-      arrivals: memory.arrivals(limits.kept_bytes),
+      requests: limits.requestBytes === 0 ? null : new RequestKeeper(redaction, limits.requestBytes),
+      work: new EvaluationWork(limits.valueBytes, limits.keptBytes, () => sizeOf(this.#running.input).bytes, memory),
+      arrivals: memory.arrivals(limits.keptBytes),
       backgroundWork: new LazySet(),
       busyWork: new LazySet(),
       fail: (error) => this.#fail(error),

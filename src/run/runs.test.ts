@@ -60,7 +60,7 @@ function setUp(
       trouble: () => setup.trouble,
     },
     async () => (refused === null ? { plan: one } : { error: refused }),
-    { owner: "me", leaseMs: 30_000, max_runs: 2, max_queued: 2, limits: defaultLimits, ...settings },
+    { owner: "me", leaseMs: 30_000, maxRuns: 2, maxQueued: 2, limits: defaultLimits, ...settings },
   )
   return Object.assign(setup, { runs })
 }
@@ -133,7 +133,7 @@ test("a run begins while it is being stored, and calls its model when it is", as
 test("a run that cannot be stored ends without a call, whether it runs or waits", async () => {
   const store = new SlowStore(systemClock)
   const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
-  const { runs, bugs } = setUp(model, { max_runs: 1 }, store)
+  const { runs, bugs } = setUp(model, { maxRuns: 1 }, store)
   const admitted = [runs.admit(one, request()), runs.admit(one, request())]
   await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([runs.active, runs.queued], [1, 1])
@@ -165,7 +165,7 @@ test("past max_runs a run waits; past max_queued it is refused", async () => {
 
 test("one caller's runs leave room for another's: running, queued, and refused as its own doing", async () => {
   const { model, open } = gate()
-  const { runs } = setUp(model, { max_runs: 4, max_queued: 4, max_runs_per_caller: 2 })
+  const { runs } = setUp(model, { maxRuns: 4, maxQueued: 4, maxRunsPerCaller: 2 })
   const mine: string[] = []
   for (let n = 0; n < 4; n++) mine.push(await created(runs))
   assert.deepEqual([runs.active, runs.queued], [2, 2])
@@ -182,7 +182,7 @@ test("one caller's runs leave room for another's: running, queued, and refused a
 
 test("at the share, too, who asks for a run that exists gets it", async () => {
   const { model } = gate()
-  const { runs } = setUp(model, { max_runs: 2, max_queued: 0, max_runs_per_caller: 1 })
+  const { runs } = setUp(model, { maxRuns: 2, maxQueued: 0, maxRunsPerCaller: 1 })
   const idempotency = { key: "k", fingerprint: "f" }
   const run_id = await created(runs, { idempotency })
   assert.equal((await runs.admit(one, request())).outcome, "refused")
@@ -197,7 +197,7 @@ test("those who wait take turns by caller, not by the number of their runs", asy
     if (model.requests.length === 1) await Promise.race([first.promise, hangs(watch)])
     return answers({ message: "m" }, asked)
   })
-  const { runs } = setUp(model, { max_runs: 1, max_queued: 20 })
+  const { runs } = setUp(model, { maxRuns: 1, maxQueued: 20 })
   const callers = ["ann", "ann", "ann", "ann", "bob", "bob", "cid"]
   const ends = []
   for (const caller of callers) {
@@ -213,12 +213,12 @@ test("those who wait take turns by caller, not by the number of their runs", asy
 test("interrupted runs of one caller do not keep another's from being taken up", async () => {
   const store = new MemoryStore(systemClock)
   const hanging = gate()
-  const before = setUp(hanging.model, { max_runs: 8, max_queued: 8 }, store)
+  const before = setUp(hanging.model, { maxRuns: 8, maxQueued: 8 }, store)
   for (let n = 0; n < 6; n++) await created(before.runs)
   const theirs = await created(before.runs, { caller: "bob" })
   await before.runs.drain(0)
   const { model, open } = gate()
-  const after = setUp(model, { owner: "you", max_runs: 2, max_queued: 8, max_runs_per_caller: 1 }, store)
+  const after = setUp(model, { owner: "you", maxRuns: 2, maxQueued: 8, maxRunsPerCaller: 1 }, store)
   await after.runs.recover()
   assert.deepEqual([after.runs.active, after.runs.queued], [2, 5])
   open()
@@ -228,7 +228,7 @@ test("interrupted runs of one caller do not keep another's from being taken up",
 
 test("a run that waits is cancelled without having begun; one that runs is aborted", async () => {
   const { model } = gate()
-  const { runs } = setUp(model, { max_runs: 1 })
+  const { runs } = setUp(model, { maxRuns: 1 })
   const running = await created(runs)
   const waiting = await created(runs)
   assert.equal(await runs.cancel(waiting), true)
@@ -256,7 +256,7 @@ test("idempotency: the same run for the same request, a conflict for another", a
 
 test("draining: no new runs, the running ones get their grace, then they are left and another process goes on", async () => {
   const { model } = gate()
-  const first = setUp(model, { max_runs: 1 })
+  const first = setUp(model, { maxRuns: 1 })
   const running = await created(first.runs)
   const waiting = await created(first.runs)
   await within(30_000, "the drain", first.runs.drain(20))
@@ -481,7 +481,7 @@ test("leases are renewed while a run runs or waits", async () => {
   const clock = new ManualClock()
   const store = new MemoryStore(clock)
   const { model, open } = gate()
-  const { runs } = setUp(model, { leaseMs: 3000, max_runs: 1 }, store, clock)
+  const { runs } = setUp(model, { leaseMs: 3000, maxRuns: 1 }, store, clock)
   const ids = [await created(runs), await created(runs)]
   for (let step = 0; step < 10; step++) {
     clock.advance(1001)
@@ -523,7 +523,7 @@ test("a run whose clock is set back before it begins does not end before it was 
   const clock = new ManualClock()
   const store = new MemoryStore(clock)
   const held = gate()
-  const { runs } = setUp(held.model, { max_runs: 1 }, store, clock)
+  const { runs } = setUp(held.model, { maxRuns: 1 }, store, clock)
   const ids = [await created(runs), await created(runs)]
   clock.jump(-3_600_000)
   held.open()
@@ -566,7 +566,7 @@ test("more interrupted runs than may run at once are taken up one after the othe
     await new Promise((resolve) => setImmediate(resolve))
     return answers({ message: "m" }, asked)
   })
-  const { runs } = setUp(model, { max_runs: 2, max_queued: 1 }, store)
+  const { runs } = setUp(model, { maxRuns: 2, maxQueued: 1 }, store)
   await runs.recover()
   for (const id of ids) {
     assert.equal((await within(30_000, id, runs.ending(id, never)))?.type, "workflow_completed")

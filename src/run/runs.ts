@@ -31,12 +31,12 @@ export interface RunsSettings {
   readonly owner: string
   readonly leaseMs: number
   /** Most runs at once, and most that wait for their turn. */
-  readonly max_runs: number
-  readonly max_queued: number
-  /** Most runs at once of one caller, who also gets the same share of those that wait. All of `max_runs` unless set. */
-  readonly max_runs_per_caller?: number
+  readonly maxRuns: number
+  readonly maxQueued: number
+  /** Most runs at once of one caller, who also gets the same share of those that wait. All of `maxRuns` unless set. */
+  readonly maxRunsPerCaller?: number
   /** Most runs of one caller that wait for people; 10,000 unless set. */
-  readonly max_waiting?: number
+  readonly maxWaiting?: number
   /** Most bytes of the store that the runs of one caller take, as of now: a disk may get more room. No limit unless set. */
   readonly storedPerCaller?: () => number
   readonly limits: RunLimits
@@ -101,22 +101,22 @@ export class Runs {
     this.#deadlines = new Deadlines(ports.clock)
     this.#suspects = new Suspects(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
-    const { owner, leaseMs, max_runs, max_queued, max_runs_per_caller = max_runs } = settings
-    const places = { max_runs, max_queued, per_share: Math.min(max_runs, max_runs_per_caller) }
+    const { owner, leaseMs, maxRuns, maxQueued, maxRunsPerCaller = maxRuns } = settings
+    const places = { maxRuns, maxQueued, perTenant: Math.min(maxRuns, maxRunsPerCaller) }
     this.#places = settings.places?.(places) ?? new OwnRunSlots(places)
     this.#rules = new AdmissionRules(ports, {
       places: this.#places,
       maxOfTenant: maxOfTenant(places),
       memory: this.#memory,
       stored: this.#stored,
-      max_waiting: settings.max_waiting,
+      maxWaiting: settings.maxWaiting,
       isDraining: () => this.#draining,
     })
     const process: ClaimingProcess = {
       owner,
       leaseMs,
       free: () => this.#places.free(),
-      room: () => max_runs + max_queued - this.#jobs.size,
+      room: () => maxRuns + maxQueued - this.#jobs.size,
       has: (run_id) => this.#jobs.has(run_id),
       take: (run) => {
         this.#places.takeUp(run.share)

@@ -1,4 +1,4 @@
-import type { Bell } from "../base/bell.ts"
+import type { WakeUp } from "../base/wake-up.ts"
 import { Listeners, OnceListeners } from "../ports/listeners.ts"
 import type { LogEvent } from "../log/events.ts"
 import { followLog, type GrowingLog } from "../ports/follow-log.ts"
@@ -86,10 +86,10 @@ export class Changes {
     let watch: Watch | undefined
     return {
       run_id,
-      watch: (bell) => {
+      watch: (wakeUp) => {
         if (this.#closed) return () => {}
-        watch = this.#watch(run_id, bell)
-        return () => this.#unwatch(run_id, bell)
+        watch = this.#watch(run_id, wakeUp)
+        return () => this.#unwatch(run_id, wakeUp)
       },
       page: async (after) => {
         if (this.#closed) return { events: [], over: true }
@@ -125,21 +125,21 @@ export class Changes {
     return within(part, await opening)
   }
 
-  #watch(run_id: string, bell: Bell): Watch {
+  #watch(run_id: string, wakeUp: WakeUp): Watch {
     let watch = this.#watches.get(run_id)
     if (watch === undefined) {
       watch = new Watch(0)
       this.#watches.set(run_id, watch)
     }
-    watch.bells.add(bell)
+    watch.wakeUps.add(wakeUp)
     this.#pollLater()
     return watch
   }
 
-  #unwatch(run_id: string, bell: Bell): void {
+  #unwatch(run_id: string, wakeUp: WakeUp): void {
     const watch = this.#watches.get(run_id)
-    watch?.bells.delete(bell)
-    if (watch?.bells.size === 0) this.#watches.delete(run_id)
+    watch?.wakeUps.delete(wakeUp)
+    if (watch?.wakeUps.size === 0) this.#watches.delete(run_id)
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
@@ -197,7 +197,7 @@ export class Changes {
     this.#cancelListeners.clear()
     this.#outcomeListeners.clear()
     // Followers look once more, and find the store closed.
-    for (const watch of this.#watches.values()) for (const bell of watch.bells) bell.ring()
+    for (const watch of this.#watches.values()) for (const wakeUp of watch.wakeUps) wakeUp.signal()
   }
 
   /** Other processes cannot ring our bells: while a caller waits here, look at the database regularly. */

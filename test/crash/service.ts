@@ -65,7 +65,7 @@ export function startRuns(
       bug: (error) => process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`),
     },
     async ({ source }) => ({ plan: planOf(source) }),
-    { owner: `process ${process.pid}`, leaseMs, max_runs: 10, max_queued: 10, limits: defaultLimits },
+    { owner: `process ${process.pid}`, leaseMs, maxRuns: 10, maxQueued: 10, limits: defaultLimits },
   )
   return {
     runs,

@@ -74,7 +74,7 @@ const runs = new Runs(
     },
   },
   () => Promise.reject(new Error("Nothing is resumed")),
-  { owner: "count", leaseMs: 600_000, max_runs: 10, max_queued: 10, limits: defaultLimits },
+  { owner: "count", leaseMs: 600_000, maxRuns: 10, maxQueued: 10, limits: defaultLimits },
 )
 const never = new LightSignal()
 

@@ -71,7 +71,7 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
   const runs = new Runs(
     { store, model, tools, clock: systemClock, random: systemRandom, bug: (error) => bugs.push(error) },
     async ({ source }) => ({ plan: planOf(source) }),
-    { owner: "test", leaseMs: 10_000, max_runs: 100, max_queued: 100, limits: defaultLimits },
+    { owner: "test", leaseMs: 10_000, maxRuns: 100, maxQueued: 100, limits: defaultLimits },
   )
   t.after(async () => {
     await runs.drain(0)

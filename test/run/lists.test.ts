@@ -221,7 +221,7 @@ test("a failed item fails the run, and no further one begins", async () => {
 test("more items that call than the operator allows are refused before the first call; elements that `when` drops do not count", async () => {
   const made: string[] = []
   const attempt = (urls: string[]): Promise<Outcome> =>
-    run(fetching, { input: { urls }, limits: { max_iterations: 3 }, tools: tools((url) => made.push(url)) })
+    run(fetching, { input: { urls }, limits: { maxIterations: 3 }, tools: tools((url) => made.push(url)) })
   const error = errorOf(await attempt(["a", "b", "c", "d"]))
   assert.deepEqual(
     [error.kind, error.issues],
@@ -234,13 +234,13 @@ test("more items that call than the operator allows are refused before the first
   resultOf(await attempt(["a", "b", "skip", "c", "skip"]))
   // Without calls the number of elements is no matter.
   const pure = `input { urls: [string] } output { urls: [u for u in input.urls] }`
-  resultOf(await run(pure, { input: { urls: ["a", "b", "c", "d"] }, limits: { max_iterations: 3 } }))
+  resultOf(await run(pure, { input: { urls: ["a", "b", "c", "d"] }, limits: { maxIterations: 3 } }))
 })
 
 test("results that are too large together are refused", async () => {
   const source = `input { urls: [string] } output { pages: [read resource.page { bindings { url: u } } for u in input.urls] }`
   const input = { urls: Array.from({ length: 40 }, (_, index) => `${index}`.padEnd(100, "x")) }
-  const error = errorOf(await run(source, { input, limits: { value_bytes: 2000 } }))
+  const error = errorOf(await run(source, { input, limits: { valueBytes: 2000 } }))
   assert.equal(error.kind, "payload_too_large")
 })
 

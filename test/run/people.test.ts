@@ -293,7 +293,7 @@ output { all: ask.check }
 })
 
 test("past WIRE_MAX_WAITING a workflow that may wait is refused, for that caller alone", async () => {
-  const here = await desk(review, { settings: { max_waiting: 1 } })
+  const here = await desk(review, { settings: { maxWaiting: 1 } })
   const run_id = await here.start({ caller: "ann" })
   await here.waiting(run_id)
   const again = here.start({ caller: "ann" })
@@ -322,7 +322,7 @@ ask first when input.asks { question: "?"  output { ok: boolean } }
 agent a { model: model.m  instruction: "{{ input.name }} {{ ask.first?.ok }}"  output { message: string } }
 output { m: agent.a.message }
 `,
-    { model, settings: { max_runs: 1, max_queued: 10 } },
+    { model, settings: { maxRuns: 1, maxQueued: 10 } },
   )
   const asks = await here.start({ input: { name: "answered", asks: true } })
   const [question] = await here.waiting(asks)

@@ -113,9 +113,9 @@ export class SimulatedService {
       {
         owner: name,
         leaseMs,
-        max_runs: 1 + random.below(4),
-        max_queued: random.below(5),
-        ...(random.chance(0.1) ? { max_waiting: 1 } : {}),
+        maxRuns: 1 + random.below(4),
+        maxQueued: random.below(5),
+        ...(random.chance(0.1) ? { maxWaiting: 1 } : {}),
         limits: { ...defaultLimits, timeout_ms: 120_000 },
       },
     )

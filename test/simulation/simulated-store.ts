@@ -1,6 +1,6 @@
 import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../src/ports/trigger-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
-import type { Bell } from "../../src/base/bell.ts"
+import type { WakeUp } from "../../src/base/wake-up.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
 import type { Notice, NoticeOutcome, OutboxStore, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
@@ -190,7 +190,7 @@ export class SimulatedStore implements RunStore {
         const found = await this.lookup(run_id)
         return { events, over: found.found !== "run" || found.run.finished_at !== null }
       },
-      watch: (bell: Bell) => this.#watch(run_id, after, bell, news.signal),
+      watch: (wakeUp: WakeUp) => this.#watch(run_id, after, wakeUp, news.signal),
     }
     try {
       yield* followLog(log, after, signal)
@@ -199,11 +199,11 @@ export class SimulatedStore implements RunStore {
     }
   }
 
-  #watch(run_id: string, after: number, bell: Bell, signal: AbortSignal): () => void {
+  #watch(run_id: string, after: number, wakeUp: WakeUp, signal: AbortSignal): () => void {
     let watching = true
     const look = (): void => {
       if (!watching) return
-      bell.ring()
+      wakeUp.signal()
       this.#world.after(lookMs, this.#machine, look)
     }
     this.#world.after(lookMs, this.#machine, look)
@@ -214,7 +214,7 @@ export class SimulatedStore implements RunStore {
           this.#world.count("announcement: gets lost")
           continue
         }
-        this.#world.after(this.#latency(), this.#machine, () => bell.ring())
+        this.#world.after(this.#latency(), this.#machine, () => wakeUp.signal())
         if (isTerminal(event.type)) return
       }
     })()

@@ -137,8 +137,8 @@ export class World {
   }
 
   /** Lets things happen until the queue is empty, `until` holds, or the time is over. False: the time is over. */
-  run(most_ms: number, until: () => boolean): Promise<boolean> {
-    return outsidePromises(() => this.#run(this.#now + most_ms, until))
+  run(maxMs: number, until: () => boolean): Promise<boolean> {
+    return outsidePromises(() => this.#run(this.#now + maxMs, until))
   }
 
   #run(end: number, until: () => boolean): boolean {

@@ -11,7 +11,7 @@ import { ManualClock } from "./manual-clock.ts"
 export const defaultSizes = {
   replicas: null,
   max_bytes: 0,
-  cache_bytes: 0,
+  cacheBytes: 0,
   cacheAgeMs: 3_600_000,
   tombstoneMs: 30 * 24 * 3_600_000,
 } as const

@@ -57,7 +57,7 @@ export class Desk {
         bug: (error) => this.bugs.push(error),
       },
       async () => ({ plan }),
-      { owner: "desk", leaseMs: 10_000, max_runs: 4, max_queued: 10, limits: defaultLimits, ...settings },
+      { owner: "desk", leaseMs: 10_000, maxRuns: 4, maxQueued: 10, limits: defaultLimits, ...settings },
     )
   }
 

@@ -7,7 +7,7 @@ import type { Call } from "./call.ts"
 export interface PoolOptions {
   readonly connectMs: number
   /** Open connections to one origin; a call beyond them waits for its turn, in order. */
-  readonly max_connections: number
+  readonly maxConnections: number
   /** Judges while it resolves: sockets are connected to what it returns and to nothing else. */
   readonly lookup: (origin: string) => LookupFunction
   /** Certificates to trust beside the system's. */
@@ -109,7 +109,7 @@ class Origin {
       idle.busy = true
       return Promise.resolve(idle)
     }
-    if (this.#open.size < this.#options.max_connections) return Promise.resolve(this.#create())
+    if (this.#open.size < this.#options.maxConnections) return Promise.resolve(this.#create())
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { resolve, reject }
       this.#waiting.add(waiting)

@@ -107,7 +107,7 @@ test("no more connections to an origin than allowed; the others wait in order, a
         arrived()
       }),
     )
-  const egress = open(t, { max_connections: 2 })
+  const egress = open(t, { maxConnections: 2 })
   const ask = (path: string, signal = never): Promise<string> =>
     egress.request(get(`${server.origin}/${path}`, { signal })).then((response) => response.text())
   const [a, b] = [ask("a"), ask("b")]
@@ -132,7 +132,7 @@ test("a call that waits for a connection gets one when another call fails", asyn
     if (request.url === "/cut") raw.socket.destroy()
     else response.end("fine")
   })
-  const egress = open(t, { max_connections: 1 })
+  const egress = open(t, { maxConnections: 1 })
   const cut = egress.request(get(`${server.origin}/cut`))
   const fine = egress.request(get(`${server.origin}/fine`)).then((response) => response.text())
   assert.equal(await reasonOf(cut), "connection")
@@ -318,15 +318,15 @@ test("a body that must stay is not sent to another origin; within its own, and w
     else response.writeHead(308, { location: `http://other.test:${other.port}/` }).end()
   })
   const egress = open(t)
-  const stays = { body: "secret", body_stays: true }
+  const stays = { body: "secret", bodyStays: true }
   assert.equal(await (await egress.request(post(`${server.origin}/same`, stays))).text(), "secret")
   assert.equal(await reasonOf(egress.request(post(`${server.origin}/away`, stays))), "redirect_refused")
   assert.equal(
-    await reasonOf(egress.fetch(`${server.origin}/away`, { method: "POST", body: "secret" }, { body_stays: true })),
+    await reasonOf(egress.fetch(`${server.origin}/away`, { method: "POST", body: "secret" }, { bodyStays: true })),
     "redirect_refused",
   )
   assert.equal(other.received.length, 0)
-  assert.equal(await (await egress.request({ ...get(`${server.origin}/away`), body_stays: true })).text(), "other")
+  assert.equal(await (await egress.request({ ...get(`${server.origin}/away`), bodyStays: true })).text(), "other")
 })
 
 test("each redirect is judged: to an address, to a name that resolves to one, to another scheme", async (t) => {

@@ -21,8 +21,8 @@ export interface EgressOptions {
   readonly policy: EgressPolicy
   readonly resolve?: Resolve
   readonly connectMs?: number
-  readonly max_connections?: number
-  readonly user_agent?: string
+  readonly maxConnections?: number
+  readonly userAgent?: string
   /** PEM certificates to trust beside the system's. */
   readonly ca?: string
   /** Called when a request fails because this process may open no more connections. */
@@ -58,7 +58,7 @@ export function createEgress(options: EgressOptions): Egress {
   const resolve = options.resolve ?? resolveBySystem
   const pool = new ConnectionPool({
     connectMs: options.connectMs ?? modelConnectMs,
-    max_connections: options.max_connections ?? 256,
+    maxConnections: options.maxConnections ?? 256,
     lookup: (origin) => judgingLookup(policy, destinationOf(new URL(origin)), resolve),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   })
@@ -105,7 +105,7 @@ export function createEgress(options: EgressOptions): Egress {
     const call = new Call(asked.signal, given.totalMs)
     try {
       let address = permitFor(call, asked.url)
-      let headers = sendable(asked.headers, options.user_agent ?? "wireworks")
+      let headers = sendable(asked.headers, options.userAgent ?? "wireworks")
       let { method, body } = asked
       for (let redirects = 0; ; redirects++) {
         const { gate, arrival = null } = asked
@@ -126,7 +126,7 @@ export function createEgress(options: EgressOptions): Egress {
           body = null
         }
         if (next.origin !== address.origin) {
-          if (body !== null && asked.body_stays === true) {
+          if (body !== null && asked.bodyStays === true) {
             const where = `${url.host} redirects to ${next.url.host}`
             throw new EgressFailure("redirect_refused", `${where}: a request that holds secrets is not sent there`)
           }
@@ -209,8 +209,8 @@ const leavesSafely: ExchangeRequest["leaves"] = (status, headers) =>
   (status === 301 || status === 302 || status === 303 || status === 307 || status === 308) &&
   headers["location"] !== undefined
 
-function sendable(headers: Readonly<Record<string, string>>, user_agent: string): Record<string, string> {
-  const result: Record<string, string> = { "user-agent": user_agent }
+function sendable(headers: Readonly<Record<string, string>>, userAgent: string): Record<string, string> {
+  const result: Record<string, string> = { "user-agent": userAgent }
   for (const name in headers) {
     const lower = name.toLowerCase()
     if (!framing.has(lower)) result[lower] = headers[name] ?? ""

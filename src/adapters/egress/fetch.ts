@@ -9,7 +9,7 @@ const neverAborted = new AbortController().signal
 
 /** Egress as a `fetch`. It rejects with the errors of egress, which say more than a `TypeError`. */
 export function toFetch(send: Send): Egress["fetch"] {
-  return async (url, init = {}, { body_stays = false, arrival, ...limits } = {}, gate = openGate) => {
+  return async (url, init = {}, { bodyStays = false, arrival, ...limits } = {}, gate = openGate) => {
     const headers = new Headers(init.headers)
     const body = readBody(init.body ?? null, headers)
     const method = (init.method ?? "GET").toUpperCase()
@@ -22,7 +22,7 @@ export function toFetch(send: Send): Egress["fetch"] {
         signal: init.signal ?? neverAborted,
         gate,
         limits,
-        body_stays,
+        bodyStays,
         arrival,
       },
       init.redirect ?? "follow",

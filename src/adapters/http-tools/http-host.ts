@@ -133,9 +133,9 @@ class HttpSession implements HostSession {
     if (requests === undefined) return
     const named = requests.shownArguments(call_id)
     const shown =
-      named === undefined && api.shown_endpoint === undefined
+      named === undefined && api.shownEndpoint === undefined
         ? undefined
-        : buildRequest(http, api.shown_endpoint ?? this.#reach(api).endpoint, named ?? values)
+        : buildRequest(http, api.shownEndpoint ?? this.#reach(api).endpoint, named ?? values)
     const headers = { ...request.headers, ...(api.auth !== undefined && { authorization: "Bearer $KEY" }) }
     const sent = { url: request.url, method: http.method, headers, body: request.body ?? "" }
     if (shown === undefined) requests.sent(call_id, sent)

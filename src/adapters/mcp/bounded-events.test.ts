@@ -5,7 +5,7 @@ import type { EventLimits } from "./bounded-events.ts"
 import { boundedEvents } from "./bounded-events.ts"
 
 async function read(text: string, pieceLength: number, limits: number | EventLimits): Promise<string> {
-  const most = typeof limits === "number" ? { event_bytes: limits, bytes: 5000, events: 100 } : limits
+  const most = typeof limits === "number" ? { eventBytes: limits, bytes: 5000, events: 100 } : limits
   const bytes = new TextEncoder().encode(text)
   const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
@@ -49,7 +49,7 @@ for (const piece of [1, 3, 1000]) {
 
 test("each event may be as much work as a text, however the stream is cut, and no more", async () => {
   const values = (count: number): string => `data: [${"{},".repeat(count)}1]\n\n`
-  const most = { event_bytes: 2_000_000, bytes: 10_000_000, events: 100 }
+  const most = { eventBytes: 2_000_000, bytes: 10_000_000, events: 100 }
   for (const piece of [10_007, 1_000_000]) {
     const fine = values(200_000).repeat(3)
     assert.equal((await read(fine, piece, most)).length, fine.length)

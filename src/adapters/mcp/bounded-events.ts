@@ -15,7 +15,7 @@ const carriageReturn = 13
 
 export interface EventLimits {
   /** Bytes of one event: readers keep events whole. */
-  readonly event_bytes: number
+  readonly eventBytes: number
   /** Bytes of the stream. */
   readonly bytes: number
   readonly events: number
@@ -45,8 +45,8 @@ export function boundedEvents(
       const blank = text === 0 || (text === 1 && chunk[from] === carriageReturn)
       lineBytes += blank ? 0 : text
       eventBytes += text + (end < 0 ? 0 : 1)
-      if (eventBytes > most.event_bytes) {
-        throw new EgressFailure("too_large", `The server sent an event of more than ${most.event_bytes} bytes`)
+      if (eventBytes > most.eventBytes) {
+        throw new EgressFailure("too_large", `The server sent an event of more than ${most.eventBytes} bytes`)
       }
       if (end >= 0) {
         if (lineBytes === 0) {

@@ -21,7 +21,7 @@ export interface McpLimits {
   /** Bytes of one answer to a call. */
   readonly max_bytes: number
   /** Bytes of one list, all its pages together. */
-  readonly max_list_bytes: number
+  readonly maxListBytes: number
 }
 
 export interface ConnectionOptions {
@@ -101,7 +101,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<LiveConnection> {
   const { egress, gate, arrivals, version, limits, known, sent, changed } = options
-  const { connectMs, max_bytes, max_list_bytes, callMs } = limits
+  const { connectMs, max_bytes, maxListBytes, callMs } = limits
   signal.throwIfAborted()
   const { endpoint } = server
   const headers = ownHeaders(server.headers)
@@ -113,9 +113,9 @@ async function attempt(
     gate,
     arrivals,
     ...(sent !== undefined && { sent }),
-    secret_bodies: server.secret_bodies ?? false,
+    secretBodies: server.secretBodies ?? false,
     max_bytes,
-    max_list_bytes,
+    maxListBytes,
     longestMs: callMs,
   })
   const client = new Client(

@@ -32,11 +32,11 @@ export interface HttpTransportOptions {
   /** Called with each request of a tool call right before it is sent. */
   readonly sent?: (message: JsonObject, request: SentRequest) => void
   /** Requests may hold secrets: none goes on to another origin. */
-  readonly secret_bodies: boolean
+  readonly secretBodies: boolean
   /** Largest answer of a call, and largest event of a stream that stays open. */
   readonly max_bytes: number
   /** Largest answer of anything else: a page of a list, the beginning of a session. */
-  readonly max_list_bytes: number
+  readonly maxListBytes: number
   /** No exchange but a stream that stays open lasts longer. */
   readonly longestMs: number
 }
@@ -57,7 +57,7 @@ const unansweredCode = -32_099
 interface Pending {
   /** A list is asked for. */
   readonly list: boolean
-  readonly most_bytes: number
+  readonly maxBytes: number
   readonly stop: AbortController
   answer: "open" | "json" | "nothing"
   failure: Error | null
@@ -146,9 +146,9 @@ export class HttpTransport implements Transport {
     }
     const { id } = message
     const list = message.method.endsWith("/list")
-    const { max_bytes, max_list_bytes } = this.#options
-    const most_bytes = calls.has(message.method) ? max_bytes : max_list_bytes
-    const pending: Pending = { list, most_bytes, stop: new AbortController(), answer: "open", failure: null }
+    const { max_bytes, maxListBytes } = this.#options
+    const maxBytes = calls.has(message.method) ? max_bytes : maxListBytes
+    const pending: Pending = { list, maxBytes, stop: new AbortController(), answer: "open", failure: null }
     this.#pending.set(id, pending)
     const { requestSignal } = options
     const stopped = pending.stop.signal
@@ -260,7 +260,7 @@ export class HttpTransport implements Transport {
   }
 
   async #exchange(url: string | URL, init: RequestInit, arrival: Arrival | undefined): Promise<Response> {
-    const { egress, gate, kind, secret_bodies, max_bytes, max_list_bytes, longestMs } = this.#options
+    const { egress, gate, kind, secretBodies, max_bytes, maxListBytes, longestMs } = this.#options
     const over = (): void => void setImmediate(() => arrival?.close())
     if ((init.method ?? "GET") !== "POST") {
       const response = await egress.fetch(url, init, {
@@ -270,7 +270,7 @@ export class HttpTransport implements Transport {
         max_bytes: 0,
         arrival,
       })
-      const most = { event_bytes: max_bytes, ...openStream[kind] }
+      const most = { eventBytes: max_bytes, ...openStream[kind] }
       return withBody(
         response,
         (body) => watched(isStream(response) ? boundedEvents(body, most, arrival) : counted(body, arrival), { over }),
@@ -284,17 +284,17 @@ export class HttpTransport implements Transport {
       this.#options.sent?.(message, { url: kind === "sse" ? withoutQuery(url) : String(url), headers, body: init.body })
     }
     const pending = id === undefined ? undefined : this.#pending.get(id)
-    const most = pending?.most_bytes ?? max_list_bytes
+    const most = pending?.maxBytes ?? maxListBytes
     const limits = { firstByteMs: 0, silenceMs: 0, totalMs: longestMs, max_bytes: most, arrival }
     // Notifications to the server, such as a cancellation, may go out whichever process has the run.
     const passed = id === undefined ? openGate : gate
-    const response = await egress.fetch(url, init, { ...limits, body_stays: secret_bodies }, passed)
+    const response = await egress.fetch(url, init, { ...limits, bodyStays: secretBodies }, passed)
     if (id === undefined || pending === undefined || !response.ok) {
       return withBody(response, (body) => watched(counted(body, arrival), { over }), over)
     }
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"
-    const events = { event_bytes: most, bytes: most, events: mcpCallEvents }
+    const events = { eventBytes: most, bytes: most, events: mcpCallEvents }
     const bounded = (body: Body): Body =>
       isStream(response) ? boundedEvents(body, events, arrival) : counted(body, arrival, new JsonWork())
     const failed = (error: Error): void => {

@@ -68,7 +68,7 @@ export const defaultMcpLimits: McpLimits = {
   silenceMs: mcpSilenceMs,
   callMs: mcpCallMs,
   max_bytes: mcpAnswerBytes,
-  max_list_bytes: mcpListBytes,
+  maxListBytes: mcpListBytes,
 }
 
 /** Tools, resources and prompts of MCP servers. */
@@ -186,10 +186,10 @@ function reportCall(requests: CallRequests, server: ToolServer, message: JsonObj
   const headers = { ...request.headers, ...(server.auth !== undefined && { authorization: "Bearer $KEY" }) }
   const sent = { ...request, headers }
   const named = requests.shownArguments(call_id)
-  if (named === undefined && server.shown_endpoint === undefined) return requests.sent(call_id, sent)
+  if (named === undefined && server.shownEndpoint === undefined) return requests.sent(call_id, sent)
   const body =
     named === undefined ? request.body : JSON.stringify({ ...message, params: { ...params, arguments: named } })
-  requests.sent(call_id, sent, { url: server.shown_endpoint ?? request.url, body })
+  requests.sent(call_id, sent, { url: server.shownEndpoint ?? request.url, body })
 }
 
 const headerMismatch = -32_020

@@ -86,8 +86,8 @@ export class ServerConnection {
         throw new Error(`The server's ${method} has an item that is nested over ${mcpItemLevels} levels deep`)
       }
       bytes += Buffer.byteLength(JSON.stringify(page.items))
-      if (bytes > limits.max_list_bytes) {
-        throw new Error(`The server's ${method} has more than ${limits.max_list_bytes} bytes`)
+      if (bytes > limits.maxListBytes) {
+        throw new Error(`The server's ${method} has more than ${limits.maxListBytes} bytes`)
       }
       if (items.length + page.items.length > mcpListItems) {
         throw new Error(`The server's ${method} has more than ${mcpListItems} items`)

@@ -1,4 +1,4 @@
-import type { Bell } from "../../base/bell.ts"
+import type { WakeUp } from "../../base/wake-up.ts"
 import { OnceListeners } from "../../ports/listeners.ts"
 import { Tally } from "../../base/tally.ts"
 import { checkAppend } from "../../ports/check-append.ts"
@@ -151,7 +151,7 @@ export class MemoryStore implements RunStore {
     this.questions.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
-    for (const bell of run.bells) bell.ring()
+    for (const wakeUp of run.wakeUps) wakeUp.signal()
   }
 
   /** What a run that has ended, or waits for people, takes of what its caller may store. */
@@ -193,7 +193,7 @@ export class MemoryStore implements RunStore {
     run.request = { ...run.request, secrets: {} }
     this.questions.withdraw(run_id, run.finished_at)
     this.#active.delete(run_id)
-    for (const bell of run.bells) bell.ring()
+    for (const wakeUp of run.wakeUps) wakeUp.signal()
   }
 
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
@@ -204,9 +204,9 @@ export class MemoryStore implements RunStore {
         const events = eventsAfter(run, last, pageEvents)
         return { events, over: run === undefined || run.finished_at !== null || this.#closed }
       },
-      watch: (bell: Bell) => {
-        run?.bells.add(bell)
-        return () => run?.bells.delete(bell)
+      watch: (wakeUp: WakeUp) => {
+        run?.wakeUps.add(wakeUp)
+        return () => run?.wakeUps.delete(wakeUp)
       },
     }
     return followLog(log, after, signal)
@@ -324,7 +324,7 @@ export class MemoryStore implements RunStore {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const run of this.#runs.values()) for (const bell of run.bells) bell.ring()
+    for (const run of this.#runs.values()) for (const wakeUp of run.wakeUps) wakeUp.signal()
   }
 
   /** The run, if this lease is still the right to write to it. */

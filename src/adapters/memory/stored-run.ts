@@ -1,4 +1,4 @@
-import type { Bell } from "../../base/bell.ts"
+import type { WakeUp } from "../../base/wake-up.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { LazySet } from "../../base/lazy-set.ts"
 import { memoryOf } from "../../base/memory-of.ts"
@@ -15,7 +15,7 @@ export interface StoredRun {
   readonly caller: string
   readonly created_at: number
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
-  readonly bells: LazySet<Bell>
+  readonly wakeUps: LazySet<WakeUp>
   /** What everyone may see. */
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
@@ -46,7 +46,7 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
       slot === null
         ? null
         : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
-    bells: new LazySet(),
+    wakeUps: new LazySet(),
     events: [],
     kept: new Map(),
     end: null,

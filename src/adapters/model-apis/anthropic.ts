@@ -16,12 +16,12 @@ const defaultMaxTokens = 8192
 /** Anthropic's `/messages`. */
 export const anthropicApi = modelApi({
   name: "anthropic",
-  other_kind: "If it has no `/messages`, but `/chat/completions`, its provider is of the kind `openai_chat`",
+  otherKind: "If it has no `/messages`, but `/chat/completions`, its provider is of the kind `openai_chat`",
   // `strict` is the API's own output format, `json_schema` a forced tool call with the schema, which newer models refuse.
   ladder: ["strict", "json_schema", "instruction_only"],
   takesStrict: (form) => anthropicSchema(form) !== null,
-  excludes_citations: ["strict"],
-  excludes_tools: ["json_schema"],
+  excludesCitations: ["strict"],
+  excludesTools: ["json_schema"],
   unread: logProbabilities,
   url: (endpoint) => apiUrl(endpoint, "/messages"),
   headers: ({ api_key }) => ({

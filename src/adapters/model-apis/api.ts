@@ -10,8 +10,8 @@ import { exchange } from "./exchange.ts"
 
 /** A model API, by the way in which it differs from others. */
 export function modelApi(dialect: Dialect): ModelApi {
-  const { name, other_kind } = dialect
-  return { name, other_kind, begin: (parts) => new DialectTurn(dialect, parts) }
+  const { name, otherKind } = dialect
+  return { name, otherKind, begin: (parts) => new DialectTurn(dialect, parts) }
 }
 
 class DialectTurn implements ApiTurn {
@@ -25,15 +25,15 @@ class DialectTurn implements ApiTurn {
 
   constructor(dialect: Dialect, parts: ApiTurnParts) {
     const { request, quirks } = parts
-    const { excludes_citations = [] } = dialect
+    const { excludesCitations = [] } = dialect
     this.#dialect = dialect
     this.#parts = parts
     this.#options = dialect.options(request)
     this.#headers = requestHeaders(request, dialect.headers(request.backend))
     this.#write = dialect.writer(parts)
     this.ladder =
-      excludes_citations.length > 0 && citesDocuments(request)
-        ? dialect.ladder.filter((formatLevel) => !excludes_citations.includes(formatLevel))
+      excludesCitations.length > 0 && citesDocuments(request)
+        ? dialect.ladder.filter((formatLevel) => !excludesCitations.includes(formatLevel))
         : dialect.ladder
     this.#holdsOwn = request.input.some(
       (message) =>
@@ -43,7 +43,7 @@ class DialectTurn implements ApiTurn {
   }
 
   takesStrict(form: ContractForm): boolean {
-    return this.#dialect.takesStrict?.(form) ?? form.strict_schema !== null
+    return this.#dialect.takesStrict?.(form) ?? form.strictSchema !== null
   }
 
   options(tools: boolean): JsonObject {
@@ -56,13 +56,13 @@ class DialectTurn implements ApiTurn {
   }
 
   excludesTools(formatLevel: FormatLevel): boolean {
-    return this.#dialect.excludes_tools?.includes(formatLevel) ?? false
+    return this.#dialect.excludesTools?.includes(formatLevel) ?? false
   }
 
   build(ask: Ask): Built {
     const dialect = this.#dialect
     const { quirks, request, endpoint, egress } = this.#parts
-    const reasoning = this.#holdsOwn && !quirks.no_reasoning_back
+    const reasoning = this.#holdsOwn && !quirks.noReasoningBack
     const { options, format, tools, stream } = ask
     const url = dialect.url(endpoint, request.model, stream)
     const headers = this.#headers
@@ -78,7 +78,7 @@ class DialectTurn implements ApiTurn {
         tools: tools.length > 0,
         stream,
         reasoning,
-        tool_strict: dialect.strict_tools === true && tools.length > 0 && !quirks.no_tool_strict,
+        tool_strict: dialect.strict_tools === true && tools.length > 0 && !quirks.noToolStrict,
       },
       send: (call) =>
         exchange({

@@ -16,7 +16,7 @@ import { ChatFold } from "./fold-chat.ts"
 export const chatApi = modelApi({
   name: "chat",
   ladder: wholeLadder,
-  other_kind:
+  otherKind:
     'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or the model has wire_api: "responses"',
   unread: logProbabilities,
   url: (endpoint) => apiUrl(endpoint, "/chat/completions"),
@@ -54,7 +54,7 @@ export const chatApi = modelApi({
       if (stream) finished["stream"] = true
       if (stream && stream_options !== undefined) finished["stream_options"] = stream_options
       if (format === null) return finished
-      const { name, schema, strict_schema } = format.form
+      const { name, schema, strictSchema } = format.form
       const strict = format.formatLevel === "strict"
       finished["response_format"] =
         format.formatLevel === "json_object"
@@ -64,7 +64,7 @@ export const chatApi = modelApi({
               json_schema: {
                 name,
                 strict,
-                schema: JSON.parse(strict ? (strict_schema ?? schema) : schema) as JsonObject,
+                schema: JSON.parse(strict ? (strictSchema ?? schema) : schema) as JsonObject,
               },
             }
       return finished

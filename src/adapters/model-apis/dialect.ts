@@ -13,11 +13,11 @@ export interface Dialect extends Folded {
   /** Whether the rung `strict` can carry this contract. Absent: where it fits OpenAI's strict mode. */
   readonly takesStrict?: (form: ContractForm) => boolean
   /** For an address that has nothing of this API: which kind of provider it may be of. */
-  readonly other_kind: string
+  readonly otherKind: string
   /** Rungs that cannot be asked for while documents are to be cited. */
-  readonly excludes_citations?: readonly FormatLevel[]
+  readonly excludesCitations?: readonly FormatLevel[]
   /** Rungs that cannot be asked for while tools are offered. */
-  readonly excludes_tools?: readonly FormatLevel[]
+  readonly excludesTools?: readonly FormatLevel[]
   /** Tools have a field `strict`, which a backend may refuse. */
   readonly strict_tools?: true
   url(endpoint: string, model: string, stream: boolean): string

@@ -14,7 +14,7 @@ import { toOpenApiSchema } from "./open-api-schema.ts"
 /** Google's `generateContent`. */
 export const googleApi = modelApi({
   name: "google",
-  other_kind: "If it has no `generateContent`, but `/chat/completions`, its provider is of the kind `openai_chat`",
+  otherKind: "If it has no `generateContent`, but `/chat/completions`, its provider is of the kind `openai_chat`",
   // `strict` is `responseSchema`, `json_schema` is `responseJsonSchema`, which takes more of JSON Schema.
   ladder: ["strict", "json_schema", "json_object", "instruction_only"],
   unread: logProbabilities,

@@ -38,7 +38,7 @@ export function readResponses(response: JsonObject, { retryAfterMs, origin, watc
     text: text === "" ? fallback : text,
     tool_calls,
     usage,
-    hides_reasoning: hidesReasoning(items),
+    hidesReasoning: hidesReasoning(items),
     toMessage: (said, calls) => toMessage(items, said, calls, origin),
   }
 }

@@ -124,7 +124,7 @@ export function formatText(formatLevel: SchemaFormatLevel, form: ContractForm): 
   if (texts === undefined) {
     const name = JSON.stringify(form.name)
     texts = {
-      strict: `{"type":"json_schema","name":${name},"schema":${form.strict_schema ?? form.schema},"strict":true}`,
+      strict: `{"type":"json_schema","name":${name},"schema":${form.strictSchema ?? form.schema},"strict":true}`,
       json_schema: `{"type":"json_schema","name":${name},"schema":${form.schema},"strict":false}`,
       json_object: '{"type":"json_object"}',
     }

@@ -12,7 +12,7 @@ import { systemItem, toItems } from "./responses-history.ts"
 export const responsesApi = modelApi({
   name: "responses",
   ladder: wholeLadder,
-  other_kind:
+  otherKind:
     'If it has no `/responses`, but `/chat/completions`, its provider is of the kind `openai_chat`, or the model has wire_api: "chat/completion"',
   strict_tools: true,
   unread: [],
@@ -20,8 +20,8 @@ export const responsesApi = modelApi({
   headers: ({ api_key }) => bearer(api_key),
   options: ({ inference }) => wireOptions(inference),
   /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */
-  toolOptions: (options, { inference }, { hides_reasoning }): JsonObject => {
-    const reasons = hides_reasoning || inference.reasoning_effort !== undefined
+  toolOptions: (options, { inference }, { hidesReasoning }): JsonObject => {
+    const reasons = hidesReasoning || inference.reasoning_effort !== undefined
     if (!reasons || options["include"] !== undefined) return options
     return { ...options, include: ["reasoning.encrypted_content"] }
   },
@@ -43,7 +43,7 @@ export const responsesApi = modelApi({
         ],
         options,
         format: format === null ? null : formatText(format.formatLevel, format.form),
-        tools: toolsText(tools, !quirks.no_tool_strict),
+        tools: toolsText(tools, !quirks.noToolStrict),
         stream,
       })
     }

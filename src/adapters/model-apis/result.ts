@@ -82,7 +82,7 @@ function toAnswer(result: Result, api: ApiName, origin: string, watch: Reading["
     text: said.map((part) => part.text).join("\n"),
     tool_calls: calls.map(({ call }) => call),
     usage: result.usage,
-    hides_reasoning: false,
+    hidesReasoning: false,
     toMessage: (kept, tool_calls) => {
       const message: AssistantPart[] = parts.flatMap((part): AssistantPart[] => {
         if (part.type !== "reasoning") return []

@@ -21,14 +21,14 @@ export interface BackendQuirks {
   /** Structured output and tools cannot be asked for in one request. */
   apart: boolean
   /** Answers are not streamed while tools are offered: tool calls came as text then. */
-  no_stream_with_tools: boolean
-  no_stream: boolean
+  noStreamWithTools: boolean
+  noStream: boolean
   /** Takes no `strict` in a tool. */
-  no_tool_strict: boolean
+  noToolStrict: boolean
   /** Reasons without showing it: only encrypted reasoning can be sent back. */
-  hides_reasoning: boolean
+  hidesReasoning: boolean
   /** Refused to take its own reasoning back. */
-  no_reasoning_back: boolean
+  noReasoningBack: boolean
 }
 
 interface Entry {
@@ -82,11 +82,11 @@ function blank(endpoint: string, model: string, key: string): BackendQuirks {
     refused: new Set(),
     dropped: new Set(),
     apart: false,
-    no_stream_with_tools: false,
-    no_stream: false,
-    no_tool_strict: false,
-    hides_reasoning: false,
-    no_reasoning_back: false,
+    noStreamWithTools: false,
+    noStream: false,
+    noToolStrict: false,
+    hidesReasoning: false,
+    noReasoningBack: false,
   }
 }
 

@@ -42,7 +42,7 @@ export interface RetriedCallsParts {
   readonly request: ModelRequest
   readonly watch: ModelWatch
   readonly limits: EgressLimits
-  readonly other_kind: string
+  readonly otherKind: string
   readonly clock: Clock
   readonly random: RandomSource
   /** How far the turn has come, but for its calls. */
@@ -267,7 +267,7 @@ export class RetriedCalls {
         return this.fail("provider_error", [{ path, upstream_status: status, ...this.#refused(message) }])
       }
       if (isElsewhere(failed)) {
-        const said = `${message} at ${shownAddress(this.#url)}. ${missingVersion(this.#parts.request) ?? this.#parts.other_kind}`
+        const said = `${message} at ${shownAddress(this.#url)}. ${missingVersion(this.#parts.request) ?? this.#parts.otherKind}`
         return this.fail("provider_error", [{ path, message: said, upstream_status: status ?? 404 }])
       }
       return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])

@@ -38,12 +38,12 @@ export function fitOutput(
   const root = `${path}.output`
   for (const candidate of answer.candidates) {
     const value =
-      form.only_text_field !== null && typeof candidate === "string" ? { [form.only_text_field]: candidate } : candidate
+      form.onlyTextField !== null && typeof candidate === "string" ? { [form.onlyTextField]: candidate } : candidate
     if (isJsonObject(value) && validate(value, contract, root, 1).length === 0) return { fits: true, output: value }
   }
-  const isPlain = !answer.like_json && answer.text !== "" && (inWords || !/[{}]/.test(answer.text))
-  if (form.only_text_field !== null && isPlain) {
-    return { fits: true, output: { [form.only_text_field]: answer.text } }
+  const isPlain = !answer.likeJson && answer.text !== "" && (inWords || !/[{}]/.test(answer.text))
+  if (form.onlyTextField !== null && isPlain) {
+    return { fits: true, output: { [form.onlyTextField]: answer.text } }
   }
   const [likeliest] = answer.candidates
   if (likeliest === undefined) return misread(answer.trouble ?? "no_json", answer.text, root)

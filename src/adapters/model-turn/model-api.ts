@@ -15,7 +15,7 @@ import type { Sent } from "./refused-field.ts"
 export interface ModelApi {
   readonly name: ApiName
   /** For an address that has nothing of this API: which kind of provider it may be of. */
-  readonly other_kind: string
+  readonly otherKind: string
   /** Throws a `RunFailure` when the request cannot be made. */
   begin(parts: ApiTurnParts): ApiTurn
 }
@@ -84,7 +84,7 @@ export interface Answer {
   readonly tool_calls: readonly ModelToolCall[]
   readonly usage: TokenUsage | null
   /** The backend reasoned without showing it. */
-  readonly hides_reasoning: boolean
+  readonly hidesReasoning: boolean
   /** The answer for the history, with this text and these calls in place of its own. */
   toMessage(text: string, tool_calls: readonly ModelToolCall[]): AssistantMessage
 }

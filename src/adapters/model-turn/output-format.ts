@@ -19,11 +19,11 @@ export interface ContractForm {
   /** JSON text of the schema. */
   readonly schema: string
   /** JSON text of the schema that OpenAI's strict mode takes; null where the contract does not fit it. */
-  readonly strict_schema: string | null
+  readonly strictSchema: string | null
   /** The only field, where there is one and it is a string: plain text will do for it. */
-  readonly only_text_field: string | null
+  readonly onlyTextField: string | null
   /** Backends that refused this very schema: the first rung that is left to them. */
-  readonly refused_by: Map<string, FormatLevel>
+  readonly refusedBy: Map<string, FormatLevel>
 }
 
 const forms = new WeakMap<OutputContract["type"], ContractForm>()
@@ -37,10 +37,10 @@ export function contractForm(contract: OutputContract): ContractForm {
   const form: ContractForm = {
     name: contract.name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output",
     schema,
-    strict_schema: fitsStrict(type, types).fits ? JSON.stringify(toStrictSchema(type, types)) : null,
-    only_text_field:
+    strictSchema: fitsStrict(type, types).fits ? JSON.stringify(toStrictSchema(type, types)) : null,
+    onlyTextField:
       first !== undefined && others.length === 0 && resolve(first.type, types).kind === "string" ? first.name : null,
-    refused_by: new Map(),
+    refusedBy: new Map(),
   }
   forms.set(type, form)
   return form

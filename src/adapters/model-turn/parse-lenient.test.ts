@@ -81,8 +81,8 @@ test("several objects are several candidates", () => {
 
 test("what begins like JSON or a fence is not plain text", () => {
   for (const text of ['{"a"', "[1", "```\nx", '"quoted"', ' {"a":1}'])
-    assert.equal(parseLenient(text).like_json, true, text)
-  for (const text of ["Hello", "No {", '"Hello," she said']) assert.equal(parseLenient(text).like_json, false, text)
+    assert.equal(parseLenient(text).likeJson, true, text)
+  for (const text of ["Hello", "No {", '"Hello," she said']) assert.equal(parseLenient(text).likeJson, false, text)
 })
 
 test("__proto__ is an ordinary key of its own, not a prototype", () => {

@@ -10,7 +10,7 @@ export interface LenientAnswer {
   /** The text is one JSON value and nothing else. */
   readonly bare: boolean
   /** Begins like JSON or a code fence, so that it cannot be meant as plain text. */
-  readonly like_json: boolean
+  readonly likeJson: boolean
   /** Why there is no candidate. */
   readonly trouble: "no_json" | "truncated" | "malformed" | null
   /** Without the thoughts that some local models write before their answer. */
@@ -26,14 +26,14 @@ const longestTolerant = 1024 * 1024
 /** Finds the JSON in a model's answer: bare, in a code fence, with prose around it, with trailing commas. */
 export function parseLenient(answer: string): LenientAnswer {
   const text = withoutThoughts(answer).trim()
-  const like_json = /^(?:[{[]|`{3}|~{3})/.test(text)
+  const likeJson = /^(?:[{[]|`{3}|~{3})/.test(text)
   const whole = parseWhole(text)
   if (whole !== undefined)
-    return { candidates: [whole], bare: true, like_json: like_json || isQuoted(text), trouble: null, text }
+    return { candidates: [whole], bare: true, likeJson: likeJson || isQuoted(text), trouble: null, text }
   const fenced = parseFences(text)
-  if (fenced.length > 0) return { candidates: fenced, bare: false, like_json, trouble: null, text }
+  if (fenced.length > 0) return { candidates: fenced, bare: false, likeJson, trouble: null, text }
   const { candidates, trouble } = parseWithin(text)
-  return { candidates, bare: false, like_json, trouble: candidates.length > 0 ? null : trouble, text }
+  return { candidates, bare: false, likeJson, trouble: candidates.length > 0 ? null : trouble, text }
 }
 
 function withoutThoughts(text: string): string {

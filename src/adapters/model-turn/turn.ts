@@ -97,7 +97,7 @@ export class Turn {
       request,
       watch,
       limits: limitsOf(parts),
-      other_kind: target.api.other_kind,
+      otherKind: target.api.otherKind,
       clock,
       random,
       standing: () => ({
@@ -119,7 +119,7 @@ export class Turn {
           (refusal, call) => this.#adapt(refusal, call),
         )
         for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
-        if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
+        if (answer.hidesReasoning) this.#learn((quirks) => (quirks.hidesReasoning = true))
         const judged = this.#judge(answer)
         // To await a value that is here already makes promises: test/run-cost counts them.
         const turn = judged instanceof Promise ? await judged : judged
@@ -213,7 +213,7 @@ export class Turn {
   /** A tool call that came as text: streams of some backends lose them, their plain answers do not. */
   async #markup(answer: Answer): Promise<null> {
     if (this.#streams()) {
-      this.#learn((quirks) => (quirks.no_stream_with_tools = true))
+      this.#learn((quirks) => (quirks.noStreamWithTools = true))
       await this.#retried.again("A tool call came as text: asked again without streaming")
       return null
     }
@@ -270,15 +270,15 @@ export class Turn {
   }
 
   #streams(): boolean {
-    if (!this.#request.deltas || this.#quirks.no_stream) return false
-    return !(this.#offersTools() && this.#quirks.no_stream_with_tools)
+    if (!this.#request.deltas || this.#quirks.noStream) return false
+    return !(this.#offersTools() && this.#quirks.noStreamWithTools)
   }
 
   #pendingContract(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
     const tightest = looser(
       this.#calls.takesStrict(form) ? "strict" : "json_schema",
-      form.refused_by.get(this.#quirks.key) ?? null,
+      form.refusedBy.get(this.#quirks.key) ?? null,
     )
     const first = firstFormatLevel(this.#request.response_format, tightest, this.#calls.ladder, this.#ladder())
     const formatLevel = looser(first, formatLevelNamed(this.#request.progress?.format ?? null))
@@ -331,13 +331,13 @@ export class Turn {
         this.#learn((quirks) => (quirks.apart = true), named)
         return "The backend does not take tools and an output format together: asked again for one at a time"
       case "stream":
-        this.#learn((quirks) => (quirks.no_stream = true), named)
+        this.#learn((quirks) => (quirks.noStream = true), named)
         return "The backend does not stream: asked again without streaming"
       case "tool_strict":
-        this.#learn((quirks) => (quirks.no_tool_strict = true), named)
+        this.#learn((quirks) => (quirks.noToolStrict = true), named)
         return "The backend does not take strict in tools: asked again without it"
       case "reasoning":
-        this.#learn((quirks) => (quirks.no_reasoning_back = true), named)
+        this.#learn((quirks) => (quirks.noReasoningBack = true), named)
         return "The backend does not take its reasoning back: asked again without it"
     }
   }
@@ -348,10 +348,10 @@ export class Turn {
     const before = pending.formatLevel
     if (schema) {
       const formatLevel = nextFormatLevel(this.#request.response_format, before, this.#ladder()) ?? before
-      const { refused_by } = pending.form
+      const { refusedBy } = pending.form
       const remember = ({ key }: BackendQuirks): void => {
-        if (refused_by.size >= 100) refused_by.clear()
-        refused_by.set(key, formatLevel)
+        if (refusedBy.size >= 100) refusedBy.clear()
+        refusedBy.set(key, formatLevel)
       }
       pending.formatLevel = formatLevel
       if (named) remember(this.#knownQuirks)

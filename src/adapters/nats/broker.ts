@@ -197,9 +197,9 @@ export class Broker<T extends Transport = Transport> {
    * As `list`, except that a list of many subjects may be this many milliseconds old: listing thousands costs the leader, the network
    * and this process a lot, and requests may ask for it often.
    */
-  async listRecent(stream: StreamName, filter: string, most_ms: number): Promise<readonly string[]> {
+  async listRecent(stream: StreamName, filter: string, maxMs: number): Promise<readonly string[]> {
     const known = this.#lists.get(filter)
-    if (known !== undefined && this.now() - known.at < most_ms) return known.subjects
+    if (known !== undefined && this.now() - known.at < maxMs) return known.subjects
     const subjects = await this.list(stream, filter)
     this.#lists.delete(filter)
     if (subjects.length >= manySubjects) {

@@ -1,4 +1,4 @@
-import type { Bell } from "../../base/bell.ts"
+import type { WakeUp } from "../../base/wake-up.ts"
 import { isTerminal, type LogEvent } from "../../log/events.ts"
 import type { GrowingLog, LogPage } from "../../ports/follow-log.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
@@ -37,10 +37,10 @@ export class LiveLogs {
     let log: LiveLog | null = null
     return {
       run_id,
-      watch: (bell) => {
+      watch: (wakeUp) => {
         if (this.#closed) return () => {}
-        log = this.#watch(run_id, bell)
-        return () => this.#unwatch(run_id, bell)
+        log = this.#watch(run_id, wakeUp)
+        return () => this.#unwatch(run_id, wakeUp)
       },
       page: (after) => {
         if (log === null || this.#closed) return { events: [], over: true }
@@ -65,20 +65,20 @@ export class LiveLogs {
     for (const log of this.#logs.values()) log.close()
   }
 
-  #watch(run_id: string, bell: Bell): LiveLog {
+  #watch(run_id: string, wakeUp: WakeUp): LiveLog {
     let log = this.#logs.get(run_id)
     if (log === undefined) {
       log = new LiveLog(this.#broker, this.#runs, this.#reader, run_id)
       this.#logs.set(run_id, log)
     }
-    log.bells.add(bell)
+    log.wakeUps.add(wakeUp)
     return log
   }
 
-  #unwatch(run_id: string, bell: Bell): void {
+  #unwatch(run_id: string, wakeUp: WakeUp): void {
     const log = this.#logs.get(run_id)
-    log?.bells.delete(bell)
-    if (log === undefined || log.bells.size > 0) return
+    log?.wakeUps.delete(wakeUp)
+    if (log === undefined || log.wakeUps.size > 0) return
     this.#logs.delete(run_id)
     log.close()
   }
@@ -118,8 +118,8 @@ class LiveLog {
     this.#stop = broker.listen(names.live(names.run(run_id)), (message) => this.#received(message))
   }
 
-  get bells(): Set<Bell> {
-    return this.#watch.bells
+  get wakeUps(): Set<WakeUp> {
+    return this.#watch.wakeUps
   }
 
   async page(after: number): Promise<LogPage> {
@@ -175,7 +175,7 @@ class LiveLog {
     const isOver = finished_at !== undefined
     if (isOver) this.#over = true
     if (last > this.#watch.seen) this.#watch.skip(last)
-    else if (isOver) this.#ring()
+    else if (isOver) this.#signal()
   }
 
   #received({ subject, data }: Announcement): void {
@@ -210,7 +210,7 @@ class LiveLog {
   endWith(end: LogEvent): void {
     this.#end = end
     this.#over = true
-    this.#ring()
+    this.#signal()
   }
 
   /** Reads what may have been missed. Failures are for the next look. */
@@ -225,17 +225,17 @@ class LiveLog {
     if (run === null) {
       this.#gone = this.#key !== null
       this.#over = true
-      this.#ring()
+      this.#signal()
     } else this.#learn(run.facts)
   }
 
-  #ring(): void {
-    for (const bell of this.bells) bell.ring()
+  #signal(): void {
+    for (const wakeUp of this.wakeUps) wakeUp.signal()
   }
 
   close(): void {
     this.#closed = true
     this.#stop()
-    this.#ring()
+    this.#signal()
   }
 }

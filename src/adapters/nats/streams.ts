@@ -8,7 +8,7 @@ export interface StreamSizes {
   readonly replicas: number | null
   /** Most bytes of runs, and of cached answers; 0 means no limit. */
   readonly max_bytes: number
-  readonly cache_bytes: number
+  readonly cacheBytes: number
   readonly cacheAgeMs: number
   readonly tombstoneMs: number
 }
@@ -58,7 +58,7 @@ export function wantedStreams(names: Names, sizes: StreamSizes, replicas: number
     }),
     make("cache", {
       max_age: nanos(sizes.cacheAgeMs),
-      max_bytes: sizes.cache_bytes === 0 ? noLimit : sizes.cache_bytes,
+      max_bytes: sizes.cacheBytes === 0 ? noLimit : sizes.cacheBytes,
     }),
     make("alive", { max_age: nanos(aliveMs) }),
   ]

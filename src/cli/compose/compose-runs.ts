@@ -51,8 +51,8 @@ export async function composeRuns(
     {
       owner: randomUUID(),
       leaseMs,
-      max_runs: maxRuns,
-      max_queued: 0,
+      maxRuns,
+      maxQueued: 0,
       limits: { ...limitsOf(settings), timeout_ms: Number.MAX_SAFE_INTEGER },
     },
   )
@@ -163,7 +163,7 @@ function mayUseDemo(plan: Plan): boolean {
 
 /** What an MCP server offers, asked as a run would ask. Rejects with a `RunFailure`. */
 export async function inspectMcp(settings: Settings, server: ToolServer, signal: AbortSignal): Promise<ServerContents> {
-  const egress = createEgress({ policy: egressPolicy(settings), user_agent: `wireworks/${about.version}` })
+  const egress = createEgress({ policy: egressPolicy(settings), userAgent: `wireworks/${about.version}` })
   const { inspectServer } = await import("../../adapters/mcp/inspect-server.ts")
   const { defaultMcpLimits } = await import("../../adapters/mcp/mcp-host.ts")
   try {
@@ -174,5 +174,5 @@ export async function inspectMcp(settings: Settings, server: ToolServer, signal:
 }
 
 function limitsOf({ maxIterations, maxCalled }: Settings): RunLimits {
-  return { ...defaultLimits, max_iterations: maxIterations, max_called: maxCalled }
+  return { ...defaultLimits, maxIterations, maxCalled }
 }

@@ -200,23 +200,23 @@ export async function compose(
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
     leaseMs: opened.leaseMs,
-    max_runs: settings.maxRuns,
-    max_queued: settings.maxQueued,
-    max_runs_per_caller: perCaller,
+    maxRuns: settings.maxRuns,
+    maxQueued: settings.maxQueued,
+    maxRunsPerCaller: perCaller,
     memory: memoryBounds(settings.maxRuns, perCaller),
     ...(link !== null && { places: (limits) => link.places(limits) }),
-    max_waiting: settings.maxWaiting,
+    maxWaiting: settings.maxWaiting,
     storedPerCaller: () => storedPerCaller(settings, opened.capacity()),
     limits: {
       ...defaultLimits,
-      max_iterations: settings.maxIterations,
-      max_called: settings.maxCalled,
+      maxIterations: settings.maxIterations,
+      maxCalled: settings.maxCalled,
       cacheTtlMs: settings.cacheTtl,
       // Where larger bodies are allowed, larger values are too.
-      value_bytes: Math.max(defaultLimits.value_bytes, 2 * settings.maxBody),
-      kept_bytes: settings.maxRunMemory,
-      log_bytes: settings.maxRunLog,
-      request_bytes: settings.keepRequests ? defaultLimits.request_bytes : 0,
+      valueBytes: Math.max(defaultLimits.valueBytes, 2 * settings.maxBody),
+      keptBytes: settings.maxRunMemory,
+      logBytes: settings.maxRunLog,
+      requestBytes: settings.keepRequests ? defaultLimits.requestBytes : 0,
     },
   })
   link?.onDeath(() => runs.recoverNow())

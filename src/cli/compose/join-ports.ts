@@ -43,9 +43,9 @@ export function joinPorts(
 ): RunPorts & { readonly egress: Egress; close(): Promise<void> } {
   const egress = createEgress({
     policy,
-    user_agent: `wireworks/${about.version}`,
+    userAgent: `wireworks/${about.version}`,
     // Runs that wait for one and the same backend do not also wait for each other.
-    max_connections: Math.max(leastConnections, maxRuns),
+    maxConnections: Math.max(leastConnections, maxRuns),
     onShortage,
   })
   // The demo model is reached whatever the policy says: its endpoint is a word, not an address.

@@ -351,7 +351,7 @@ async function clusterOptions(settings: Settings) {
     sizes: {
       replicas: settings.natsReplicas ?? null,
       max_bytes: settings.natsMaxBytes ?? 0,
-      cache_bytes: 0,
+      cacheBytes: 0,
       cacheAgeMs: settings.cacheTtl,
       tombstoneMs,
     },

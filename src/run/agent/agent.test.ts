@@ -696,7 +696,7 @@ test("a model that calls too many tools in one turn is stopped before any of the
 })
 
 test("the memory of a run has a limit: outputs, conversations, histories that are continued", async () => {
-  const limits = { kept_bytes: 1_000_000 }
+  const limits = { keptBytes: 1_000_000 }
   const long = "x".repeat(400_000)
   const model = new ScriptedModel((request) => answers({ message: long }, request))
   const agents = (count: number): Plan => plan(Array.from({ length: count }, (_, n) => agent(`a${n}`, {})))

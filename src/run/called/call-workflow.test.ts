@@ -521,17 +521,17 @@ test("a run calls so many workflows, nested ones included, and a resumed one cou
   const nested = levels(2, 3)
   const given = { input: { text: "" }, options: { max_concurrency: 1 } }
   const whole = new Recording(systemClock)
-  resultOf(await runPlan(nested, { ...given, model: thinking(), store: whole, limits: { max_called: 12 } }))
-  const error = errorOf(await runPlan(nested, { ...given, model: thinking(), limits: { max_called: 11 } }))
+  resultOf(await runPlan(nested, { ...given, model: thinking(), store: whole, limits: { maxCalled: 12 } }))
+  const error = errorOf(await runPlan(nested, { ...given, model: thinking(), limits: { maxCalled: 11 } }))
   assert.equal(error.kind, "limit_exceeded")
   assert.match(error.message, /more than 11 workflows, nested ones included/)
   const firstEnd = whole.appends.findIndex((events) => events.some(({ type }) => type === "workflow_call_completed"))
-  for (const [max_called, fits] of [
+  for (const [maxCalled, fits] of [
     [12, true],
     [11, false],
   ] as const) {
     const store = await crashedAfter(whole.appends.slice(0, firstEnd))
-    const resumed = { ...given, store, run_id: "r", resumed: "restart", limits: { max_called } }
+    const resumed = { ...given, store, run_id: "r", resumed: "restart", limits: { maxCalled } }
     const outcome = await runPlan(nested, { model: thinking(), ...resumed })
     assert.equal(outcome.events.at(-1)?.type, fits ? "workflow_completed" : "workflow_failed")
   }

@@ -138,8 +138,8 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
 
 /** Ends a run that calls too many workflows: a few files that call each other can ask for millions. */
 function countCalled({ called, limits }: RunContext, path: string): void {
-  if (++called.count <= limits.max_called) return
-  const message = `The run calls more than ${limits.max_called} workflows, nested ones included (WIRE_MAX_CALLED)`
+  if (++called.count <= limits.maxCalled) return
+  const message = `The run calls more than ${limits.maxCalled} workflows, nested ones included (WIRE_MAX_CALLED)`
   throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
 }
 

@@ -19,9 +19,9 @@ export async function loopItems(
   if (!Array.isArray(items)) {
     throw problem(textOf(loop.items), `${node.id} loops over an array, found ${describe(items)}`, scope)
   }
-  const { max_iterations } = running.limits
-  if (items.length > max_iterations) {
-    const message = `${node.id} would loop over ${items.length} items; at most ${max_iterations} are allowed`
+  const { maxIterations } = running.limits
+  if (items.length > maxIterations) {
+    const message = `${node.id} would loop over ${items.length} items; at most ${maxIterations} are allowed`
     throw failure("limit_exceeded", scope.path, message)
   }
   return items

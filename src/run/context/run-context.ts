@@ -73,37 +73,37 @@ export interface RunPorts {
 
 /** The operator's settings that bound a run. */
 export interface RunLimits {
-  readonly max_iterations: number
+  readonly maxIterations: number
   /** Workflows that a run may call, nested ones included. */
-  readonly max_called: number
+  readonly maxCalled: number
   /** Where the request names none. */
   readonly max_concurrency: number
   readonly timeout_ms: number
   readonly cacheTtlMs: number
-  readonly output_bytes: number
+  readonly outputBytes: number
   /** The largest value that an expression may make. */
-  readonly value_bytes: number
+  readonly valueBytes: number
   /** Memory of all values that the run keeps: dynamic values, outputs, conversations. */
-  readonly kept_bytes: number
+  readonly keptBytes: number
   /** Events and what is kept with them, in about the bytes that they take in memory. */
-  readonly log_bytes: number
+  readonly logBytes: number
   /** Bytes of the requests of model calls and tool calls that are kept with the run; 0 for none. */
-  readonly request_bytes: number
+  readonly requestBytes: number
   /** How long a run keeps what it has paid for while the store fails, before it is given back. */
   readonly storePatienceMs: number
 }
 
 export const defaultLimits: RunLimits = {
-  max_iterations: 10_000,
-  max_called: runCalledWorkflows,
+  maxIterations: 10_000,
+  maxCalled: runCalledWorkflows,
   max_concurrency: runCalls,
   timeout_ms: runTimeMs,
   cacheTtlMs: 3_600_000,
-  output_bytes: runOutputBytes,
-  value_bytes: runValueBytes,
-  kept_bytes: defaultMaxKept,
-  log_bytes: 512 * 1024 * 1024,
-  request_bytes: runKeptRequestsBytes,
+  outputBytes: runOutputBytes,
+  valueBytes: runValueBytes,
+  keptBytes: defaultMaxKept,
+  logBytes: 512 * 1024 * 1024,
+  requestBytes: runKeptRequestsBytes,
   storePatienceMs: 120_000,
 }
 

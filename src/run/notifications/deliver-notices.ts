@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events"
-import { Bell } from "../../base/bell.ts"
+import { WakeUp } from "../../base/wake-up.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { EgressFailure, type Egress } from "../../ports/egress.ts"
@@ -45,7 +45,7 @@ type Attempt =
 export class Notifier {
   readonly #ports: NotifierPorts
   readonly #settings: NotifierSettings
-  readonly #bell = new Bell()
+  readonly #wakeUp = new WakeUp()
   readonly #stop = new AbortController()
   readonly #abort = new AbortController()
   /** The deliveries that are under way. */
@@ -62,7 +62,7 @@ export class Notifier {
   /** Takes no more notices, and waits for attempts that are under way: others take up what is aborted. */
   async stop(graceMs: number): Promise<void> {
     this.#stop.abort(new Error("The service is shutting down"))
-    this.#bell.ring()
+    this.#wakeUp.signal()
     await this.#running
     const done = new AbortController()
     await Promise.race([
@@ -74,10 +74,10 @@ export class Notifier {
   }
 
   async #run(): Promise<void> {
-    const unlisten = this.#ports.store.outbox.onNotice(() => this.#bell.ring())
+    const unlisten = this.#ports.store.outbox.onNotice(() => this.#wakeUp.signal())
     while (!this.#stop.signal.aborted) {
       const pause = await this.#look()
-      await this.#formatLevelWithin(pause)
+      await this.#signalledWithin(pause)
     }
     unlisten()
   }
@@ -102,14 +102,14 @@ export class Notifier {
     }
   }
 
-  async #formatLevelWithin(ms: number): Promise<void> {
-    const formatLevel = new AbortController()
-    const late = this.#ports.clock.sleep(ms, formatLevel.signal).then(
-      () => this.#bell.ring(),
+  async #signalledWithin(ms: number): Promise<void> {
+    const signalled = new AbortController()
+    const late = this.#ports.clock.sleep(ms, signalled.signal).then(
+      () => this.#wakeUp.signal(),
       () => undefined,
     )
-    await this.#bell.formatLevel()
-    formatLevel.abort()
+    await this.#wakeUp.signalled()
+    signalled.abort()
     await late
   }
 
@@ -121,7 +121,7 @@ export class Notifier {
       })
       .finally(() => {
         this.#busy.delete(busy)
-        this.#bell.ring()
+        this.#wakeUp.signal()
       })
     this.#busy.set(busy, { receiver: receiverOf(notice.url), caller: notice.caller })
   }

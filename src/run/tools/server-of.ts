@@ -38,7 +38,7 @@ function reached(
   return {
     name,
     endpoint: endpointWith(secrets),
-    ...(traits(server.endpoint).secrets ? { shown_endpoint: endpointWith(running.named()) } : {}),
+    ...(traits(server.endpoint).secrets ? { shownEndpoint: endpointWith(running.named()) } : {}),
     headers: resolveHeaders(running, server.headers, `${path}.headers`, secrets),
     ...(server.auth === undefined ? {} : { auth: resolveAuth(running, server.auth, `${path}.auth`, secrets) }),
     ...(server.elicitation === undefined ? {} : { elicitation: true }),

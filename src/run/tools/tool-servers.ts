@@ -32,12 +32,12 @@ async function open(running: RunContext, names: readonly string[], apiNames: rea
   await inTurns(places, (part) => {
     for (const place of part) if (sendsSecrets(running, place)) secretive.add(originName(running, place))
   })
-  const servers: (ToolServer & { readonly secret_bodies: boolean })[] = []
+  const servers: (ToolServer & { readonly secretBodies: boolean })[] = []
   await inTurns(names, (part) =>
     running.work.together(() => {
       for (const name of part) {
         const server = serverOf(running, name, running.secrets)
-        servers.push({ ...server, secret_bodies: secretive.has(`mcp.${name}`) })
+        servers.push({ ...server, secretBodies: secretive.has(`mcp.${name}`) })
         hideAddress(running.redactor, running.secrets, server.endpoint)
       }
     }),

@@ -217,8 +217,8 @@ function eachItem(
   work: (position: number) => Promise<void>,
 ): Promise<void> {
   const { limits, maxConcurrency, signal, log } = running
-  if (count > limits.max_iterations) {
-    const message = `${path} would make calls for ${count} items; at most ${limits.max_iterations} are allowed`
+  if (count > limits.maxIterations) {
+    const message = `${path} would make calls for ${count} items; at most ${limits.maxIterations} are allowed`
     return Promise.reject(failure("limit_exceeded", path, message))
   }
   const one = async (position: number): Promise<void> => {

@@ -37,8 +37,8 @@ export class ProcessLink {
     return this.#up
   }
 
-  places({ max_runs }: RunSlotLimits): RunSlots {
-    this.#places = new SharedRunSlots((places) => this.#send({ places }), max_runs, this.processes)
+  places({ maxRuns }: RunSlotLimits): RunSlots {
+    this.#places = new SharedRunSlots((places) => this.#send({ places }), maxRuns, this.processes)
     return this.#places
   }
 

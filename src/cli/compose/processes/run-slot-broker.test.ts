@@ -4,7 +4,7 @@ import type { RunSlotAnswer, RunSlotMessage } from "./messages.ts"
 import { RunSlotBroker, type RunSlotAccount } from "./run-slot-broker.ts"
 import { SharedRunSlots } from "./shared-run-slots.ts"
 
-const limits = { max_runs: 2, max_queued: 2, per_share: 2 }
+const limits = { maxRuns: 2, maxQueued: 2, perTenant: 2 }
 
 interface Process {
   readonly slots: SharedRunSlots
@@ -15,7 +15,7 @@ interface Process {
 function join(desk: RunSlotBroker): Process {
   const account = desk.open((answers: readonly RunSlotAnswer[]) => setImmediate(() => slots.hear(answers)))
   const send = (messages: readonly RunSlotMessage[]): void => void setImmediate(() => account.hear(messages))
-  const slots = new SharedRunSlots(send, limits.max_runs, 2)
+  const slots = new SharedRunSlots(send, limits.maxRuns, 2)
   return { slots, account }
 }
 

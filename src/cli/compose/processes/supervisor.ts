@@ -63,8 +63,8 @@ export class Supervisor {
     this.#log = log
     this.#audit = audit
     this.#port = settings.port
-    const per_share = Math.min(maxRuns, runsPerCaller(settings))
-    this.#desk = new RunSlotBroker({ max_runs: maxRuns, max_queued: maxQueued, per_share })
+    const perTenant = Math.min(maxRuns, runsPerCaller(settings))
+    this.#desk = new RunSlotBroker({ maxRuns, maxQueued: maxQueued, perTenant })
     this.#slots = Array.from({ length: processes }, (_, number) => ({
       number,
       worker: null,
