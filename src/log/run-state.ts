@@ -10,6 +10,7 @@ import type {
   Usage,
   WireError,
 } from "./events.ts"
+import type { EventHandlers } from "./event-handlers.ts"
 import { noUsage } from "./usage.ts"
 
 /**
@@ -24,6 +25,9 @@ export type SeenEvent = {
     readonly cost?: number
   }
 }[EventType]
+
+/** What each event changes in the state that people see. */
+export type ShownHandlers = EventHandlers<RunState, SeenEvent>
 
 /** What a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */
 export interface RunState {

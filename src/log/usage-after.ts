@@ -1,29 +1,50 @@
-import type { EventData, EventType, Usage } from "./events.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import { isTerminal, type EventData, type EventType, type ModelCallRecord, type Usage } from "./events.ts"
+import type { ReplayData } from "./replay-data.ts"
 import { noUsage, addUsage, usageOf } from "./usage.ts"
 
 type SeenEvent = {
-  [T in EventType]: { readonly type: T; readonly data: EventData[T]; readonly cost?: number }
+  [T in EventType]: {
+    readonly type: T
+    readonly data: EventData[T]
+    readonly cost?: number
+    readonly kept?: JsonValue
+  }
 }[EventType]
 
-/** The usage of a run after one more event. Its cost is not rounded: `showUsage` does that. */
-export function usageAfter(before: Usage, event: SeenEvent): Usage {
+/** Work that has ended, and what it used. */
+export interface EndedWork {
+  readonly agent: string
+  readonly iteration?: number
+  readonly usage: Usage
+  /** Empty for a compaction that is read from a stream, which does not have them. */
+  readonly calls: readonly ModelCallRecord[]
+}
+
+/** The work whose end an event tells; null for all other events. Every sum of usage, limits and metrics is made from it. */
+export function endedWork(event: SeenEvent): EndedWork | null {
   switch (event.type) {
     case "agent_completed":
-    case "context_compacted":
-      return addUsage(before, exactly(event.data.usage, event.cost))
+      return event.data
     case "agent_failed":
-      return addUsage(before, exactly(usageOf(event.data.calls), event.cost))
-    case "workflow_completed":
-    case "workflow_failed":
-    case "workflow_cancelled":
-      return event.data.usage ?? before
+      return { ...event.data, usage: usageOf(event.data.calls) }
+    case "context_compacted":
+      return { ...event.data, calls: (event.kept as ReplayData<"context_compacted"> | undefined)?.calls ?? [] }
     default:
-      return before
+      return null
   }
 }
 
-function exactly(usage: Usage, cost: number | undefined): Usage {
-  return cost === undefined ? usage : { ...usage, cost }
+/** The usage of a run after one more event. Its cost is not rounded: `showUsage` does that. */
+export function usageAfter(before: Usage, event: SeenEvent): Usage {
+  const work = endedWork(event)
+  if (work === null) return usageOfEnd(event) ?? before
+  return addUsage(before, event.cost === undefined ? work.usage : { ...work.usage, cost: event.cost })
+}
+
+/** The usage of the whole run, which its last event tells. */
+function usageOfEnd(event: SeenEvent): Usage | undefined {
+  return isTerminal(event.type) && "usage" in event.data ? event.data.usage : undefined
 }
 
 export interface UsageChange {
@@ -35,10 +56,7 @@ export interface UsageChange {
 /** What events add to the usage, or, where their last one tells the whole, that. Null: they change nothing. */
 export function usageOfEvents(events: readonly SeenEvent[]): UsageChange | null {
   const last = events.at(-1)
-  const whole =
-    last !== undefined &&
-    (last.type === "workflow_completed" || last.type === "workflow_failed" || last.type === "workflow_cancelled") &&
-    last.data.usage !== undefined
+  const whole = last !== undefined && usageOfEnd(last) !== undefined
   const usage = events.reduce(usageAfter, noUsage)
   return whole || usage !== noUsage ? { whole, usage } : null
 }

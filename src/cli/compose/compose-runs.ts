@@ -51,7 +51,7 @@ export async function composeRuns(
     {
       owner: randomUUID(),
       leaseMs,
-      maxRuns,
+      maxRuns: maxRuns,
       maxQueued: 0,
       limits: { ...limitsOf(settings), timeout_ms: Number.MAX_SAFE_INTEGER },
     },
@@ -174,5 +174,5 @@ export async function inspectMcp(settings: Settings, server: ToolServer, signal:
 }
 
 function limitsOf({ maxIterations, maxCalled }: Settings): RunLimits {
-  return { ...defaultLimits, maxIterations, maxCalled }
+  return { ...defaultLimits, maxIterations: maxIterations, maxCalled: maxCalled }
 }

@@ -1,7 +1,8 @@
 import { callingAgent } from "../../plan/call-scope.ts"
-import type { LimitKey, ShownLimits, Usage } from "../events.ts"
+import type { LimitKey, ShownLimits } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
-import { totalTokens, usageOf } from "../usage.ts"
+import { totalTokens } from "../usage.ts"
+import { endedWork } from "../usage-after.ts"
 
 /** When the last event of a run came, and how long no process had the run, in milliseconds. */
 const seen = new WeakMap<RunState, number>()
@@ -23,10 +24,6 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
       ...(own === undefined || agent === undefined ? {} : { agents: { ...agents, [agent]: added(own, key, amount) } }),
     }
   }
-  const spent = (agent: string, usage: Usage): void => {
-    used(agent, "tokens", totalTokens(usage))
-    used(agent, "cost", usage.cost ?? 0)
-  }
   const run = state.limits?.time_seconds
   // Time spent waiting for people, and time between two owners, does not count.
   const isTakenUp = event.type === "run_continued" || event.type === "run_resumed"
@@ -37,18 +34,17 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
     used(undefined, "time_seconds", (at - state.started_at - (idle.get(state) ?? 0)) / 1000 - run.used)
   }
   if (at !== null) seen.set(state, at)
+  const work = endedWork(event)
+  if (work !== null) {
+    used(work.agent, "tokens", totalTokens(work.usage))
+    used(work.agent, "cost", work.usage.cost ?? 0)
+    showExactCost(state)
+  }
   switch (event.type) {
     case "model_call_started":
       return used(event.data.agent, "model_calls", 1)
     case "tool_call_started":
       return used(event.data.agent, "tool_calls", 1)
-    case "agent_completed":
-    case "context_compacted":
-      spent(event.data.agent, event.data.usage)
-      return showExactCost(state)
-    case "agent_failed":
-      spent(event.data.agent, usageOf(event.data.calls))
-      return showExactCost(state)
     case "workflow_completed":
     case "workflow_failed":
     case "workflow_cancelled":

@@ -1,15 +1,19 @@
 import { askedQuestion } from "../asked-question.ts"
 import type { Question } from "../events.ts"
-import type { RunState, SeenEvent, Span } from "../run-state.ts"
+import type { RunState, SeenEvent, ShownHandlers, Span } from "../run-state.ts"
 import { endNode, nodeOf, startNode } from "./nodes.ts"
 import { reportCalls } from "./reported-calls.ts"
 import { callKey, childOf, closeSpan, dynamicSpan, openSpan, questionKey } from "./spans.ts"
 
-export function addQuestion(
-  state: RunState,
-  data: Extract<SeenEvent, { type: "question_asked" }>["data"],
-  at: number,
-): void {
+export const questionHandlers: ShownHandlers = {
+  question_asked: (state, { data }, at) => addQuestion(state, data, at),
+  question_answered(state, { data: { id, answer, answered_by } }, at) {
+    settleQuestion(state, id, at, { status: "answered", answer, answered_by })
+  },
+  question_expired: (state, { data }, at) => settleQuestion(state, data.id, at, { status: "expired" }),
+}
+
+function addQuestion(state: RunState, data: Extract<SeenEvent, { type: "question_asked" }>["data"], at: number): void {
   const { call_id, agent, dynamic, calls } = data
   const question = askedQuestion(data)
   const { id, kind, name, iteration, items, server } = question
@@ -67,7 +71,7 @@ export function settleListed(state: RunState, id: string, outcome: Partial<Quest
 }
 
 /** A step has been answered when none of its questions is open. */
-export function settleQuestion(state: RunState, id: string, at: number, outcome: Partial<Question>): void {
+function settleQuestion(state: RunState, id: string, at: number, outcome: Partial<Question>): void {
   const question = settleListed(state, id, outcome)
   if (question === undefined) return
   const span = closeSpan(state, questionKey(id), at, outcome.status === "answered" ? "completed" : "failed")

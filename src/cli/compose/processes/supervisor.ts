@@ -64,7 +64,7 @@ export class Supervisor {
     this.#audit = audit
     this.#port = settings.port
     const perTenant = Math.min(maxRuns, runsPerCaller(settings))
-    this.#desk = new RunSlotBroker({ maxRuns, maxQueued: maxQueued, perTenant })
+    this.#desk = new RunSlotBroker({ maxRuns: maxRuns, maxQueued: maxQueued, perTenant })
     this.#slots = Array.from({ length: processes }, (_, number) => ({
       number,
       worker: null,
