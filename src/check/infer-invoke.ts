@@ -148,7 +148,7 @@ function inferArgument(
   const fieldScope = at(scope, name.text)
   const type = infer(checking, value, fieldScope)
   if (scope.place === inputOfTool || mayHoldSecrets.has(scope.place)) {
-    checkArgumentSecret(checking, name.text, value, fieldScope.path, scope.place !== inputOfTool)
+    checkArgumentSecret(checking, name.text, value, fieldScope.path, scope.place === inputOfTool ? "input" : "bindings")
   }
   const isAsset = refuseAsset(checking, value, type, fieldScope.path)
   const refused = refuseKey(checking, name, fieldScope.path) || declareUnique(checking, names, name, fieldScope.path)

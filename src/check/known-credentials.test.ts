@@ -29,7 +29,16 @@ test("texts that are made to be slow are searched in linear time", async () => {
     "SG.-",
     "glpat-",
   ]
-  const more = ["-----BEGIN ", "-----BEGIN PRIVATE KEY-----\\n", "AKIA", "github_pat_", "ya29.", "sk-1a1a1a1a1a1_"]
+  const more = [
+    "whsec_",
+    "-----BEGIN PRIVATE KEY-----/",
+    "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----\\n",
+    "AKIA",
+    "github_pat_",
+    "ya29.",
+    "sk-1a1a1a1a1a1_",
+  ]
   for (const begin of [...begins, ...more]) {
     await assertLinear((size) => [...knownCredentials(begin.repeat(size / begin.length))].length, 10_000, 160_000)
   }

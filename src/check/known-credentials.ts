@@ -19,18 +19,19 @@ const forms: readonly string[] = [
   "dop_v1_[a-f0-9]{40,64}",
   "lin_api_[A-Za-z0-9]{30,64}",
   "shpat_[a-f0-9]{32}",
+  "whsec_[A-Za-z0-9+/=]{24,128}",
   "SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,64}",
   "pypi-AgEIcHlwaS[A-Za-z0-9_-]{20,255}",
   "eyJ[A-Za-z0-9_-]{10,300}\\.eyJ[A-Za-z0-9_-]{4,4000}\\.[A-Za-z0-9_-]{10,1000}",
 ]
 
-const known = new RegExp(
-  `(?<![A-Za-z0-9_])(?:${forms.join("|")})|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:\\s|\\\\[nr]){1,8}[A-Za-z0-9+/=]{40}`,
-  "g",
-)
+/** The first line of a key behind its head, however deep it is indented; `/` for a key in a doc comment. */
+const pem = "-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----(?:[\\s/]|\\\\[nr]){1,200}[A-Za-z0-9+/=]{40}"
+
+const known = new RegExp(`(?<![A-Za-z0-9_])(?:${forms.join("|")})|${pem}`, "g")
 
 /** What people write in place of a key. */
-const placeholder = /your|example|placeholder|redacted|dummy|x{4}|\*{3}/
+const placeholder = /your|example|EXAMPLE|placeholder|redacted|dummy|x{4}|\*{3}/
 
 /** The keys of well-known services in a text, by their offsets. */
 export function* knownCredentials(text: string): Generator<{ readonly start: number; readonly end: number }> {

@@ -9,6 +9,7 @@ import { blockAs } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkConstant } from "./constants.ts"
 import { knownList, namesOf, nearAnd } from "./known-list.ts"
+import { checkArgumentSecret } from "./rules/hardcoded-secret.ts"
 
 /**
  * The properties of a block by name (another spelling under the name here), the first where one is repeated by mistake.
@@ -70,8 +71,13 @@ function checkRow(checking: CheckContext, row: PropertyRow, property: Syntax.Pro
   if (isBlockForm(row.form)) {
     const block = blockAs(checking, property, own, "properties", blockForms[row.form])?.block
     if (block !== undefined) readProperties(checking, row.form, block, own, name)
-  } else if (row.constant !== undefined) checkConstant(checking, property, own, row.constant)
-  else if (row.words !== undefined && row.type === undefined) {
+  } else if (row.constant !== undefined) {
+    checkConstant(checking, property, own, row.constant)
+    if (value.kind !== "values") return
+    for (const field of value.block.items) {
+      checkArgumentSecret(checking, field.name.text, field.value, `${own}.${field.name.text}`, "extra")
+    }
+  } else if (row.words !== undefined && row.type === undefined) {
     if (row.form === "approval" && value.kind === "properties") return
     if (value.kind === "configured") return checkWord(checking, value.reference, row.words, own)
     const expression = expressionOf(checking, property, path)

@@ -42,7 +42,7 @@ export class FolderTexts implements FileTexts {
   }
 
   get rootRule(): string {
-    return `Imports stay within ${this.#root}: give the command a folder above it, or mark one with \`wireworks.json\`.`
+    return `Paths stay within ${this.#root}: give the command a folder above it, or mark one with \`wireworks.json\`.`
   }
 
   *near(path: string): Iterable<string> {
@@ -89,10 +89,15 @@ export interface CompiledFile extends Compiled {
   readonly paths: readonly string[]
 }
 
+/** The path of a file from the root. */
+export function pathFrom(root: string, file: string): string {
+  return relative(root, resolve(file)).split(sep).join("/") || basename(file)
+}
+
 /** Compiles the text of a file with the files around it. `given` as for `rootFor`. */
 export function compileFile(file: string, source: string, given?: string): CompiledFile {
   const root = rootFor(file, given)
-  const path = relative(root, resolve(file)).split(sep).join("/") || basename(file)
+  const path = pathFrom(root, file)
   const files = new Files(new FolderTexts(root), versionOf)
   const compiled = files.compile(source, path)
   const { [path]: _, ...modules } = Object.fromEntries(files.needed(path))

@@ -267,6 +267,7 @@ export class LanguageServer implements Handler {
 
   readonly #around: Around = {
     tested: (test, path) => this.#tested(test, path),
+    placeOf: (uri) => this.#folderOf(uri),
     compile: (uri, text) => this.#compile(uri, text),
   }
 

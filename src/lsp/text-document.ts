@@ -1,6 +1,6 @@
 import type { Program } from "../check/program.ts"
 import { compile, type Compiled } from "../compile.ts"
-import { compileTests, isTestFile } from "../compile-tests.ts"
+import { compileTests, isTestFile, type TestPlace } from "../compile-tests.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { widthAt } from "../base/width-at.ts"
 import { LineMap } from "../source/line-map.ts"
@@ -35,10 +35,12 @@ export type Tested = (uri: string, path: string) => TestedDocument | undefined
 /** What a document needs of the files around it. */
 export interface Around {
   readonly tested: Tested
+  /** Where the document stands; null for one that stands alone. */
+  placeOf(uri: string): TestPlace | null
   compile(uri: string, text: string): Compiled
 }
 
-const alone: Around = { tested: () => undefined, compile: (_, text) => compile(text) }
+const alone: Around = { tested: () => undefined, placeOf: () => null, compile: (_, text) => compile(text) }
 
 export interface CompiledDocument {
   readonly program: Program
@@ -86,10 +88,12 @@ export class TextDocument {
 
   #compileTests(): CompiledDocument {
     let tested: TestedDocument | undefined
-    const { program, diagnostics } = compileTests(this.text, this.uri.slice(this.uri.lastIndexOf("/") + 1), (path) => {
+    const find = (path: string): Program | undefined => {
       tested = this.#around.tested(this.uri, path)
       return tested?.program
-    })
+    }
+    const name = this.uri.slice(this.uri.lastIndexOf("/") + 1)
+    const { program, diagnostics } = compileTests(this.text, name, find, this.#around.placeOf(this.uri))
     return { program, diagnostics, tested }
   }
 

@@ -79,7 +79,7 @@ output {
       const { code, out } = await runWire(["check", given], { cwd })
       assert.equal(code, 1)
       assert.match(out, /error: The path "\.\.\/lib\/common\.wire" leaves the root folder \[unknown-file\]/)
-      assert.ok(out.includes(`Imports stay within ${join(cwd, "flows")}:`), out)
+      assert.ok(out.includes(`Paths stay within ${join(cwd, "flows")}:`), out)
     }
     // The folder that was given counts before the nearest one with a mark, which counts for a file.
     mkdirSync(join(cwd, ".git"))
@@ -122,7 +122,7 @@ test "one" {
     // The folder that was given is the root.
     const { code, out } = await runWire(["test", "checks"], { cwd })
     assert.equal(code, 2, out)
-    assert.match(out, /The workflow \.\.\/flows\/b\.wire cannot be read/)
+    assert.match(out, /The path "\.\.\/flows\/b\.wire" leaves the root folder/)
   })
 
   test("places in a called file that belong to a finding", async () => {

@@ -63,6 +63,10 @@ describe("paths of a project", () => {
       for (const name of ["linked.jsonl", "found.test.wire", "rows.jsonl", "rows.json"]) {
         assert.ok(shown.includes(name), name)
       }
+      for (const path of ["../outside/flow.wire", "./away/flow.wire"]) {
+        assert.ok(shown.includes(`The path "${path}" leaves the root folder`), path)
+      }
+      assert.match(shown, /Paths stay within .*root: give the command a folder above it/)
       assert.match(shown, /is outside of .*root: give the command a folder above it, or mark one with `wireworks.json`/)
     }
   })
@@ -77,8 +81,14 @@ describe("paths of a project", () => {
     assert.match(formatted.err, /formatted already/)
     const checked = await runWire(["check", "."], { cwd: root })
     assert.match(checked.out, /linked\.wire.* is outside of/)
-    // What the user names is what the user means.
-    assert.equal((await runWire(["fmt", "linked.wire"], { cwd: root })).code, 0)
+    // A hook or a glob of the shell names every file of a project: to name a link is not to mean the file elsewhere.
+    for (const named of ["linked.wire", "away/loose.wire", join(root, "linked.wire")]) {
+      const { code, err } = await runWire(["fmt", named], { cwd: root })
+      assert.equal(code, 1)
+      assert.match(err, /is a link to a file outside of .*root: name that file itself/)
+    }
+    assert.equal(readFileSync(join(outside, "loose.wire"), "utf8"), unformatted)
+    assert.equal((await runWire(["fmt", join(outside, "loose.wire")], { cwd: root })).code, 0)
     assert.notEqual(readFileSync(join(outside, "loose.wire"), "utf8"), unformatted)
   })
 

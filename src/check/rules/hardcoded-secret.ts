@@ -1,5 +1,7 @@
 import { firstFrom } from "../../source/first-from.ts"
+import { openingCommentEnd } from "../../source/opening-comment.ts"
 import type { Span } from "../../source/span.ts"
+import { unescape } from "../../syntax/string-value.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import { holdsKnownCredential, isForCredentials, knownCredentials } from "../known-credentials.ts"
@@ -54,26 +56,33 @@ function warnOfLiteral(
   checking.report("hardcoded-secret", path, plain, said, hint, "warning")
 }
 
-/** A value that goes to a tool under a name; one inside of objects and lists, too. `isBound`: in `bindings { }`, where secrets may stand. */
+const hintsOfArguments = {
+  /** Secrets may stand there. */
+  bindings: () => move,
+  input: (name: string) => `Declare it in \`secrets { }\`, and write \`bindings { ${name}: secrets.name }\`.`,
+  extra: () => "Declare it in `secrets { }`, and send it in the `headers { }` of the provider.",
+}
+
+/** A value that goes to a tool or a model's API under a name; one inside of objects and lists, too. */
 export function checkArgumentSecret(
   checking: CheckContext,
   name: string,
   node: Syntax.Expression,
   path: string,
-  isBound: boolean,
+  block: keyof typeof hintsOfArguments,
 ): void {
   for (const one of outcomesOf(node)) {
     if (one.kind === "object") {
       for (const field of one.body.items) {
-        checkArgumentSecret(checking, field.name.text, field.value, `${path}.${field.name.text}`, isBound)
+        checkArgumentSecret(checking, field.name.text, field.value, `${path}.${field.name.text}`, block)
       }
     } else if (one.kind === "array") {
-      for (const item of one.items) checkArgumentSecret(checking, name, item, path, isBound)
+      for (const item of one.items) checkArgumentSecret(checking, name, item, path, block)
     }
   }
   if (!isForCredentials(name)) return
   const literals = literalsIn(node)
-  const hint = isBound ? move : `Declare it in \`secrets { }\`, and write \`bindings { ${name}: secrets.name }\`.`
+  const hint = hintsOfArguments[block](name)
   const credential = literals.find((literal) => literal.texts.some(looksLikeCredential))
   if (credential !== undefined) checking.report("hardcoded-secret", path, credential, found, hint)
   else warnOfLiteral(checking, filled(literals), path, writtenOut(name), hint)
@@ -98,24 +107,45 @@ const inText = "Declare it in `secrets { }` and refer to it: `{{ secrets.name }}
 /** More of them are one mistake. */
 const maxFound = 100
 
-/** Keys of well-known services, in whatever text they stand. What other checks have found is not reported again. */
+/** Keys of well-known services, wherever a model or a caller reads them. What other checks have found is not reported again. */
 export function checkKnownCredentials(checking: CheckContext): void {
   const { tree, diagnostics } = checking
-  let reported: readonly Span[] | undefined
+  let reported: Span[] | undefined
   let count = 0
-  for (const match of knownCredentials(tree.text)) {
-    const token = tree.tokens[firstFrom(tree.tokens, match.start + 1) - 1]
-    // In a comment, or over the end of a text.
-    if (token === undefined || !isText.has(token.kind) || match.end > token.end) continue
-    reported ??= diagnostics.filter(({ code }) => code === "hardcoded-secret").map(({ span }) => span)
-    if (reported.some(({ start, end }) => start <= match.start && match.end <= end)) continue
+  for (const span of credentialsIn(tree)) {
+    reported ??= diagnostics.filter(({ code }) => code === "hardcoded-secret").map((one) => one.span)
+    if (reported.some(({ start, end }) => start < span.end && span.start < end)) continue
     if (++count > maxFound) return
-    const path = pathAt(tree, match.start)
-    checking.report("hardcoded-secret", path, match, found, hintAt(path))
+    reported.push(span)
+    const path = pathAt(tree, span.start)
+    checking.report("hardcoded-secret", path, span, found, hintAt(path))
   }
 }
 
-const isText: ReadonlySet<string> = new Set(["string", "head", "middle", "tail"])
+function* credentialsIn({ text, tokens }: Syntax.Tree): Generator<Span> {
+  let descriptionEnd: number | undefined
+  for (const match of knownCredentials(text)) {
+    const next = firstFrom(tokens, match.start + 1)
+    const token = tokens[next - 1]
+    if (token !== undefined && match.start < token.end) {
+      if (isRead.has(token.kind) && match.end <= token.end) yield match
+    } else {
+      const comments = tokens[next]?.comments ?? []
+      const isDoc = comments[firstFrom(comments, match.start + 1) - 1]?.style === "doc"
+      // The first comment of a file describes the workflow. Other comments reach nobody.
+      if (isDoc || (next === 0 && match.start < (descriptionEnd ??= openingCommentEnd(text)))) yield match
+    }
+  }
+  if (!text.includes("\\")) return
+  for (const { kind, start, end } of tokens) {
+    if (!isRead.has(kind)) continue
+    const written = text.slice(start, end)
+    if (written.includes("\\") && holdsKnownCredential(unescape(written))) yield { start, end }
+  }
+}
+
+/** Names of fields and values of enums reach the model, too. */
+const isRead: ReadonlySet<string> = new Set(["string", "head", "middle", "tail", "name"])
 
 /** Secrets go to servers only: elsewhere the credential can only be removed. */
 function hintAt(path: string): string {

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path"
-import { compileFile, rootFor } from "../../compiler/folder-texts.ts"
+import type { Program } from "../../check/program.ts"
+import { compileFile, FolderTexts, pathFrom, rootFor } from "../../compiler/folder-texts.ts"
 import { compileTests, isTestFile, type CompiledTests } from "../../compile-tests.ts"
 import { isError, toIssue, type Diagnostic, type Issue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
@@ -20,11 +21,13 @@ export function diagnose(file: string, text: string, root?: string): Diagnosis {
 }
 
 export function compileTestFile(file: string, text: string, root?: string): CompiledTests {
-  return compileTests(text, basename(file), (path) => {
+  const within = rootFor(file, root)
+  const tested = (path: string): Program | undefined => {
     const workflow = join(dirname(file), path)
-    const { text: source } = readFoundSource(workflow, rootFor(file, root))
-    return source === null ? undefined : compileFile(workflow, source, rootFor(file, root)).program
-  })
+    const { text: source } = readFoundSource(workflow, within)
+    return source === null ? undefined : compileFile(workflow, source, within).program
+  }
+  return compileTests(text, basename(file), tested, { texts: new FolderTexts(within), file: pathFrom(within, file) })
 }
 
 export function diagnosisOf(text: string, diagnostics: readonly Diagnostic[]): Diagnosis {

@@ -1,5 +1,8 @@
 import { standardError, standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
+import { resolve } from "node:path"
+import { rootFor } from "../../compiler/folder-texts.ts"
+import { findInProject } from "../../compiler/project-path.ts"
 import { formatText } from "../../syntax/format.ts"
 import { count } from "../terminal/count.ts"
 import { diagnosisOf } from "./diagnose.ts"
@@ -48,7 +51,13 @@ async function formatAll(paths: readonly string[], options: FmtOptions, command:
   const total = { same: 0, changed: 0, failed: 0, misses: 0 }
 
   const formatOne = (source: SourceFile): Outcome => {
-    const { file, text, version } = source
+    const { file, root, text, version } = source
+    const within = rootFor(file, root)
+    const place = version === undefined ? null : findInProject(within, resolve(file))
+    if (place !== null && "problem" in place && place.problem === "outside") {
+      output.err(showProblem(file, `is a link to a file outside of ${within}: name that file itself`, palette))
+      return "failed"
+    }
     const result = formatText(text)
     if ("diagnostics" in result) {
       const { lines, issues } = diagnosisOf(text, result.diagnostics)
