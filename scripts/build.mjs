@@ -213,8 +213,7 @@ export async function build(outdir = join(root, "dist")) {
     renameSync(`${path}.new`, path)
   }
   rmSync(join(outdir, ".compiled"), { recursive: true, force: true })
-  removeOthers(outdir, files, /\.js(\.map|\.LEGAL\.txt)?(\.new)?$/)
-  removeOthers(join(outdir, "playground"), page, /./)
+  removeOlder(outdir, files)
   writeFileSync(join(outdir, ".stamp"), stamp)
 }
 
@@ -263,16 +262,28 @@ async function writeDeclarations(outdir) {
   }
 }
 
+/** A service that was started from one of so many earlier builds still finds the parts that it imports late. */
+const earlierBuilds = 3
+
 /**
- * Deletes what earlier builds left.
- * @param {string} folder
+ * Deletes what older builds left. The parts of the builds before this one stay: each has a hash of its content in its name.
+ * @param {string} outdir
  * @param {readonly { path: string }[]} fresh
- * @param {RegExp} ours
  */
-function removeOthers(folder, fresh, ours) {
-  const names = new Set(fresh.map(({ path }) => basename(path)))
-  for (const file of readdirSync(folder)) {
-    if (ours.test(file) && !names.has(file)) rmSync(join(folder, file))
+export function removeOlder(outdir, fresh) {
+  const list = join(outdir, ".builds")
+  /** @type {string[][]} */
+  const earlier = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : []
+  const own = fresh.map(({ path }) => basename(path))
+  const parts = own.filter((name) => !name.endsWith(".map")).toSorted()
+  writeFileSync(list, JSON.stringify([parts, ...earlier].slice(0, earlierBuilds + 1)))
+  const kept = new Set([...own, ...earlier.slice(0, earlierBuilds).flat()])
+  const places = [
+    { folder: outdir, ours: /\.js(\.map|\.LEGAL\.txt)?(\.new)?$/ },
+    { folder: join(outdir, "playground"), ours: /./ },
+  ]
+  for (const { folder, ours } of places) {
+    for (const file of readdirSync(folder)) if (ours.test(file) && !kept.has(file)) rmSync(join(folder, file))
   }
 }
 

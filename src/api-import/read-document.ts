@@ -11,7 +11,9 @@ export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
     return { problem: `The document has more than ${mib} MiB: cut it down to the operations that you need.` }
   }
   const text = new TextDecoder().decode(bytes)
-  const value = await parse(text)
+  const parsed = await parse(text)
+  if ("problem" in parsed) return parsed
+  const { value } = parsed
   if (!isJsonObject(value)) return { problem: "The file is neither JSON nor YAML with an object at its top." }
   const version = value["openapi"]
   if (typeof value["swagger"] === "string") {
@@ -25,15 +27,18 @@ export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
   return { document: value }
 }
 
-async function parse(text: string): Promise<JsonValue | undefined> {
+async function parse(text: string): Promise<{ readonly value: JsonValue } | { readonly problem: string }> {
   try {
-    return JSON.parse(text) as JsonValue
+    return { value: JSON.parse(text) as JsonValue }
   } catch {
-    if (/^\s*[{[]/.test(text)) return undefined
+    // YAML has JSON in it, and its errors say where.
   }
-  if (isTooDeep(text)) return undefined
+  if (isTooDeep(text)) return { problem: "The file is not usable YAML: it nests too deep." }
   const { parseYaml } = await import("./parse-yaml.ts")
-  return parseYaml(text) as JsonValue | undefined
+  const parsed = parseYaml(text)
+  return "problem" in parsed
+    ? { problem: `The file is neither valid JSON nor valid YAML: ${parsed.problem}.` }
+    : { value: parsed.value as JsonValue }
 }
 
 const deepest = 500

@@ -29,6 +29,7 @@ export interface WorkflowIssue {
     | "workflow-encoding"
     | "workflow-too-large"
     | "workflow-unreadable"
+    | "workflow-empty"
     | "workflow-name-case"
     | "workflow-tool-name"
     | "workflow-trigger"

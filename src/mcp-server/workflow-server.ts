@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
 import { initialState, type RunState } from "../log/run-state.ts"
 import { reduce } from "../log/reduce.ts"
+import { runIsLost } from "../run/run-is-lost.ts"
 import type { ToolPage } from "./tool-pages.ts"
 import type { TaskOffer } from "./workflow-tasks.ts"
 import { createdTask, declaresTasks, serveTasks, taskAfterMs, tasksExtension } from "./workflow-tasks.ts"
@@ -21,6 +22,8 @@ export interface WorkflowOffer {
 
 export interface StartedRun {
   readonly run_id: string
+  /** It goes on after a stop of the service. */
+  readonly isKept: boolean
   /** Every event, to the last, or until `signal` aborts. */
   events(signal: AbortSignal): AsyncIterable<LogEvent>
   /** Its caller has left, or does not want it any more. */
@@ -69,10 +72,11 @@ async function taskOrResult(started: StartedRun, tasks: TaskOffer, context: Serv
 
 async function endOf(started: StartedRun, context: ServerContext): Promise<CallToolResult> {
   const result = await resultOf(started, context, null)
-  return result ?? failed({ kind: "overloaded", message: goesOn(started.run_id), issues: [] })
+  return result ?? failed({ kind: "overloaded", message: unended(started), issues: [] })
 }
 
-function goesOn(run_id: string): string {
+function unended({ run_id, isKept }: StartedRun): string {
+  if (!isKept) return runIsLost
   return `The service is shutting down, and the run goes on when it is back. Ask for it later: GET /execute/${run_id}`
 }
 

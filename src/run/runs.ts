@@ -30,6 +30,8 @@ export interface RunsSettings {
   /** Names this process among those that share a store. */
   readonly owner: string
   readonly leaseMs: number
+  /** The store ends with this process: what is not done by then is lost. */
+  readonly isVolatile?: boolean
   /** Most runs at once, and most that wait for their turn. */
   readonly maxRuns: number
   readonly maxQueued: number
@@ -133,6 +135,11 @@ export class Runs {
 
   get isDraining(): boolean {
     return this.#draining
+  }
+
+  /** Whether runs that have not ended when this process stops go on later. */
+  get areKept(): boolean {
+    return this.#settings.isVolatile !== true
   }
 
   /** Aborts when the grace time is over: no run begins here any more, and the service closes its connections. */

@@ -268,8 +268,12 @@ function isHook(path: string): boolean {
 }
 
 function pathOf(request: FastifyRequest): string {
-  const end = request.url.indexOf("?")
-  return end < 0 ? request.url : request.url.slice(0, end)
+  return withoutQuery(request.url)
+}
+
+function withoutQuery(url: string): string {
+  const end = url.indexOf("?")
+  return end < 0 ? url : url.slice(0, end)
 }
 
 /** Checks who calls, from where and how often, before any body is read; then callers take turns. */
@@ -447,10 +451,12 @@ function elsewhere(app: FastifyInstance): void {
   })
   const nothingThere = (request: FastifyRequest): HttpError => {
     const path = pathOf(request)
+    // Of an alias, the path as it was sent.
+    const sent = withoutQuery(request.originalUrl).slice(0, 200)
     const methods = known.filter(({ pattern }) => fitsPattern(path, pattern)).map(({ method }) => method)
-    if (methods.length === 0) return refuse("not_found", `There is no route ${request.method} ${path.slice(0, 200)}`)
+    if (methods.length === 0) return refuse("not_found", `There is no route ${request.method} ${sent}`)
     const allow = [...new Set(methods)].join(", ")
-    return refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
+    return refuse("method_not_allowed", `${sent} takes ${allow}`, [], { allow })
   }
   app.setNotFoundHandler((request) => {
     throw nothingThere(request)

@@ -10,6 +10,7 @@ import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
 import { fingerprint, idempotencyKey, keyTaken } from "./idempotency-key.ts"
 import { HttpError, runExpired } from "./http-error.ts"
+import { runIsLost } from "../run/run-is-lost.ts"
 import { jsonType } from "./list-page.ts"
 import { writeQuestions } from "./question-page.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
@@ -155,9 +156,10 @@ export async function clientLeft(
 
 /** The service stops before the run has ended, or the run was deleted. */
 export function unended({ runs }: RouteDependencies, run_id: string): HttpError {
-  return runs.isDraining
+  if (!runs.isDraining) return runExpired()
+  return runs.areKept
     ? goesOn(run_id, "The service is shutting down, and the run goes on when it is back.")
-    : runExpired()
+    : new HttpError({ kind: "overloaded", message: runIsLost, issues: [] }, { "retry-after": "5" }, run_id)
 }
 
 function storeFailed(run_id: string): HttpError {

@@ -298,6 +298,8 @@ export class WorkflowFolder {
 
   #settleOutcome(file: FoundFile, outcome: LoadOutcome, holds: boolean): void {
     if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
+    else if (isBlank(outcome.loaded.source) && this.#workflows.get(file.name)?.serving?.described.empty === false)
+      this.#settle(file, emptyIssue, outcome.loaded.version)
     else if (isHiddenName(file.name) || this.#isLibrary(file.name, outcome.loaded)) {
       this.#takeAway(file.name, file.stamp)
     } else this.#settleLoaded(file, outcome.loaded, holds)
@@ -448,6 +450,20 @@ function pathOf(name: string): string {
 
 function isWrong(outcome: LoadOutcome): boolean {
   return "issue" in outcome || !outcome.loaded.described.valid
+}
+
+/** Half a copy, or a full disk: nobody ends a workflow so. */
+const emptyIssue: WorkflowIssue = {
+  code: "workflow-empty",
+  severity: "error",
+  path: "",
+  message: "The file is empty",
+  hint: "Delete it to end the workflow.",
+}
+
+/** Nothing but blanks and comments. */
+function isBlank(source: string): boolean {
+  return source.split(/[\r\n]+/).every((line) => /^[\uFEFF\s]*(?:$|\/\/)/.test(line))
 }
 
 function triggerIssue(message: string): WorkflowIssue {

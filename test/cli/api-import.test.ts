@@ -392,8 +392,14 @@ describe("documents of strangers", () => {
       const outcome = await imported(text, only)
       return "problem" in outcome ? outcome.problem : "none"
     }
-    assert.match(await problemOf("{"), /neither JSON nor YAML/)
-    assert.match(await problemOf("a: ["), /neither JSON nor YAML/)
+    assert.match(
+      await problemOf('{\n  "openapi": "3.1.0"\n  "info": {}\n}'),
+      /nor valid YAML: .* at line 3, column 3\.$/,
+    )
+    assert.match(await problemOf("openapi: 3.1.0\na: ["), /nor valid YAML: Flow sequence .* at line 2, column 5\.$/)
+    assert.match(await problemOf("openapi: 3.1.0\n\tb: 1"), /nor valid YAML: .* at line 2, column \d+\.$/)
+    assert.match(await problemOf("a: *b"), /nor valid YAML: .*\bb\b/)
+    assert.match(await problemOf("Some text."), /neither JSON nor YAML/)
     assert.match(await problemOf('{"swagger":"2.0"}'), /Swagger 2\.0: convert it/)
     assert.match(await problemOf('{"openapi":"2.9"}'), /not OpenAPI 3\.0 or 3\.1/)
     assert.match(await problemOf(documentOf({})), /no operations/)

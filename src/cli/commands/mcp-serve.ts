@@ -212,6 +212,7 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
       const { run_id } = admission
       return {
         run_id,
+        isKept: runs.areKept,
         events: followed,
         cancel: async () => void (await runs.cancel(run_id)),
       }

@@ -51,6 +51,7 @@ export async function composeRuns(
     {
       owner: randomUUID(),
       leaseMs,
+      isVolatile: true,
       maxRuns: maxRuns,
       maxQueued: 0,
       limits: { ...limitsOf(settings), timeout_ms: Number.MAX_SAFE_INTEGER },

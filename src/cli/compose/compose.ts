@@ -200,6 +200,7 @@ export async function compose(
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
     leaseMs: opened.leaseMs,
+    isVolatile: settings.store === "memory",
     maxRuns: settings.maxRuns,
     maxQueued: settings.maxQueued,
     maxRunsPerCaller: perCaller,

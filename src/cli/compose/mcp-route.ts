@@ -198,6 +198,7 @@ async function start(
   const { run_id } = admission
   return {
     run_id,
+    isKept: runs.areKept,
     events: (signal) => store.follow(run_id, 0, AbortSignal.any([signal, runs.left])),
     async cancel() {
       if (await runs.clientLeft(run_id)) parts.audit({ act: "cancelled", run_id, caller })

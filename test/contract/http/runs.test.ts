@@ -27,6 +27,12 @@ describe("a run's record, events and cancellation", async () => {
     }
     const remove = (): Promise<Response> => fetch(`${service.url}/runs/${run_id}`, { method: "DELETE" })
     assert.deepEqual([(await remove()).status, (await remove()).status], [204, 410])
+    for (const path of [`/runs/${run_id}`, `/runs/${run_id}/events`, `/execute/${run_id}`]) {
+      const refused = await fetch(`${service.url}${path}?wait=1`, { method: "PUT" })
+      assert.equal(refused.status, 405)
+      const { error } = (await refused.json()) as { readonly error: { readonly message: string } }
+      assert.equal(error.message, `${path} takes ${refused.headers.get("allow")}`)
+    }
     assert.equal((await service.get("/runs")).status, 200)
     assert.equal((await service.get("/runs/unknown")).status, 404)
     assert.equal((await service.get(`/runs/${run_id}/calls/x`)).status, 404)

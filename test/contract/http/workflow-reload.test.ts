@@ -106,6 +106,26 @@ describe("a folder that changes", async () => {
     unlinkSync(join(folder, "never.wire"))
   })
 
+  it("keeps the last good version of a file that is empty, until it is deleted", async () => {
+    for (const text of ["", "\n", "// The workflow.\n", "\uFEFF"]) {
+      write("flow.wire", text)
+      await until("flow", JSON.stringify(text), (found) => found?.issues[0]?.code === "workflow-empty")
+      const { version, valid } = (await named("flow")) as WorkflowAnswer
+      assert.deepEqual([version, valid, await answer("flow")], [versionOf(answering("four")), false, "four"])
+      write("flow.wire", answering("four"))
+      await until("flow", "the good file", (found) => found?.valid === true && found.issues.length === 0)
+    }
+    write("blank.wire", "")
+    write("flow.wire", "")
+    await until("flow", "the empty file", (found) => found?.valid === false)
+    unlinkSync(join(folder, "flow.wire"))
+    await until("flow", "its end", (found) => found === undefined)
+    // A file that has never served is not shown.
+    assert.equal(await named("blank"), undefined)
+    write("flow.wire", answering("four"))
+    await until("flow", "the good file", (found) => found?.valid === true)
+  })
+
   it("takes up a file without a line break at its end when nothing more comes", async () => {
     const whole = answering("five")
     write("flow.wire", whole.slice(0, -1))
