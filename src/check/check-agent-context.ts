@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { valueSpan } from "./block-of.ts"
@@ -32,9 +33,14 @@ export function checkContext(
     const message = `\`${checking.quote({ start: property.name.start, end: property.end })}\` is now written \`context: ${meant}\``
     const hasArguments =
       block === undefined && checking.textOf({ start: reference.end, end: property.end }).includes(",")
+    const whole = checking.textOf({ start: reference.start, end: block?.end ?? reference.end })
     const hint = hasArguments
       ? `Write \`context: ${meant} { … }\`, with the arguments in the block.`
-      : `Write \`context: ${meant}\`.`
+      : write(
+          `context: ${whole === "" ? "agent.name" : `${compact === undefined ? "" : "compact "}${whole}`}`,
+          property,
+          `Write \`context: ${meant}\`.`,
+        )
     checking.report("obsolete-syntax", path, property.name, message, hint)
   }
   checkAgentReference(checking, reference, path, scope)
@@ -74,7 +80,9 @@ function checkAgentReference(checking: CheckContext, chain: Syntax.Chain, path: 
     checking.report("type-mismatch", path, chain, message, "Continue an agent without `for`.")
   } else if (other.mayBeSkipped && presentUpTo(chain, scope.present) < chain.steps.length) {
     const message = `agent.${name} may be skipped, and then has no history to continue`
-    const hint = `Give this agent a condition that rules it out: \`when agent.${name} != null\`.`
+    const test = `agent.${name} != null`
+    const text = `Give this agent a condition that rules it out: \`when ${test}\`.`
+    const hint = { text, data: { kind: "condition", test } } as const
     checking.report("nullable-access", path, chain, message, hint)
   }
 }

@@ -1,3 +1,4 @@
+import { removeIt } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { withoutSecrets } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -37,5 +38,5 @@ export function refuseApproval(
 ): void {
   if (property === undefined) return
   const message = `Only the calls of a tool can be approved, and this is a ${kind}`
-  checking.report("unknown-property", `${path}.approval`, property.name, message, "Remove it.")
+  checking.report("unknown-property", `${path}.approval`, property.name, message, removeIt())
 }

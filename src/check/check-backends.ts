@@ -1,3 +1,4 @@
+import { meantReference } from "../source/hint.ts"
 import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf, valueSpan } from "./block-of.ts"
@@ -6,7 +7,7 @@ import { checkApproval } from "./check-approval.ts"
 import { checkAuth } from "./check-auth.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectProperty, expectType, infer } from "./infer.ts"
-import { knownList, knownNames, nearAnd } from "./known-list.ts"
+import { listed, knownNames, nearAnd } from "./known-list.ts"
 import { readProperties } from "./properties.ts"
 import { meantKind, providerKinds } from "./provider-kinds.ts"
 import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
@@ -82,13 +83,7 @@ function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderD
     const message = `Unknown kind of provider: ${providerKind.text}`
     const meant = meantKind(providerKind.text, (word, known) => checking.suggest(word, known))
     const near = meant === undefined || providerKinds.has(meant) ? meant : meantKind(meant, () => undefined)
-    const known = knownList(
-      checking,
-      "",
-      [...providerKinds.keys()].map((kind) => ({ name: kind })),
-      "Known are",
-    )
-    const hint = nearAnd(near, known)
+    const hint = nearAnd(near, `Known are ${listed(providerKinds.keys(), providerKinds.size)}.`)
     checking.report("unknown-provider-kind", path, providerKind, message, hint)
   }
 }
@@ -125,7 +120,7 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
     if (checking.providers.has(provider.text)) checking.refer(`provider.${provider.text}`, provider)
     else if (!checking.skipped.isSwallowed("provider", provider.text)) {
       const near = checking.suggest(provider.text, checking.providers.keys())
-      const hint = near === undefined ? knownNames(checking.providers.keys()) : `Did you mean ${near}?`
+      const hint = near === undefined ? knownNames(checking.providers.keys()) : meantReference(near, provider)
       checking.report("unknown-reference", path, provider, `Unknown reference: provider.${provider.text}`, hint)
     }
   }

@@ -4,6 +4,7 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import type { ChatFields } from "./chat-fields.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
 import { diagnostic, type Diagnostic, type Severity } from "../source/diagnostic.ts"
+import type { DataOf, Hint } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isForeign, FileSpace } from "./file-space.ts"
@@ -177,7 +178,14 @@ export class CheckContext {
     }
   }
 
-  report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {
+  report<Code extends DiagnosticCode>(
+    code: Code,
+    path: string,
+    span: Span,
+    message: string,
+    hint?: Hint<DataOf<Code>>,
+    severity?: Severity,
+  ): void {
     // The file that it comes from was checked by itself.
     if (this.muted?.has(code) === true || isForeign(span)) return
     if (followsFromSyntax.has(code) && this.#isSyntaxError(span)) return

@@ -14,7 +14,8 @@ export function checkFile(checking: CheckContext, property: Syntax.Property, sco
   if (value.kind === "missing") return
   if (value.kind !== "properties" && (value.kind !== "file" || property.colon !== undefined)) {
     const short = value.kind === "file" ? value.content : undefined
-    const hint = short && `Write \`file ${checking.quote(short)}\`, without the colon.`
+    const text = short && `Write \`file ${checking.quote(short)}\`, without the colon.`
+    const hint = text === undefined ? undefined : ({ text, data: { kind: "surplus-colon" } } as const)
     const message = 'Expected a block: `file { name: "…" content: … }`'
     checking.report("type-mismatch", path, short ?? name, message, hint)
     return

@@ -1,3 +1,4 @@
+import { type Hint, meantReference, meantWord, removeIt } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -95,7 +96,7 @@ export function findFile(checking: CheckContext, declaration: FileUse): UsableFi
       const rule = /^\.\.?\/.*\.wire$/.test(written)
         ? "A path begins at the folder of the file that imports."
         : "Paths begin with `./` or `../` and end in `.wire`."
-      const hint = found.near === undefined ? (found.rootRule ?? rule) : `Did you mean \`${found.near}\`?`
+      const hint = found.near === undefined ? (found.rootRule ?? rule) : meantWord(found.near)
       const quoted = checking.quote(file)
       const message =
         found.rootRule === undefined ? `There is no file ${quoted}` : `The path ${quoted} leaves the root folder`
@@ -125,7 +126,7 @@ function isThere(
 ): boolean {
   const { word, source, name } = item
   const path = pathOfFile(declaration)
-  const lose = (message: string, hint: string): false => {
+  const lose = (message: string, hint: Hint): false => {
     checking.skipped.lost.add(`${word.text}.${name.text}`)
     checking.report("unknown-reference", path, item, message, hint)
     return false
@@ -146,7 +147,7 @@ function isThere(
   if (!tableOf(program, kind).has(source.text)) {
     const known = namesOf(program, kind)
     const near = checking.suggest(source.text, known)
-    const hint = near === undefined ? knownNames(known) : `Did you mean ${kind}.${near}?`
+    const hint = near === undefined ? knownNames(known) : meantReference(`${kind}.${near}`, item)
     return lose(`${file} declares no ${id}`, hint)
   }
   const place = reachOf(program, id).input
@@ -361,7 +362,7 @@ export function checkSecrets(
       checking.secretNodes.set(binding, node)
     }
     if (!needed.has(name.text) && !(isPartial && wanted !== undefined)) {
-      const hint = needed.size === 0 ? "Remove it." : `Needed are ${[...needed].join(", ")}.`
+      const hint = needed.size === 0 ? removeIt() : `Needed are ${[...needed].join(", ")}.`
       checking.report("unknown-property", fieldPath, name, `Nothing needs the secret \`${name.text}\``, hint)
     }
     const type = infer(checking, value, requestScope(fieldPath, "a binding of a secret"))
@@ -388,6 +389,7 @@ export function checkSecrets(
       declaration.body === undefined
         ? `\`{ secrets { ${binding} } }\` after the path`
         : `\`${binding}\` to its \`secrets\``
-    checking.report("missing-secret", path, span, message, `Add ${add}${declare}.`)
+    const data = { kind: "secret", name, type: own === undefined ? showType(type) : undefined } as const
+    checking.report("missing-secret", path, span, message, { text: `Add ${add}${declare}.`, data })
   }
 }

@@ -1,3 +1,4 @@
+import type { Hint } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import { fieldNamed } from "../types/field-named.ts"
@@ -99,7 +100,7 @@ function checkSend(
   for (const item of block?.items ?? []) {
     const { name, to, header } = item
     const own = `${path}.${name.text}`
-    const wrong = (span: Syntax.Name, message: string, hint: string): void =>
+    const wrong = (span: Syntax.Name, message: string, hint: Hint): void =>
       checking.report("type-mismatch", own, span, message, hint)
     declareUnique(checking, seen, name, own)
     const field = fieldNamed(input, name.text)

@@ -1,3 +1,4 @@
+import { example, meantReference } from "../source/hint.ts"
 import { importKindOf } from "../syntax/import-kinds.ts"
 import { wordsIn } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -37,7 +38,7 @@ function checkSource(checking: CheckContext, { source, importKind, name }: Synta
   const { kindWord } = source
   if (source.word === "api" && importKind !== "tool") {
     const message = `An api has tools only, and this is a ${importKind}`
-    checking.report("type-mismatch", path, source, message, `Write \`tool ${name.text} from …\`.`)
+    checking.report("type-mismatch", path, source, message, example(`tool ${name.text} from …`))
   }
   if (kindWord !== undefined && importKindOf(kindWord.text) && kindWord.text !== importKind) {
     const message = `Expected a ${importKind}, found a ${kindWord.text}`
@@ -55,7 +56,7 @@ function checkServer(checking: CheckContext, source: Syntax.RemotePath, path: st
   else if (!checking.skipped.isSwallowed(word, server.text)) {
     const near = checking.suggest(server.text, servers.keys())
     const rest = checking.quote({ start: server.end, end: source.end })
-    const hint = near === undefined ? knownNames(servers.keys()) : `Did you mean ${word}.${near}${rest}?`
+    const hint = near === undefined ? knownNames(servers.keys()) : meantReference(`${word}.${near}${rest}`, source)
     checking.report("unknown-reference", path, { start: server.start, end: source.end }, message, hint)
     return
   }
@@ -106,7 +107,7 @@ function checkRequiredArguments(
     if (written === undefined || names.includes(written)) continue
     const near = checking.suggest(written, names)
     const word = wordsIn("requires").words.includes(written) ? `Write \`requires: ${written}\`.` : undefined
-    const hint = word ?? (near === undefined ? `Name a field of \`input { }\` of ${path}.` : `Did you mean ${near}?`)
+    const hint = word ?? (near === undefined ? `Name a field of \`input { }\` of ${path}.` : meantReference(near, item))
     checking.report("unknown-property", `${path}.requires`, item, `${path} has no argument ${written}`, hint)
   }
 }

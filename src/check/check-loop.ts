@@ -1,3 +1,4 @@
+import { writeDefault } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { errorType } from "../types/primitives.ts"
@@ -61,7 +62,7 @@ function listElement(checking: CheckContext, list: Type, items: Syntax.Expressio
   if (element !== undefined) return element
   const written = checking.quote(items)
   if (list.kind !== "null" && nullable(list, checking.types)) {
-    checking.report("nullable-access", path, items, `\`${written}\` may be null`, `Write \`${written} ?? []\`.`)
+    checking.report("nullable-access", path, items, `\`${written}\` may be null`, writeDefault(written, "[]"))
   } else checking.report("not-iterable", path, items, `A loop needs an array, found ${showType(list)}`)
   return errorType
 }

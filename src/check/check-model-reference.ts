@@ -1,3 +1,4 @@
+import { example } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { valueSpan } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -21,14 +22,14 @@ export function checkModelReference(
   if (property === undefined || property.value.kind === "missing") return []
   const { value } = property
   const entries = modelEntries(value)
-  const [example = "name"] = checking.models.keys()
+  const [first = "name"] = checking.models.keys()
   if (entries === undefined) {
-    checking.report("type-mismatch", path, valueSpan(property), "Expected a model", `Write \`model.${example}\`.`)
+    checking.report("type-mismatch", path, valueSpan(property), "Expected a model", example(`model.${first}`))
     return []
   }
   if (entries.length === 0 && value.kind === "models" && value.close !== undefined) {
     const span = { start: value.open.start, end: value.close.end }
-    const hint = `Write \`[model.${example}]\`.`
+    const hint = example(`[model.${first}]`)
     checking.report("type-mismatch", path, span, "Expected at least one model", hint)
   }
   const found = new Map<string, ModelReference>()

@@ -106,8 +106,8 @@ function refuseConcurrency(checking: CheckContext, declaration: Syntax.StepDecla
   const property = propertyOf(declaration.body, "concurrency")
   if (property === undefined) return
   const message = "Unknown property: concurrency, which only a step with a loop has"
-  const hint = `Remove it, or write a loop: \`${declaration.kind} ${declaration.name.text} for item in input.list { … }\`.`
-  checking.report("unknown-property", `${path}.concurrency`, property.name, message, hint)
+  const text = `Remove it, or write a loop: \`${declaration.kind} ${declaration.name.text} for item in input.list { … }\`.`
+  checking.report("unknown-property", `${path}.concurrency`, property.name, message, { text, data: { kind: "remove" } })
 }
 
 /** Checks the condition of a step, and then the step itself where the condition holds. */

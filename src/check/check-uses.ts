@@ -1,3 +1,4 @@
+import { example, meantReference, meantWord } from "../source/hint.ts"
 import { importKindOf, importKinds, isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { withoutSecrets } from "./allowance.ts"
@@ -17,7 +18,7 @@ export function checkUses(checking: CheckContext, property: Syntax.Property | un
   const path = `${scope.path}.${property.name.text}`
   if (property.value.kind !== "uses") {
     const value = property.value.kind === "expression" ? property.value.expression : undefined
-    const hint = value?.kind === "chain" ? `Write \`[${checking.quote(value)}]\`.` : "Write `uses: [tool.name]`."
+    const hint = value?.kind === "chain" ? example(`[${checking.quote(value)}]`) : "Write `uses: [tool.name]`."
     checking.report(
       "type-mismatch",
       path,
@@ -53,7 +54,7 @@ function reportBareList(checking: CheckContext, entries: readonly Syntax.UseEntr
   if (meant.includes(undefined)) return false
   const span = { start: first.start, end: last.end }
   const message = `Expected tools, resources or prompts, found \`${checking.quote(span)}\``
-  checking.report("type-mismatch", path, span, message, `Did you mean \`${meant.join(", ")}\`?`)
+  checking.report("type-mismatch", path, span, message, meantWord(meant.join(", ")))
   return true
 }
 
@@ -69,7 +70,7 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
     const hint =
       meant === undefined
         ? "A use is `tool.name`, `resource.name`, `prompt.name` or `workflow.name`."
-        : `Did you mean ${meant}.${base.text}?`
+        : meantReference(`${meant}.${base.text}`, reference)
     const message = `Expected a tool, resource or prompt, found \`${checking.quote(reference)}\``
     checking.report("type-mismatch", scope.path, reference, message, hint)
     return

@@ -1,3 +1,4 @@
+import { type Hint, meantWord, write } from "../source/hint.ts"
 import { environmentHint } from "../syntax/chain-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { elementType } from "../types/element-type.ts"
@@ -190,10 +191,10 @@ interface Written {
 type Try = (text: string) => Type | undefined
 
 /** The function of that name, or the one that was probably meant. */
-function meant(checking: CheckContext, node: Syntax.FunctionNode, isMethod: boolean, attempt: Try): string | undefined {
+function meant(checking: CheckContext, node: Syntax.FunctionNode, isMethod: boolean, attempt: Try): Hint | undefined {
   const name = node.name.text
   const written = rewritten(checking, node, attempt)
-  if (written !== undefined) return `Write \`${written.text}\`.`
+  if (written !== undefined) return write(written.text, node)
   if (isFunction(name)) {
     const { forms, takes } = functionRow(name)
     return `The form is \`${forms[0]}\`: it takes ${takes[0]?.words}.`
@@ -203,7 +204,7 @@ function meant(checking: CheckContext, node: Syntax.FunctionNode, isMethod: bool
   const near = checking.suggest(name, functionNames)
   if (near === undefined) return undefined
   const called = isMethod ? rewritten(checking, node, attempt, near) : undefined
-  return called === undefined ? `Did you mean \`${near}\`?` : `Write \`${called.text}\`.`
+  return called === undefined ? meantWord(near) : write(called.text, node)
 }
 
 /** The forms of a function of that name, ours or a foreign one; those with so many arguments first. */

@@ -1,3 +1,4 @@
+import { type Hint, write } from "../source/hint.ts"
 import { constantOf } from "./constants.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { elementType } from "../types/element-type.ts"
@@ -70,7 +71,7 @@ function isInteger(checking: CheckContext, type: Type): boolean {
 }
 
 /** Texts are joined by interpolation, arrays by a function. */
-function sumHint(checking: CheckContext, whole: Syntax.BinaryNode, types: readonly Type[]): string | undefined {
+function sumHint(checking: CheckContext, whole: Syntax.BinaryNode, types: readonly Type[]): Hint | undefined {
   const plain = types.map((type) => withoutNull(type, checking.types)).filter((type) => !isLenient(type))
   const isText = (type: Type): boolean => isAssignable(type, stringType, checking.types)
   const isArray = (type: Type): boolean => elementType(type, checking.types) !== undefined
@@ -79,13 +80,15 @@ function sumHint(checking: CheckContext, whole: Syntax.BinaryNode, types: readon
   if (first === undefined) return undefined
   if (isText(first)) {
     const parts = partsOf(whole).map((part) => interpolated(checking, part))
-    return `Texts are joined by interpolation: \`"${parts.join("")}"\`.`
+    const joined = `"${parts.join("")}"`
+    return write(joined, whole, `Texts are joined by interpolation: \`${joined}\`.`)
   }
   const parts = partsOf(whole).map((part) => {
     const type = withoutNull(checking.expressionTypes.get(part) ?? errorType, checking.types)
     return isLenient(type) || isArray(type) ? checking.quote(part) : `[${checking.quote(part)}]`
   })
-  return `Arrays are joined by a function: \`concat(${parts.join(", ")})\`.`
+  const joined = `concat(${parts.join(", ")})`
+  return write(joined, whole, `Arrays are joined by a function: \`${joined}\`.`)
 }
 
 function partsOf(node: Syntax.Expression): Syntax.Expression[] {

@@ -1,3 +1,4 @@
+import { type Hint, write, writeDefault } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { membersOf } from "../types/members-of.ts"
 import { errorType, integerType, numberType, stringType } from "../types/primitives.ts"
@@ -73,7 +74,8 @@ function wrongCount(
   const message = `\`${node.name.text}\` does not take ${count === 1 ? "1 argument" : `${count} arguments`}`
   const forms = row.forms.map((one) => `\`${one}\``).join(" or ")
   const meant = inOneList(checking, node, (text) => typeOfText(checking, text, scope, infer))
-  const hint = meant === undefined ? `The form is ${forms}.` : `Write \`${meant}\`: the form is ${forms}.`
+  const hint =
+    meant === undefined ? `The form is ${forms}.` : write(meant, node, `Write \`${meant}\`: the form is ${forms}.`)
   checking.report("wrong-arguments", scope.path, node, message, hint)
 }
 
@@ -104,13 +106,13 @@ function mustTake(
     return false
   }
   if (nullable(type, types)) {
-    const hint =
-      taken.fallback === undefined ? "Give a default with `??`." : `Write \`${written} ?? ${taken.fallback}\`.`
+    const hint = taken.fallback === undefined ? "Give a default with `??`." : writeDefault(written, taken.fallback)
     checking.report("nullable-access", scope.path, node, `\`${written}\` may be null`, hint)
     return false
   }
   if (fit === true) return true
-  const hint = `Leave them out: \`[x for x in ${written} when x != null]\`.`
+  const others = `[x for x in ${written} when x != null]`
+  const hint = write(others, undefined, `Leave them out: \`${others}\`.`)
   checking.report("nullable-access", scope.path, node, `Elements of \`${written}\` may be null`, hint)
   return false
 }
@@ -125,18 +127,12 @@ function fitOf(type: Type, taken: Taken, { types }: CheckContext): Fit {
 }
 
 /** The function that makes what is needed, where there is one. */
-function conversion(
-  checking: CheckContext,
-  written: string,
-  type: Type,
-  taken: Taken,
-  name: string,
-): string | undefined {
+function conversion(checking: CheckContext, written: string, type: Type, taken: Taken, name: string): Hint | undefined {
   const { types } = checking
   const isText = isAssignable(type, stringType, types)
   if (name === "concat" && isText) return 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.'
-  if (taken.numbers === integerType && isAssignable(type, numberType, types)) return `Write \`round(${written})\`.`
-  if (taken.numbers === numberType && isText) return `Write \`number(${written}) ?? 0\`.`
-  if (taken.numbers === stringType && !isText) return `Write \`text(${written})\`.`
+  if (taken.numbers === integerType && isAssignable(type, numberType, types)) return write(`round(${written})`)
+  if (taken.numbers === numberType && isText) return write(`number(${written}) ?? 0`)
+  if (taken.numbers === stringType && !isText) return write(`text(${written})`)
   return undefined
 }

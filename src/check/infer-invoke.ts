@@ -1,3 +1,4 @@
+import { removeIt } from "../source/hint.ts"
 import { checkArgumentSecret } from "./rules/hardcoded-secret.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { placeOfImport } from "../syntax/import-place.ts"
@@ -225,7 +226,7 @@ function reportUnknown(
   path: string,
 ): void {
   const known = what === "tool" ? "Its arguments are" : "Its input fields are"
-  const hint = fields.length === 0 ? "Remove it." : knownList(checking, name.text, fields, known)
+  const hint = fields.length === 0 ? removeIt() : knownList(checking, name.text, fields, known)
   checking.report("unknown-property", path, name, `The ${what} takes no ${one} \`${name.text}\``, hint)
 }
 

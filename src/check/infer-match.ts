@@ -1,3 +1,4 @@
+import { type Hint, write } from "../source/hint.ts"
 import { branchChain, branchLabel, isShortBranch } from "../syntax/match-branch.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -104,7 +105,10 @@ function takesBranch(checking: CheckContext, branch: Syntax.MatchBranch, choice:
   const wanted = label.kind === "name" ? label.name : label.value
   if (wanted === null || !known.has(wanted)) {
     const isQuotable = label.kind === "value" && known.has(String(label.value))
-    const hint = isQuotable ? `Write \`"${String(label.value)}": …\`: bare, it is the value.` : elseHint(name)
+    const quoted = `"${String(wanted)}"`
+    const hint = isQuotable
+      ? write(quoted, undefined, `Write \`${quoted}: …\`: bare, it is the value.`)
+      : elseHint(name)
     unknownCase(checking, known, name, scope.path, hint)
     return false
   }
@@ -122,9 +126,9 @@ function takesBranch(checking: CheckContext, branch: Syntax.MatchBranch, choice:
 }
 
 /** `else: …`, `default: …` */
-function elseHint({ text, quoted }: Syntax.Name): string | undefined {
+function elseHint({ text, quoted }: Syntax.Name): Hint | undefined {
   return !quoted && (text === "else" || text === "default" || text === "otherwise")
-    ? "The rest is written `_ value`."
+    ? write("_", undefined, "The rest is written `_ value`.")
     : undefined
 }
 

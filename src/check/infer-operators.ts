@@ -1,3 +1,4 @@
+import { type DataOf, type Hint, meantReference, writeDefault } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isArithmetic } from "../syntax/arithmetic.ts"
 import { booleanType, errorType, numberType, stringType } from "../types/primitives.ts"
@@ -42,7 +43,7 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
   takeNumbers(checking, right, comparesNumbers ? numberType : leftType)
   if (!checkComparison(checking, node, leftType, rightType, scope)) return errorType
   if (areConstant(node)) {
-    constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
+    constantCondition(checking, node, undefined, "Both sides are written out, so this is always the same", scope)
   }
   return booleanType
 }
@@ -53,7 +54,8 @@ function isBareText(checking: CheckContext, right: Syntax.Expression, left: Type
   if (right.kind !== "chain" || word === undefined || variables.has(word)) return false
   const elements = elementType(left, checking.types) ?? left
   if (![...stringsOf(elements, checking)].includes(word)) return false
-  checking.report("unknown-reference", path, right, `Unknown reference: ${word}`, `Did you mean "${word}"?`)
+  const hint = meantReference(`"${word}"`, right)
+  checking.report("unknown-reference", path, right, `Unknown reference: ${word}`, hint)
   return true
 }
 
@@ -105,7 +107,7 @@ export function mustBoth(
   rightType: Type,
   wanted: Type,
   scope: Scope,
-  instead?: string,
+  instead?: Hint,
 ): boolean {
   const { left, right, operator } = node
   const { types } = checking
@@ -159,7 +161,7 @@ export function inferCondition(checking: CheckContext, node: Syntax.Expression, 
   inferBoolean(checking, node, scope, infer, "when")
   const constant = constantOf(node)
   if (typeof constant === "boolean") {
-    constantCondition(checking, node, `This condition is always ${String(constant)}`, scope)
+    constantCondition(checking, node, constant, `This condition is always ${String(constant)}`, scope)
   }
 }
 
@@ -222,23 +224,27 @@ export function mustBe(
 
 function mayBeNull(checking: CheckContext, node: Syntax.Expression, fallback: string, scope: Scope): void {
   const written = checking.quote(node)
-  checking.report(
-    "nullable-access",
-    scope.path,
-    node,
-    `\`${written}\` may be null`,
-    `Write \`${written} ?? ${fallback}\`.`,
-  )
+  const hint = writeDefault(written, fallback)
+  checking.report("nullable-access", scope.path, node, `\`${written}\` may be null`, hint)
 }
 
 /** There is no truthiness: the question that was probably meant. */
-function testFor(checking: CheckContext, node: Syntax.Expression, type: Type): string | undefined {
+function testFor(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  type: Type,
+): Hint<DataOf<"type-mismatch">> | undefined {
   const written = checking.quote(node)
-  if (nullable(type, checking.types)) return `Ask whether it is there: \`${written} != null\`.`
+  const isCut = written.endsWith("…")
+  const compare = (test: string, what = "Compare it"): Hint<DataOf<"type-mismatch">> => {
+    const text = `${what}: \`${written} ${test}\`.`
+    return isCut ? text : { text, data: { kind: "test", text: `${written} ${test}` } }
+  }
+  if (nullable(type, checking.types)) return compare("!= null", "Ask whether it is there")
   const { kind } = resolve(type, checking.types)
-  if (kind === "string" || kind === "literal") return `Compare it: \`${written} != ""\`.`
+  if (kind === "string" || kind === "literal") return compare('!= ""')
   if (kind === "enum") return `Compare it: \`${written} == "…"\`.`
-  return kind === "number" || kind === "integer" ? `Compare it: \`${written} != 0\`.` : undefined
+  return kind === "number" || kind === "integer" ? compare("!= 0") : undefined
 }
 
 // ----------------------------------------------------------------------------------------------------- comparisons
@@ -263,8 +269,9 @@ function checkEquality(
     return false
   }
   if (left.kind === "literal" && right.kind === "literal" && !areConstant(node)) {
-    const message = `Both sides are always ${showType(left)}, so this is always ${String(node.operator === "==")}`
-    constantCondition(checking, node, message, scope)
+    const always = node.operator === "=="
+    const message = `Both sides are always ${showType(left)}, so this is always ${String(always)}`
+    constantCondition(checking, node, always, message, scope)
   }
   return true
 }
@@ -282,17 +289,36 @@ function neverNull(
   scope: Scope,
 ): void {
   if (isLenient(type) || areConstant(node)) return
-  const always = String((node.operator === "==") === (type.kind === "null"))
+  const always = (node.operator === "==") === (type.kind === "null")
   const written = checking.quote(tested)
   if (type.kind === "null") {
-    constantCondition(checking, node, `\`${written}\` is always null, so this is always ${always}`, scope)
+    constantCondition(
+      checking,
+      node,
+      always,
+      `\`${written}\` is always null, so this is always ${String(always)}`,
+      scope,
+    )
   } else if (!nullable(type, checking.types)) {
-    constantCondition(checking, node, `\`${written}\` is never null, so this is always ${always}`, scope)
+    constantCondition(
+      checking,
+      node,
+      always,
+      `\`${written}\` is never null, so this is always ${String(always)}`,
+      scope,
+    )
   }
 }
 
-function constantCondition(checking: CheckContext, node: Syntax.Expression, message: string, scope: Scope): void {
-  const hint = scope.place === placeOfUntil ? "Compare something else." : "Remove it, or compare something else."
+function constantCondition(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  value: boolean | undefined,
+  message: string,
+  scope: Scope,
+): void {
+  const text = scope.place === placeOfUntil ? "Compare something else." : "Remove it, or compare something else."
+  const hint = value === undefined ? text : ({ text, data: { kind: "always", value } } as const)
   checking.report("constant-condition", scope.path, node, message, hint)
 }
 
@@ -305,7 +331,7 @@ function misfit({ left, right, ...node }: Syntax.BinaryNode): Syntax.Expression 
 }
 
 /** The string of an enum that was probably meant. */
-function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type): string | undefined {
+function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type): Hint | undefined {
   const [written, type] =
     right.kind === "literal" ? [right.value, left] : left.kind === "literal" ? [left.value, right] : []
   if (written === undefined || type === undefined) return mayNeedText(node, left, right)

@@ -1,4 +1,5 @@
 import { cutText } from "../base/cut-text.ts"
+import { type DataOf, type Hint, meantReference, write } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -42,7 +43,7 @@ export function unknownReference(
   segment: Span & { readonly text: string },
   candidates: () => Iterable<string>,
   path: string,
-  otherwise?: string,
+  otherwise?: Hint,
 ): void {
   const { text } = checking.tree
   const before = withoutDot(text.slice(chain.start, segment.start))
@@ -54,7 +55,8 @@ export function unknownReference(
   const meant = isSurplus
     ? `${before}${rest}`
     : near && `${text.slice(chain.start, segment.start)}${asWritten(near)}${text.slice(segment.end, chain.end)}`
-  const hint = meant === undefined ? (otherwise ?? knownNames(candidates())) : `Did you mean ${cutText(meant, 160)}?`
+  const hint =
+    meant === undefined ? (otherwise ?? knownNames(candidates())) : meantReference(meant, chain, cutText(meant, 160))
   const span = { start: segment.start, end: chain.end }
   checking.report("unknown-reference", path, span, `Unknown reference: ${checking.quote(chain)}`, hint)
 }
@@ -125,10 +127,10 @@ class Steps {
   }
 
   #report(
-    code: "nullable-access" | "variant-access" | "array-access" | "not-iterable" | "type-mismatch",
+    code: "nullable-access" | "variant-access" | "not-iterable" | "type-mismatch",
     step: Step,
     message: string,
-    hint?: string,
+    hint?: Hint,
   ): void {
     this.#checking.report(code, this.#path, step.kind === "index" ? step : step.name, message, hint)
   }
@@ -183,20 +185,21 @@ class Steps {
   }
 
   /** `input.s.length`: how many there are is a function. After `.*` it is that of each element. */
-  #lengthHint(step: FieldStep, type: Type, otherwise: string): string {
+  #lengthHint<Other extends Hint<unknown>>(step: FieldStep, type: Type, otherwise: Other): Hint | Other {
     if (!isLength(step)) return otherwise
     const { steps } = this.#chain
     const plucks = steps.slice(0, steps.indexOf(step)).filter(({ kind }) => kind === "pluck")
     const [pluck] = plucks
     const before = this.#before(step)
+    const span = { start: this.#chain.start, end: step.end }
     if (pluck === undefined) {
       const fallback = elementType(type, this.#checking.types) === undefined ? '""' : "[]"
-      return `Write \`length(${before}${this.#mayBeNull ? ` ?? ${fallback}` : ""})\`.`
+      return write(`length(${before}${this.#mayBeNull ? ` ?? ${fallback}` : ""})`, span)
     }
     if (plucks.length > 1 || this.#mayBeNull) {
       return `Loop over \`${this.#before(pluck)}\` with \`for\`: \`length(x)\` is that of one value.`
     }
-    return `Write \`[length(item) for item in ${before}]\`.`
+    return write(`[length(item) for item in ${before}]`, span)
   }
 
   /** What a step reads from, in words. */
@@ -204,7 +207,7 @@ class Steps {
     return step.kind === "pluck" ? `An element of \`${this.#before(step)}\`` : `\`${this.#before(step)}\``
   }
 
-  #unknown(step: FieldStep, candidates: () => Iterable<string>, otherwise?: string): Type {
+  #unknown(step: FieldStep, candidates: () => Iterable<string>, otherwise?: Hint): Type {
     unknownReference(this.#checking, this.#chain, step.name, candidates, this.#path, otherwise)
     return errorType
   }
@@ -230,24 +233,28 @@ class Steps {
   #arrayAccess(step: FieldStep, type: Type): Type {
     const element = plainType(elementType(type, this.#checking.types) ?? anyType, this.#checking.types)
     const hint = this.#lengthHint(step, type, this.#elementHint(step, element))
-    this.#report("array-access", step, `${this.#subject(step)} is an array`, hint)
+    this.#checking.report("array-access", this.#path, step.name, `${this.#subject(step)} is an array`, hint)
     return errorType
   }
 
-  #elementHint(step: FieldStep, element: Type): string {
+  #elementHint(step: FieldStep, element: Type): Hint<DataOf<"array-access">> {
     const before = this.#before(step)
     const { text } = step.name
     if (step.kind === "pluck" || element.kind === "array") {
       return `Write \`${before}[0]?.*.${text}\` for one of them, or loop over them with \`for\`.`
     }
     if (isLenient(element) || fieldType(element, text, this.#checking.types) !== undefined) {
-      return `Write \`${before}.*.${text}\` for that of every element, or \`${before}[0]?.${text}\` for one.`
+      return ofElements(
+        `Write \`${before}.*.${text}\` for that of every element, or \`${before}[0]?.${text}\` for one.`,
+      )
     }
     const fields = element.kind === "record" ? element.fields : []
     const near = this.#checking.suggest(text, namesOf(fields)) ?? fields[0]?.name
-    return near === undefined
-      ? `Write \`${before}[0]\` for one of its elements, or loop over them with \`for\`.`
-      : `Write \`${before}.*.${asWritten(near)}\`: its elements have ${listed(namesOf(fields), fields.length)}.`
+    return ofElements(
+      near === undefined
+        ? `Write \`${before}[0]\` for one of its elements, or loop over them with \`for\`.`
+        : `Write \`${before}.*.${asWritten(near)}\`: its elements have ${listed(namesOf(fields), fields.length)}.`,
+    )
   }
 
   #variantAccess(variant: VariantType, step: FieldStep): Type {
@@ -325,6 +332,10 @@ class Steps {
   }
 }
 
+function ofElements(text: string): Hint<DataOf<"array-access">> {
+  return { text, data: { kind: "elements" } }
+}
+
 function isLength(step: Step): boolean {
   return step.kind === "field" && lengthNames.has(step.name.text)
 }
@@ -339,7 +350,7 @@ export function unknownCase(
   known: ReadonlySet<Label>,
   name: Syntax.Name,
   path: string,
-  instead?: string,
+  instead?: Hint,
 ): void {
   if (checking.skipped.isSkipped(name.text)) return
   const near = checking.suggest(name.text, shownLabels(known))

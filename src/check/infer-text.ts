@@ -19,6 +19,7 @@ export function readableNull(
     : `\`${written}\` may be null, and would then read \`null\``
   const withDefault = `${written} ?? "…"`
   const example = place === "file" ? withDefault : `{{ ${withDefault} }}`
-  const hint = isAlways ? "Remove it." : `Give a default: \`${example}\`.`
-  checking.report("nullable-interpolation", path, node, message, hint)
+  if (isAlways) return checking.report("nullable-interpolation", path, node, message, "Remove it.")
+  const data = { kind: "default", value: '""' } as const
+  checking.report("nullable-interpolation", path, node, message, { text: `Give a default: \`${example}\`.`, data })
 }

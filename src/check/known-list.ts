@@ -1,4 +1,5 @@
 import { isIdentifier } from "../base/identifier.ts"
+import { type Hint, meantWord } from "../source/hint.ts"
 import type { CheckContext } from "./check-context.ts"
 
 export const maxListed = 20
@@ -8,14 +9,14 @@ interface Named {
 }
 
 /** "Did you mean `x`? Its fields are `x`, `y`." */
-export function knownList(checking: CheckContext, name: string, known: readonly Named[], intro: string): string {
+export function knownList(checking: CheckContext, name: string, known: readonly Named[], intro: string): Hint {
   const near = checking.suggest(name, namesOf(known))
   return nearAnd(near, known.length === 0 ? "None are declared." : `${intro} ${listed(namesOf(known), known.length)}.`)
 }
 
 /** The name that was probably meant, if there is one, and the names that there are. */
-export function nearAnd(near: string | undefined, list: string): string {
-  return near === undefined ? list : `Did you mean \`${near}\`? ${list}`
+export function nearAnd(near: string | undefined, list: string): Hint {
+  return near === undefined ? list : meantWord(near, list)
 }
 
 /** "`a`, `b` and 7 more" */

@@ -1,3 +1,4 @@
+import { type Hint, write } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { errorType } from "../types/primitives.ts"
@@ -41,14 +42,18 @@ function mismatch(checking: CheckContext, node: Syntax.Expression, found: Type, 
   checking.report("type-mismatch", path, node, message, fixFor(checking, node, found, expected))
 }
 
-function fixFor(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): string | undefined {
+function fixFor(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): Hint | undefined {
   const { types } = checking
   if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
     return "It may be null: give a default with `??`."
   }
   if (withoutNull(expected, types).kind !== "string" || found.kind === "null") return undefined
-  if (node.kind === "number" || node.kind === "word") return `Write it in quotes: \`"${checking.quote(node)}"\`.`
-  return `Write it into text: \`"{{ ${checking.quote(node)} }}"\`.`
+  if (node.kind === "number" || node.kind === "word") return inQuotes(checking.quote(node), "in quotes")
+  return inQuotes(`{{ ${checking.quote(node)} }}`, "into text")
+}
+
+function inQuotes(text: string, where: string): Hint {
+  return write(`"${text}"`, undefined, `Write it ${where}: \`"${text}"\`.`)
 }
 
 function elementsMustFit(

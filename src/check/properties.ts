@@ -1,3 +1,4 @@
+import { type DataOf, type Hint, meantWord, write } from "../source/hint.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import type { Span } from "../source/span.ts"
 import { propertyOf, type Properties } from "../syntax/property-of.ts"
@@ -129,13 +130,8 @@ export function expressionOf(
   if (property === undefined || property.value.kind === "missing") return undefined
   if (property.value.kind === "expression") return property.value.expression
   const name = property.name.text
-  checking.report(
-    "type-mismatch",
-    `${path}.${name}`,
-    property.name,
-    "Expected a value, found a block",
-    `Write \`${name}: …\`.`,
-  )
+  const hint = { text: `Write \`${name}: …\`.`, data: { kind: "missing-colon" } } as const
+  checking.report("type-mismatch", `${path}.${name}`, property.name, "Expected a value, found a block", hint)
   return undefined
 }
 
@@ -164,7 +160,8 @@ function obsolete(
   if (means === "from") return
   const message = `\`${old}:\` is ${isRead === true ? "read as" : "now written"} \`${means}:\``
   const severity = isRead === true ? "warning" : undefined
-  checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, `Write \`${means}:\`.`, severity)
+  const hint = write(means ?? "", undefined, `Write \`${means}:\`.`)
+  checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, hint, severity)
 }
 
 /** Reports a property that does not exist; the one that was probably meant. */
@@ -189,7 +186,7 @@ function unknown(
   const hint =
     other?.hint ??
     (other?.joins && listHint(checking, block, property, other.joins)) ??
-    (other?.like && `Did you mean \`${other.like}\`?`) ??
+    (other?.like === undefined ? undefined : meantWord(other.like)) ??
     (near === undefined ? belongsElsewhere(place, name) : undefined) ??
     knownList(checking, name, known, "Known here:")
   if (other?.declares !== undefined) refuseDeclarations(checking, property, other.declares, path, hint)
@@ -223,7 +220,7 @@ function refuseDeclarations(
   { name, value }: Syntax.Property,
   kind: string,
   path: string,
-  hint: string,
+  hint: Hint<DataOf<"unknown-property">>,
 ): void {
   const items = value.kind === "properties" || value.kind === "values" ? value.block.items : []
   for (const item of items) checking.skipped.lost.add(`${kind}.${item.name.text}`)

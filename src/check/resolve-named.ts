@@ -1,3 +1,4 @@
+import { example } from "../source/hint.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -15,10 +16,10 @@ export function resolveNamed<Declared>(
   const [step, extra] = steps
   if (base.kind === "missing-expression" || (step === undefined && isCutOff(chain))) return undefined
   if (base.kind !== "name" || base.text !== kind || step?.kind !== "field") {
-    const [example = "name"] = table.keys()
-    const meant = base.kind === "name" && table.has(base.text) ? base.text : example
+    const [first = "name"] = table.keys()
+    const meant = base.kind === "name" && table.has(base.text) ? base.text : first
     const message = `Expected a ${kind}, found \`${checking.quote(chain)}\``
-    checking.report("type-mismatch", path, chain, message, `Write \`${kind}.${meant}\`.`)
+    checking.report("type-mismatch", path, chain, message, example(`${kind}.${meant}`))
     return undefined
   }
   const id = `${kind}.${step.name.text}`

@@ -1,3 +1,5 @@
+import { type Hint, meantReference, meantWord } from "../source/hint.ts"
+import type { Span } from "../source/span.ts"
 import { environmentHint } from "../syntax/chain-parser.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
 import { importKindOf, verbs } from "../syntax/import-kinds.ts"
@@ -68,7 +70,7 @@ function closedRoot(checking: CheckContext, chain: Syntax.Chain, scope: Scope): 
   const near = checking.suggest(checking.quote(chain.base), names)
   const rest = checking.quote({ start: chain.base.end, end: chain.end })
   const known = `In ${scope.place} a value begins with ${names.map((one) => `\`${one}\``).join(", ")}.`
-  const hint = near === undefined ? known : `Did you mean ${near}${rest}?`
+  const hint = near === undefined ? known : meantReference(`${near}${rest}`, chain)
   checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)
   return undefined
 }
@@ -108,7 +110,7 @@ function runRoot(checking: CheckContext, chain: Syntax.Chain, scope: Scope): Inf
   const [step] = chain.steps
   const meant = step?.kind === "field" ? foreignRunFields.get(step.name.text) : undefined
   if (step?.kind === "field" && meant !== undefined) {
-    const hint = `Did you mean run.${meant}?`
+    const hint = meantReference(`run.${meant}`, chain)
     const span = { start: step.name.start, end: chain.end }
     checking.report("unknown-reference", scope.path, span, `Unknown reference: ${checking.quote(chain)}`, hint)
     return undefined
@@ -139,7 +141,7 @@ function stepRoot(
   if (scope.result !== undefined && scope.node === id) {
     const rest = checking.quote({ start: chain.steps[0]?.end ?? chain.end, end: chain.end })
     const message = `${id} is what the requirement judges`
-    checking.report("unknown-reference", scope.path, chain, message, `Did you mean result${rest}?`)
+    checking.report("unknown-reference", scope.path, chain, message, meantReference(`result${rest}`, chain))
     return undefined
   }
   if (!mayRefer(checking, chain, scope)) return undefined
@@ -226,21 +228,22 @@ function secondSegment(
 }
 
 /** The form of this language for a word of another one. */
-function foreignRoot(word: string): string | undefined {
+function foreignRoot(word: string, span: Span): Hint | undefined {
   if (["env", "process", "os", "ENV", "var"].includes(word)) return environmentHint
   const lower = word.toLowerCase()
-  if (["none", "nil", "undefined", "null"].includes(lower)) return "Did you mean `null`?"
+  if (["none", "nil", "undefined", "null"].includes(lower)) return meantWord("null")
   const ofRun = foreignRunRoots.get(lower)
-  if (ofRun !== undefined) return `Did you mean ${ofRun}?`
-  if (lower === "yes" || lower === "no") return `Did you mean \`${String(lower === "yes")}\`?`
-  return lower === "true" || lower === "false" ? `Did you mean \`${lower}\`?` : undefined
+  if (ofRun !== undefined) return meantReference(ofRun, span)
+  if (lower === "yes" || lower === "no") return meantWord(String(lower === "yes"))
+  return lower === "true" || lower === "false" ? meantWord(lower) : undefined
 }
 
 /** What other languages call the value that is judged. */
 const foreignResults: ReadonlySet<string> = new Set(["output", "this", "self", "it", "answer", "response"])
 
 /** The chain with its root, or how far it leads: a list has no fields of its own, and not every field is there. */
-function rootHint(checking: CheckContext, { base, steps }: Syntax.Chain, root: string): string {
+function rootHint(checking: CheckContext, chain: Syntax.Chain, root: string): Hint {
+  const { base, steps } = chain
   const written = checking.quote(base)
   const [step] = steps
   const of: Record<string, Type | undefined> = {
@@ -251,12 +254,12 @@ function rootHint(checking: CheckContext, { base, steps }: Syntax.Chain, root: s
   const type = of[root]
   const whole = `${root}.${written}`
   if (type === undefined || step?.kind !== "field")
-    return `Did you mean ${root}.${checking.quote({ start: base.start, end: steps.at(-1)?.end ?? base.end })}?`
+    return meantReference(`${root}.${checking.quote({ start: base.start, end: steps.at(-1)?.end ?? base.end })}`, chain)
   const { text } = step.name
   const element = elementType(type, checking.types)
   const owner = element ?? type
-  if (fieldType(owner, text, checking.types) === undefined) return `Did you mean ${whole}?`
-  return `Did you mean ${whole}${element === undefined ? "" : ".*"}.${text}?`
+  if (fieldType(owner, text, checking.types) === undefined) return meantReference(whole, chain)
+  return meantReference(`${whole}${element === undefined ? "" : ".*"}.${text}`, chain)
 }
 
 /** What workflows have and tests do not, or not always. */
@@ -267,13 +270,13 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
   if (scope.hasBrokenLoop || checking.skipped.hasError(chain)) return undefined
   const written = checking.quote(chain)
   const { text } = base
-  const foreign = foreignRoot(text)
-  const report = (hint: string): undefined => {
+  const foreign = foreignRoot(text, chain)
+  const report = (hint: Hint): undefined => {
     checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${written}`, hint)
     return undefined
   }
   if (scope.result !== undefined && foreignResults.has(text)) {
-    return report(`Did you mean result${written.slice(text.length)}?`)
+    return report(meantReference(`result${written.slice(text.length)}`, chain))
   }
   const kind = importKindOf(text)
   if (kind !== undefined) {
@@ -309,7 +312,8 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
   if (scope.hasRound === true) roots.unshift("round")
   // `inputname`, `input_name`
   const joined = roots.find((one) => one.length > 2 && text.startsWith(one) && text.length > one.length + 1)
-  if (joined !== undefined) return report(`Did you mean ${joined}.${written.slice(joined.length).replace(/^_/, "")}?`)
+  if (joined !== undefined)
+    return report(meantReference(`${joined}.${written.slice(joined.length).replace(/^_/, "")}`, chain))
   unknownReference(checking, chain, base, () => roots, scope.path, otherwise())
   return undefined
 }

@@ -1,3 +1,4 @@
+import { type Hint, meantReference, meantWord } from "../source/hint.ts"
 import { valueHint } from "../syntax/type-parser.ts"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
@@ -207,7 +208,7 @@ function refuseMark(checking: CheckContext, { mark, start, type }: Syntax.Marked
 function refuseNames(checking: CheckContext, node: Syntax.TypeNode & { kind: "union-type" }, path: string): boolean {
   const names = node.members.map((member) => (member.kind === "type-name" ? member.name.text : "null"))
   if (names.some((name) => isBuiltInType(name) || Object.hasOwn(foreign, name.toLowerCase()))) return false
-  unknownType(checking, path, node, checking.quote(node), `Did you mean \`enum { ${names.join(", ")} }\`?`)
+  unknownType(checking, path, node, checking.quote(node), meantWord(`enum { ${names.join(", ")} }`))
   return true
 }
 
@@ -215,7 +216,7 @@ function resolveName(checking: CheckContext, name: Syntax.Name, path: string): T
   const known = Object.hasOwn(builtIn, name.text) ? builtIn[name.text] : undefined
   if (known !== undefined) return known
   const isValue = isLoopVariable(checking, name.text, path)
-  unknownType(checking, path, name, name.text, isValue ? valueHint : suggestType(checking, name.text))
+  unknownType(checking, path, name, name.text, isValue ? valueHint : suggestType(checking, name))
   return errorType
 }
 
@@ -228,8 +229,9 @@ function isLoopVariable(checking: CheckContext, name: string, path: string): boo
   return variables.some(({ text }) => text === name)
 }
 
-function suggestType(checking: CheckContext, name: string): string {
-  if (checking.schemas.has(name)) return `Did you mean schema.${name}?`
+function suggestType(checking: CheckContext, node: Syntax.Name): Hint {
+  const { text: name } = node
+  if (checking.schemas.has(name)) return meantReference(`schema.${name}`, node)
   const lower = name.toLowerCase()
   if (lower === "schema") return "Write `schema.name`."
   if (name === "true" || name === "false") return `Write \`boolean\`. ${valueHint}`
@@ -237,13 +239,13 @@ function suggestType(checking: CheckContext, name: string): string {
   if (lower === "array" || lower === "list") return "An array is written `[type]`."
   if (lower === "optional" || lower === "nullable") return "Write `maybe type`."
   const meant = Object.hasOwn(foreign, lower) ? foreign[lower] : didYouMean(name, Object.keys(builtIn))
-  if (meant !== undefined) return `Did you mean ${meant}?`
+  if (meant !== undefined) return meantReference(meant, node)
   const schema = checking.suggest(name, checking.schemas.keys())
-  if (schema !== undefined) return `Did you mean schema.${schema}?`
+  if (schema !== undefined) return meantReference(`schema.${schema}`, node)
   return `Types are ${Object.keys(builtIn).join(", ")}, and \`schema.name\`.`
 }
 
-function unknownType(checking: CheckContext, path: string, span: Span, written: string, hint?: string): void {
+function unknownType(checking: CheckContext, path: string, span: Span, written: string, hint?: Hint): void {
   checking.report("unknown-type", path, span, `Unknown type: ${written}`, hint)
 }
 
@@ -261,7 +263,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
     const hint = isValue
       ? valueHint
       : root !== undefined && checking.schemas.has(root.text)
-        ? `Did you mean schema.${written}?`
+        ? meantReference(`schema.${written}`, node)
         : "A named type is written `schema.name`."
     unknownType(checking, path, node, written, hint)
     return errorType
@@ -270,7 +272,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
   if (!checking.schemas.has(name.text)) {
     if (checking.skipped.isSwallowed("schema", name.text)) return errorType
     const near = checking.suggest(name.text, checking.schemas.keys())
-    const meant = near && `Did you mean ${show(["schema", near, ...fields])}?`
+    const meant = near === undefined ? undefined : meantReference(show(["schema", near, ...fields]), node)
     const hint = meant ?? knownNames(checking.schemas.keys())
     unknownType(checking, path, { start: name.start, end: node.end }, written, hint)
     return errorType
@@ -282,7 +284,8 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
     const missing = segments[found.index]
     const near = missing && checking.suggest(missing.text, found.known)
     const before = segments.slice(0, found.index)
-    const meant = near && `Did you mean ${show([...before, near, ...segments.slice(found.index + 1)])}?`
+    const meant =
+      near === undefined ? undefined : meantReference(show([...before, near, ...segments.slice(found.index + 1)]), node)
     const hint = meant ?? `${show(before)} has no such field.`
     unknownType(checking, path, { start: missing?.start ?? node.start, end: node.end }, written, hint)
   }

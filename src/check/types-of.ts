@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { resolveRecord, resolveType } from "./resolve-types.ts"
@@ -15,7 +16,7 @@ export function typesOf(
   const name = property.name.text
   resolveType(checking, type, path)
   const message = `\`${name}: type\` is now written \`${name} { field: type }\``
-  const hint = `Write \`${name} { value: ${checking.quote(type)} }\`.`
+  const hint = write(`${name} { value: ${checking.quote(type)} }`, property)
   checking.report("obsolete-syntax", path, property.name, message, hint)
   return undefined
 }

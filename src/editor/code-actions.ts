@@ -1,38 +1,33 @@
+import { cutText } from "../base/cut-text.ts"
 import type { Program } from "../check/program.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { fixAccess, fixNullableText } from "./fixes/access.ts"
-import type { Fix } from "./fixes/fix.ts"
+import { replaceWith, type Fix } from "./fixes/fix.ts"
 import { addAssetKind, addAssetType, addBranches, addOutput, addPrice, addProperty } from "./fixes/add.ts"
-import { fixArgument, fixFunction, fixLength } from "./fixes/functions.ts"
+import { fixCall } from "./fixes/functions.ts"
 import { fixName } from "./fixes/names.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
-import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
+import { fixMismatch, removeCondition, removeProperty, removeSetting, removeWord } from "./fixes/operators.ts"
 import { removeBranch, removeDeclaration, removeRepeatedModel } from "./fixes/remove.ts"
 import { addToRepeat } from "./fixes/repeat.ts"
 import { bindSecret, moveToSecrets, signWebhook } from "./fixes/secrets.ts"
 import { takeFromInput } from "./fixes/steered.ts"
 import { addRequires, fixUntrusted } from "./fixes/trust.ts"
-import { fixSpelling } from "./fixes/spelling.ts"
 
 /** A change that an editor offers for a diagnostic. */
 export interface CodeAction extends Fix {
   readonly diagnostic: Diagnostic
 }
 
-type Fixer = (program: Program, diagnostic: Diagnostic) => readonly Fix[]
+type Fixer<Code extends DiagnosticCode> = (program: Program, diagnostic: Diagnostic<Code>) => readonly Fix[]
 
-/** The fixes for each code. "Did you mean …?" works for every code. */
-const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
-  "nullable-access": (program, diagnostic) => [...fixArgument(diagnostic), ...fixAccess(program, diagnostic)],
-  "unknown-function": fixFunction,
-  "wrong-arguments": fixFunction,
-  "unknown-reference": fixLength,
-  "array-access": (program, diagnostic) => {
-    const fixes = fixLength(program, diagnostic)
-    return fixes.length > 0 ? fixes : fixAccess(program, diagnostic)
-  },
+/** The fixes for each code, besides the code that a hint shows. */
+const fixers: { readonly [Code in DiagnosticCode]?: Fixer<Code> } = {
+  "nullable-access": fixAccess,
+  "unknown-function": fixCall,
+  "array-access": fixAccess,
   "variant-access": fixAccess,
   "not-iterable": fixAccess,
   "nullable-interpolation": fixNullableText,
@@ -55,16 +50,14 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "secret-exposed": takeFromInput,
   "unsigned-webhook": signWebhook,
   "syntax-error": (program, diagnostic) => [
-    ...fixForeignWord(program, diagnostic),
+    ...removeWord(program, diagnostic),
     ...fixName(program, diagnostic),
-    ...(diagnostic.message === "Functions are not values" ? fixFunction(program, diagnostic) : []),
+    ...fixCall(program, diagnostic),
   ],
-  "type-mismatch": (program, diagnostic) => [...fixMismatch(program, diagnostic), ...fixArgument(diagnostic)],
+  "type-mismatch": fixMismatch,
   "guessed-asset": addAssetType,
   "ignored-setting": removeSetting,
-  "unknown-property": (program, diagnostic) =>
-    diagnostic.hint?.startsWith("Remove it") === true ? removeSetting(program, diagnostic) : [],
-  "unknown-case": fixCase,
+  "unknown-property": removeProperty,
   "constant-condition": removeCondition,
 }
 
@@ -76,5 +69,14 @@ export function codeActions(program: Program, diagnostics: readonly Diagnostic[]
 }
 
 function fixesOf(program: Program, diagnostic: Diagnostic): readonly Fix[] {
-  return [...fixSpelling(program, diagnostic), ...(fixers[diagnostic.code]?.(program, diagnostic) ?? [])]
+  const fixer = fixers[diagnostic.code] as Fixer<DiagnosticCode> | undefined
+  return [...writeShown(diagnostic), ...(fixer?.(program, diagnostic) ?? [])]
+}
+
+/** The code that a hint shows, in place of what is written. */
+function writeShown({ span, data }: Diagnostic): readonly Fix[] {
+  if (data?.kind !== "write") return []
+  const shown = cutText(data.text.replace(/\s+/g, " "), 160)
+  const title = `${data.isSpelling === true ? "Change to" : "Write"} \`${shown}\``
+  return [{ title, edits: [replaceWith(data.span ?? span, data.text)], preferred: true }]
 }

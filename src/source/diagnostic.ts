@@ -1,19 +1,22 @@
 import { visibleText } from "../base/visible-text.ts"
 import { severityOf, type DiagnosticCode } from "./codes.ts"
+import { textOfHint, type DataOf, type Hint } from "./hint.ts"
 import { LineMap, type Range } from "./line-map.ts"
 import type { Span } from "./span.ts"
 
 export type Severity = "error" | "warning"
 
 /** A mistake of the author's, as a value: what is wrong, where, and what to do next. */
-export interface Diagnostic {
-  readonly code: DiagnosticCode
+export interface Diagnostic<Code extends DiagnosticCode = DiagnosticCode> {
+  readonly code: Code
   readonly severity: Severity
   /** The dotted place in the workflow: `agent.writer.instruction`; empty at the top of the file. */
   readonly path: string
   readonly message: string
   /** What to do; where a value came by a way, a first line says it. */
   readonly hint?: string
+  /** What it is about, for quick fixes. */
+  readonly data?: DataOf<Code>
   readonly span: Span
   /** Other places that belong to it, such as those of a way. */
   readonly related?: readonly Related[]
@@ -37,19 +40,24 @@ export interface Issue {
   readonly related?: readonly { readonly message: string; readonly file?: string; readonly range: Range }[]
 }
 
-export function diagnostic(
-  code: DiagnosticCode,
+export function diagnostic<Code extends DiagnosticCode>(
+  code: Code,
   path: string,
   span: Span,
   message: string,
-  hint?: string,
+  hint?: Hint<DataOf<Code>>,
   severity: Severity = severityOf(code),
   way?: string,
-): Diagnostic {
+): Diagnostic<Code> {
+  const data = typeof hint === "object" ? hint.data : undefined
   // Both quote the source, which somebody else may have written.
   const base = { code, severity, path, message: visibleText(message), span: { start: span.start, end: span.end } }
-  const lines = [way, hint].filter((line) => line !== undefined)
-  return lines.length === 0 ? base : { ...base, hint: lines.map(visibleText).join("\n") }
+  const lines = [way, textOfHint(hint)].filter((line) => line !== undefined)
+  return {
+    ...base,
+    ...(lines.length > 0 && { hint: lines.map(visibleText).join("\n") }),
+    ...(data !== undefined && { data }),
+  }
 }
 
 export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {

@@ -1,5 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import { widthAt } from "../base/width-at.ts"
+import { type Hint, write } from "../source/hint.ts"
 
 /** Where a run of characters ends that begin nothing, or a whole string in the quotes of other languages. */
 export function endOfBad(text: string, start: number): number {
@@ -22,14 +23,21 @@ const nonText = /[\0\p{Cs}]*/uy
 const bad = /(?:[!$&<=>@\\^~\x7f]|\?(?![.?])|[^\0-\x7f\u201C-\u201E\p{Cs}])*/uy
 
 /** Explains a `bad` token by its text; undefined where the lexer has reported it already. */
-export function explainBad(written: string): { message: string; hint?: string } | undefined {
+export function explainBad(written: string): { message: string; hint?: Hint } | undefined {
   if (isNonTextAt(written, 0)) return undefined
   const point = written.codePointAt(0) ?? 0
   const shown = cutText(written, 40)
   if (/^'''|\n/.test(written)) return { message: textOverLines }
   if (/^['`\u2018-\u201F]/.test(written)) {
     if (written.startsWith("`")) return { message: 'Strings are written with `"`, not with backticks' }
-    return { message: `Strings are written with \`"\`, not with \`${written.length > 1 ? written[0] : shown}\`` }
+    const message = `Strings are written with \`"\`, not with \`${written.length > 1 ? written[0] : shown}\``
+    const [, text] = /^'([^']*)'$/.exec(written) ?? []
+    return {
+      message,
+      ...(text !== undefined && {
+        hint: write(JSON.stringify(text), undefined, `Write \`${JSON.stringify(cutText(text, 60))}\`.`),
+      }),
+    }
   }
   if (isInvisible(point)) {
     return { message: `Unexpected invisible character ${codePoint(point)}`, hint: "Remove it, or write a plain space." }

@@ -123,14 +123,14 @@ function parseIndex(reader: TokenReader, first: Token, optional: boolean): Chain
     const isName = reader.is("string") || reader.is("head")
     const isEnvironment = /\benv(?:iron)?\[$/.test(reader.text.slice(Math.max(0, open.end - 12), open.end))
     const hint = isEnvironment ? environmentHint : "A field is read with `.` and its name."
-    reader.expected("the number of an element after `[`", isName ? hint : undefined)
+    reader.expected("the number of an element after `[`", isName ? hint : undefined, "element")
     while (!reader.is("]") && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
     reader.accept("]")
   } else {
     if (!Number.isInteger(index.value) || index.value < 0) {
-      reader.report(index, "An element is chosen by a whole number from 0")
+      reader.report(index, "An element is chosen by a whole number from 0", undefined, "element")
     }
-    closeBracket(reader, open, "]", "`]`")
+    closeBracket(reader, open, "]", "`]`", "]")
   }
   return { kind: "index", index, optional, start: first.start, end: reader.endFrom(first) }
 }

@@ -1,14 +1,21 @@
 import { startsDeclaration } from "./declaration-start.ts"
+import type { Expected } from "./known-mistake.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 
 /** Takes the bracket that closes `open`; where it is missing, tells which one and skips to it if it is on this line. */
-export function closeBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string): Token | undefined {
+export function closeBracket(
+  reader: TokenReader,
+  open: Token,
+  kind: "]" | ")",
+  what: string,
+  expected?: Expected,
+): Token | undefined {
   const close = reader.accept(kind)
   if (close !== undefined) return close
   // `(x for x in list)`
   const hint = reader.isWord("for") ? "A list from a list is written in square brackets: `[… for … in …]`." : undefined
-  missingBracket(reader, open, kind, what, hint)
+  missingBracket(reader, open, kind, what, hint, expected)
   while (!reader.is(kind) && !reader.token.afterBreak && !endsBracket(reader.token) && !reader.closesOuter) {
     reader.skipBalanced()
   }
@@ -16,12 +23,19 @@ export function closeBracket(reader: TokenReader, open: Token, kind: "]" | ")", 
 }
 
 /** Where the next field, or the end of the block, follows instead, it is the opening bracket that the author looks for. */
-function missingBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string, hint?: string): void {
+function missingBracket(
+  reader: TokenReader,
+  open: Token,
+  kind: "]" | ")",
+  what: string,
+  hint?: string,
+  expected?: Expected,
+): void {
   const { token } = reader
   const isLeft =
     (endsBracket(token) && !token.unclosed) || (token.afterBreak && (reader.atKey || startsDeclaration(reader)))
   if (isLeft) reader.unclosed(open, kind)
-  else reader.expected(what, hint)
+  else reader.expected(what, hint, expected)
 }
 
 /** Whether what is open in square or round brackets cannot go on beyond this token. */

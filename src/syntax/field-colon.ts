@@ -1,3 +1,4 @@
+import { type Hint, write } from "../source/hint.ts"
 import { startsDeclaration } from "./declaration-start.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -24,7 +25,7 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
   const what = `\`:\` after the field name \`${reader.show(name)}\``
   if (valueFollows(reader)) {
     if (refuseOperator(reader, name)) return "missing-value"
-    reader.expected(what)
+    reader.expected(what, undefined, "colon")
     return undefined
   }
   if (token.unclosed) reader.expected(what)
@@ -49,8 +50,8 @@ function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolea
 
 export const ifHint = "Write `match condition { true: …, false: … }`, or give an agent a condition with `when`."
 
-const operatorHints: ReadonlyMap<string, string> = new Map([
-  ["is", "Write `==`."],
+const operatorHints: ReadonlyMap<string, Hint> = new Map<string, Hint>([
+  ["is", write("==")],
   ["in", "Write `list contains value`."],
   ["if", ifHint],
   ["as", "Remove it."],

@@ -1,4 +1,5 @@
 import { cutText } from "../base/cut-text.ts"
+import { write } from "../source/hint.ts"
 import { missing } from "./chain-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Expression } from "./tree.ts"
@@ -60,7 +61,9 @@ export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   const [comment] = isUrl ? reader.token.comments : []
   const span = { start: token.start, end: comment?.end ?? reader.previous.end }
   const written = cutText(reader.textOf(span), 60)
-  reader.report(span, textInQuotes, /["\r\n]/.test(written) ? undefined : `Write it in quotes: \`"${written}"\`.`)
+  const quoted = `"${written}"`
+  const hint = write(quoted, undefined, `Write it in quotes: \`${quoted}\`.`)
+  reader.report(span, textInQuotes, /["\r\n]/.test(written) ? undefined : hint)
   return missing(reader)
 }
 

@@ -1,4 +1,5 @@
 import { didYouMean } from "../base/did-you-mean.ts"
+import { meantWord } from "../source/hint.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Name, TypeNode } from "./tree.ts"
 
@@ -84,7 +85,7 @@ function genericHint(name: string): string | undefined {
 
 export function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
   if (didYouMean(reader.textOf(reader.token), [word]) === undefined) return false
-  reader.unexpected("a type", `Did you mean \`${word}\`?`)
+  reader.unexpected("a type", meantWord(word))
   return true
 }
 

@@ -1,4 +1,5 @@
 import { withoutTrailing } from "../base/without-trailing.ts"
+import { write } from "../source/hint.ts"
 import { environmentHint, missing } from "./chain-parser.ts"
 import { ifHint } from "./field-colon.ts"
 import { textInQuotes } from "./foreign-text.ts"
@@ -83,11 +84,14 @@ export function foreignArrow(reader: TokenReader, hint: string): Token | undefin
   const next = reader.peek()
   const isThin = token.kind === "-" && next.kind === ">"
   if (!isThin && (token.kind !== "bad" || token.afterBreak)) return undefined
-  if (!isThin && !reader.textOf(token).startsWith("=")) reader.expected("a value")
+  if (!isThin && !reader.textOf(token).startsWith("=")) reader.expected("a value", undefined, "value")
   else {
     const span = { start: token.start, end: isThin ? next.end : token.end }
     if (reader.isReported(`a branch with ${reader.textOf(span)}`)) reader.passOver()
-    else reader.report(span, `A branch has no \`${reader.textOf(span)}\``, hint)
+    else {
+      const colon = write(":", { start: reader.previous.end, end: span.end }, hint)
+      reader.report(span, `A branch has no \`${reader.textOf(span)}\``, colon)
+    }
   }
   reader.take()
   if (isThin) reader.take()

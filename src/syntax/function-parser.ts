@@ -69,7 +69,7 @@ function parseCall(
       if (reader.accept(",") === undefined) break
     }
   }, true)
-  closeBracket(reader, open, ")", "`,` or `)` after an argument of the function")
+  closeBracket(reader, open, ")", "`,` or `)` after an argument of the function", "argument-end")
   return { kind: "function", name, receiver, items, start, end: reader.endFrom(open) }
 }
 
@@ -135,11 +135,12 @@ function refuseArrow(reader: TokenReader, arrow: Arrow, name: Name, list: Expres
   const form = arrows[name.text.toLowerCase().replaceAll("_", "")]
   const parts: Record<string, string> = { $x: variable, $l: items, $b: body ?? "…" }
   const meant = (form ?? "[… for $x in $l when …]").replace(/\$[xlb]/g, (part) => parts[part] ?? part)
-  const hint = `Write ${meant.startsWith("[") ? "a list from a list: " : ""}\`${meant}\`.`
+  const text = `Write ${meant.startsWith("[") ? "a list from a list: " : ""}\`${meant}\`.`
+  const hint = meant.includes("…") ? text : ({ text, data: { kind: "call", text: meant } } as const)
   // In a row of methods the first is reported.
   if (list?.kind === "function" && list.items.some(({ kind }) => kind === "missing-expression")) reader.passOver()
   else if (form !== undefined && !own.has(name.text))
-    reader.report(name, `Unknown function: ${name.text}`, hint, "unknown-function")
+    reader.report(name, `Unknown function: ${name.text}`, hint, undefined, "unknown-function")
   else reader.report({ start, end: reader.previous.end }, "Functions are not values", hint)
   return missing(reader)
 }

@@ -100,7 +100,7 @@ export function parseBlock<T>(
 ): T | undefined {
   const { reader } = start
   if (!reader.is("{")) {
-    reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`)
+    reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`, undefined, "{")
     skipToBrace(reader)
   }
   start.hasBlock = reader.is("{") || assumeBrace(reader)

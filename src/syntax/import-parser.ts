@@ -35,7 +35,7 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
   if (source === undefined) return undefined
   if (written !== undefined && source.remote === undefined) {
     const rest = source.kindWord === undefined ? `.${importKind}.remote_name` : ".remote_name"
-    reader.expected(`\`${rest}\` after \`${showPath(reader, source)}\``)
+    reader.expected(`\`${rest}\` after \`${showPath(reader, source)}\``, undefined, "remote-name")
   }
   const named =
     written === undefined ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }

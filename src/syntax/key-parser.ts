@@ -67,7 +67,8 @@ function refuseName(reader: TokenReader, first: Token, isForeign: boolean, hint:
   const wrong = `\`${reader.show(name)}\` is not a name`
   // Each use of the name would be the same mistake again.
   if (reader.isReported(name.text)) return name
-  reader.report(name, wrong, isForeign ? "A name is made of the letters A to Z, digits and `_`." : hint)
+  if (isForeign) reader.report(name, wrong, "A name is made of the letters A to Z, digits and `_`.")
+  else reader.report(name, wrong, { text: hint, data: { kind: "dashed-name" } })
   return name
 }
 

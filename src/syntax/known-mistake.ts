@@ -1,99 +1,105 @@
-// What people from elsewhere write where something else is expected. A row has the beginning of the message; a pattern of what stands
-// around the place, which is marked `\u2038`; and what to write instead. Each has its case in test/cases/mistakes.
-export const knownMistakes: readonly (readonly [string, RegExp, string])[] = [
-  ["Expected a field name", /^([\w.]+)\u2038-> ?(\w+)/, "Write `$1.$2`."],
-  ["Expected a field name", /^\u2038\.\.\.([\w.]+), ?([^{}]+?) ?\}/, "Write `merge($1, { $2 })`."],
-  ["Expected a field name", /\u2038\.\.\./, "Objects are joined by `merge(a, b)`."],
-  ["Expected a value", /\[\u2038\.\.\.([\w.]+), ?([^[\]]+)\]/, "Write `concat($1, [$2])`."],
-  ["Expected a value", /\u2038\.\.\./, "Lists are joined by `concat(a, b)`."],
+import { write, type Advice, type SyntaxHint } from "../source/hint.ts"
+
+/** For a `#` that begins a comment elsewhere. */
+export const commentHint = write("//", undefined, "A comment begins with `//`.")
+
+/** What the parser expected where it found something else. */
+export type Expected =
+  | "{"
+  | "]"
+  | "argument-end"
+  | "colon"
+  | "declaration"
+  | "element"
+  | "field"
+  | "in"
+  | "number"
+  | "property"
+  | "reference"
+  | "remote-name"
+  | "value"
+  | "variable"
+
+// What people from elsewhere write where something else is expected. A row has what is expected there (undefined: anything); a pattern
+// of what stands around the place, which is marked `\u2038`; and what to write instead. Each has its case in test/cases/mistakes.
+export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, string | Advice])[] = [
+  ["field", /^([\w.]+)\u2038-> ?(\w+)/, "Write `$1.$2`."],
+  ["field", /^\u2038\.\.\.([\w.]+), ?([^{}]+?) ?\}/, "Write `merge($1, { $2 })`."],
+  ["field", /\u2038\.\.\./, "Objects are joined by `merge(a, b)`."],
+  ["value", /\[\u2038\.\.\.([\w.]+), ?([^[\]]+)\]/, "Write `concat($1, [$2])`."],
+  ["value", /\u2038\.\.\./, "Lists are joined by `concat(a, b)`."],
   [
-    "Expected a field name",
+    "field",
     /^\u2038\[([^[\]]+)\]: ?(.+?) for (.+?) ?\}/,
     "Write `[{ key: $1, value: $2 } for $3]`: names of fields are written out.",
   ],
+  ["field", /^\u2038\[([^[\]]+)\]: ?([^,{}]+)/, "Write `[{ key: $1, value: $2 }]`: names of fields are written out."],
+  ["colon", /^for\u2038(.+? in [\w.]+)/, "Write `[{ … } for $1]`: names of fields are written out."],
+  [undefined, /^([\w.]+)\u2038\| ?default\(([^()]+)\)/, "Write `$1 ?? $2`."],
+  [undefined, /^([\w.]+)\u2038\| ?(fixed|join|replace|slice|split)\(([^()]+)\)/, "Write `$2($1, $3)`."],
   [
-    "Expected a field name",
-    /^\u2038\[([^[\]]+)\]: ?([^,{}]+)/,
-    "Write `[{ key: $1, value: $2 }]`: names of fields are written out.",
-  ],
-  [
-    "Expected `:` after the field name `for`",
-    /^for\u2038(.+? in [\w.]+)/,
-    "Write `[{ … } for $1]`: names of fields are written out.",
-  ],
-  ["Expected", /^([\w.]+)\u2038\| ?default\(([^()]+)\)/, "Write `$1 ?? $2`."],
-  ["Expected", /^([\w.]+)\u2038\| ?(fixed|join|replace|slice|split)\(([^()]+)\)/, "Write `$2($1, $3)`."],
-  [
-    "Expected",
+    undefined,
     /^([\w.]+)\u2038\| ?(first|flatten|json|last|length|lines|lower|reverse|round|sum|trim|unique|upper)\b/,
     "Write `$2($1)`.",
   ],
-  ["An element is chosen by", /^([\w.]+)\[\u2038-1\]/, "Write `last($1)`."],
-  ["Expected `]`", /^([\w.]+)\[(\d+)\u2038: ?(\d+)\]/, "Write `slice($1, $2, $3)`."],
+  ["element", /^([\w.]+)\[\u2038-1\]/, "Write `last($1)`."],
+  ["]", /^([\w.]+)\[(\d+)\u2038: ?(\d+)\]/, "Write `slice($1, $2, $3)`."],
   [
-    "Expected `,` or `)` after an argument",
+    "argument-end",
     /^(\w+)\u2038: ?/,
     "A tool is called `call tool.name { input { $1: … } }`; arguments of functions have no names.",
   ],
-  ["Expected", /^(\d)\u2038%/, "Write `0.0$1`."],
-  ["Expected", /^(\d\d)\u2038%/, "Write `0.$1`."],
-  ["Expected the number of", /^([\w.]+)\[\u2038\*?\]\.(\w+)/, "Write `$1.*.$2`."],
-  ["Expected the number of", /^([\w.]+)\[\u2038\*?\]/, "Write `$1`."],
-  ["Expected `in` after", /^\w+\u2038of ([\w.]+)/, "Write `in $1`."],
+  [undefined, /^(\d)\u2038%/, "Write `0.0$1`."],
+  [undefined, /^(\d\d)\u2038%/, "Write `0.$1`."],
+  ["element", /^([\w.]+)\[\u2038\*?\]\.(\w+)/, "Write `$1.*.$2`."],
+  ["element", /^([\w.]+)\[\u2038\*?\]/, "Write `$1`."],
+  ["in", /^\w+\u2038of ([\w.]+)/, "Write `in $1`."],
+  ["in", /^\w+\u2038, ?(\w+) in ([\w.]+)/, "Write `for $1 in $2`: the number of the item is not known."],
+  ["variable", /^for\u2038\((?:const |let )?(\w+) (?:in|of) ([^()]+)\)/, "Write `for $1 in $2`."],
+  ["value", /^when\u2038: ?([^{}]+?) ?\{/, "Write `when $1`."],
+  ["{", /^dynamic\u2038(\w+) ?[=:] ?(.+)/, "Write `dynamic { $1: $2 }`."],
+  ["{", /^input\u2038\(([^()]*)\)/, "Write `input { $1 }`."],
+  ["reference", /\u2038"(\w+)"/, "Write `tool.$1`."],
+  ["{", /^output:?\u2038([^{}]+)/, "Write `output { result: $1 }`."],
+  ["{", /^\w+\u2038else\b/, "Give it the opposite condition: `when !(…)`."],
+  ["{", /^\w+\u2038:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
+  ["declaration", /\u2038#/, commentHint],
   [
-    "Expected `in` after",
-    /^\w+\u2038, ?(\w+) in ([\w.]+)/,
-    "Write `for $1 in $2`: the number of the item is not known.",
-  ],
-  ["Expected a variable, or", /^for\u2038\((?:const |let )?(\w+) (?:in|of) ([^()]+)\)/, "Write `for $1 in $2`."],
-  ["Expected a value", /^when\u2038: ?([^{}]+?) ?\{/, "Write `when $1`."],
-  ["Expected `{` after `dynamic`", /^dynamic\u2038(\w+) ?[=:] ?(.+)/, "Write `dynamic { $1: $2 }`."],
-  ["Expected `{` after `input`", /^input\u2038\(([^()]*)\)/, "Write `input { $1 }`."],
-  ["Expected a reference such as `tool", /\u2038"(\w+)"/, "Write `tool.$1`."],
-  ["Expected `{` after `output`", /^output:?\u2038([^{}]+)/, "Write `output { result: $1 }`."],
-  ["Expected `{` after", /^\w+\u2038else\b/, "Give it the opposite condition: `when !(…)`."],
-  ["Expected `{` after", /^\w+\u2038:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
-  ["Expected a declaration", /\u2038#/, "A comment begins with `//`."],
-  [
-    "Expected a declaration",
+    "declaration",
     /\u2038(?:class|interface|type|struct|enum)\b/,
     "A named type is written `schema name { field: type }`.",
   ],
+  ["declaration", /\u2038(?:function|def|fn|task|step|node)\b/, "A step of a model is written `agent name { … }`."],
   [
-    "Expected a declaration",
-    /\u2038(?:function|def|fn|task|step|node)\b/,
-    "A step of a model is written `agent name { … }`.",
-  ],
-  [
-    "Expected a declaration",
+    "declaration",
     /\u2038(?:const|let|var|variable|locals)\b/,
     "Values are computed in `dynamic { name: … }`; what the request brings is in `input { … }`.",
   ],
-  [
-    "Expected a declaration",
-    /\u2038(?:pipeline|export)\b/,
-    "A file is one workflow: its declarations stand side by side.",
-  ],
-  ["Expected a declaration", /^\u2038secret (?!\w+ ?\{)([^{}]+)/, "Write `secrets { $1 }`."],
-  ["Expected a declaration", /^\u2038secret /, "Write `secrets { name: string }`."],
-  ["Expected a declaration", /^\u2038[\w-]+:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
-  ["Expected a property", /^(\d{1,3}),\u2038(\d{3})\b/, "Write `$1_$2`."],
-  ["Expected a property", /^(model\.\w+)\u2038\?\? (model\.\w+)/, "Write `[$1, $2]`."],
-  ["Expected `.remote_name` after", /^(mcp\.\w+)\.\u2038(?!(?:tool|resource|prompt)\b)(\w+)/, "Write `$1.tool.$2`."],
-  ["`", /\u2038(\d+)[kK]\b/, "Write `$1_000`."],
-  ["`", /\u2038(\d+)(?:ms|s|m|h|d)\b/, "Write `$1`: the name of the property says the unit."],
+  ["declaration", /\u2038(?:pipeline|export)\b/, "A file is one workflow: its declarations stand side by side."],
+  ["declaration", /^\u2038secret (?!\w+ ?\{)([^{}]+)/, "Write `secrets { $1 }`."],
+  ["declaration", /^\u2038secret /, "Write `secrets { name: string }`."],
+  ["declaration", /^\u2038[\w-]+:/, "Blocks have braces, `agent name { … }`: this is not YAML."],
+  ["property", /^(\d{1,3}),\u2038(\d{3})\b/, "Write `$1_$2`."],
+  ["property", /^(model\.\w+)\u2038\?\? (model\.\w+)/, "Write `[$1, $2]`."],
+  ["remote-name", /^(mcp\.\w+)\.\u2038(?!(?:tool|resource|prompt)\b)(\w+)/, "Write `$1.tool.$2`."],
+  ["number", /\u2038(\d+)[kK]\b/, "Write `$1_000`."],
+  ["number", /\u2038(\d+)(?:ms|s|m|h|d)\b/, "Write `$1`: the name of the property says the unit."],
 ]
 
-/** Hints that say what is allowed, and not what to write here. */
-const general = /^(?:A declaration begins|Fields are written|A name cannot|There are no filters|A default for a value)/
-
-/** What to write instead of what stands at a place, for a message about it; else its own hint. */
-export function betterHint(message: string, hint: string | undefined, text: string, at: number): string | undefined {
-  if (hint !== undefined && !general.test(hint)) return hint
+/** What to write instead of what stands at a place; else the hint of the mistake. */
+export function betterHint(
+  expected: Expected | undefined,
+  hint: SyntaxHint | undefined,
+  text: string,
+  at: number,
+): SyntaxHint | undefined {
+  if (hint !== undefined && (typeof hint === "string" || hint.isGeneral !== true)) return hint
   const around = `${wordBefore(text, at)}\u2038${lineAfter(text, at)}`
-  for (const [start, pattern, better] of knownMistakes) {
-    const found = message.startsWith(start) ? pattern.exec(around) : null
-    if (found !== null) return better.replaceAll(/\$(\d)/g, (_, group) => (found[Number(group)] ?? "").trim())
+  for (const [wanted, pattern, better] of knownMistakes) {
+    const found = wanted === undefined || wanted === expected ? pattern.exec(around) : null
+    if (found === null) continue
+    if (typeof better === "object") return better
+    return better.replaceAll(/\$(\d)/g, (_, group) => (found[Number(group)] ?? "").trim())
   }
   return hint
 }

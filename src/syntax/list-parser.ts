@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import { missing } from "./chain-parser.ts"
 import { endsBracket } from "./close-bracket.ts"
 import { startsPattern } from "./declaration-start.ts"
@@ -64,7 +65,7 @@ function parseWhen(reader: TokenReader, parseExpression: Parse): When | undefine
   const word = reader.textOf(keyword)
   const condition = parseOwn(reader, `a condition after \`${word}\``, parseExpression)
   if (word !== "when") {
-    const hint = `Write \`when ${reader.quote(condition)}\`.`
+    const hint = write("when", undefined, `Write \`when ${reader.quote(condition)}\`.`)
     reader.report(keyword, `The condition of a list is not written with \`${word}\``, hint)
   }
   // `[a for x in xs if c else b]`
@@ -84,7 +85,7 @@ function parseBy(reader: TokenReader, parseExpression: Parse): SortKey | undefin
   const words = { start: keyword.start, end: isForeign ? reader.take().end : keyword.end }
   const key = parseOwn(reader, "a key after `by`", parseExpression)
   if (isForeign) {
-    const hint = `Write \`by ${reader.quote(key)}\`.`
+    const hint = write("by", undefined, `Write \`by ${reader.quote(key)}\`.`)
     reader.report(words, `A list is not sorted with \`${reader.quote(words)}\``, hint)
   }
   return { keyword, key, descending: parseDirection(reader), start: keyword.start, end: reader.endFrom(keyword) }
@@ -98,11 +99,14 @@ function parseDirection(reader: TokenReader): SortKey["descending"] {
     case "descending":
       break
     case "desc":
-      reader.report(token, `\`${word}\` is not a direction`, "Write `descending`.")
+      reader.report(token, `\`${word}\` is not a direction`, write("descending"))
       break
     case "asc":
     case "ascending":
-      reader.report(token, "A list is sorted ascending without a word", `Remove \`${word}\`.`)
+      reader.report(token, "A list is sorted ascending without a word", {
+        text: `Remove \`${word}\`.`,
+        data: { kind: "remove", span: { start: reader.previous.end, end: token.end } },
+      })
       reader.take()
       return undefined
     default:

@@ -29,7 +29,7 @@ export function parseLoop(
     return undefined
   }
   if (reader.acceptWord("in") === undefined) {
-    reader.expected("`in` after the loop's variable")
+    reader.expected("`in` after the loop's variable", undefined, "in")
     const next = reader.peek().kind
     if (!reader.is("name") || reader.token.afterBreak || (next !== "name" && next !== ".")) {
       skip(reader)
@@ -53,9 +53,9 @@ function parsePattern(reader: TokenReader): Pattern | undefined {
     return { kind: "item", name, start: name.start, end: name.end }
   }
   if (reader.is("{") && reader.lacksBrace && isUnclosed(reader)) return undefined
-  const body = reader.block(parsePatternField, leavesNames, "a field name")
+  const body = reader.block(parsePatternField, leavesNames, "a field name", "field")
   if (body === undefined) {
-    reader.expected("a variable, or `{ field, field }`, after `for`")
+    reader.expected("a variable, or `{ field, field }`, after `for`", undefined, "variable")
     return undefined
   }
   return { kind: "fields", body, start: body.start, end: body.end }

@@ -78,7 +78,7 @@ export function lacksOwnBrace(reader: TokenReader): boolean {
 
 /** Reports the brace that is missing here, and lets the next block begin without it. */
 export function openWithoutBrace(reader: TokenReader, after: string): void {
-  reader.expected(`\`{\` after ${after}`)
+  reader.expected(`\`{\` after ${after}`, undefined, "{")
   reader.assumesBrace = true
 }
 

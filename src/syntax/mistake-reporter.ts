@@ -1,13 +1,13 @@
 import { cutText } from "../base/cut-text.ts"
-import type { DiagnosticCode } from "../source/codes.ts"
 import { diagnostic, type Diagnostic } from "../source/diagnostic.ts"
 import { firstFrom } from "../source/first-from.ts"
+import { general, type SyntaxCode, type SyntaxHint } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import { explainBad } from "./bad-token.ts"
 import type { Lexed } from "./lexer.ts"
-import { betterHint } from "./known-mistake.ts"
+import { betterHint, type Expected } from "./known-mistake.ts"
 import { numberValue } from "./number-text.ts"
-import { maxSyntaxErrors, unclosedString } from "./string-lexer.ts"
+import { maxSyntaxErrors } from "./string-lexer.ts"
 import type { Token, TokenKind } from "./token.ts"
 import { TokenCursor } from "./token-cursor.ts"
 import type { Name } from "./tree.ts"
@@ -42,7 +42,7 @@ export class MistakeReporter extends TokenCursor {
   constructor(text: string, lexed: Lexed) {
     super(text, lexed.tokens)
     this.#diagnostics = [...lexed.diagnostics]
-    const unclosed = lexed.diagnostics.filter(({ message }) => message === unclosedString)
+    const unclosed = lexed.diagnostics.filter(({ data }) => data?.kind === "unclosed-string")
     this.#unclosed = unclosed.map(({ span }) => span.start)
   }
 
@@ -67,13 +67,13 @@ export class MistakeReporter extends TokenCursor {
     return this.beforeBracket !== null && this.lost > this.beforeBracket
   }
 
-  report(span: Span, message: string, hint?: string, code: DiagnosticCode = "syntax-error"): void {
+  report(span: Span, message: string, hint?: SyntaxHint, expected?: Expected, code: SyntaxCode = "syntax-error"): void {
     this.#mistakes++
     if (this.isBracketBroken || this.#isBeforeUnclosed(span)) return
     // One mistake makes one message: a second one at the same place, or while leaving an unclosed block, says nothing new.
     if (span.start === this.#lastReport || this.leaving || this.#diagnostics.length > 2 * maxSyntaxErrors) return
     this.#lastReport = span.start
-    const better = betterHint(message, hint, this.text, span.start)
+    const better = betterHint(expected, hint, this.text, span.start)
     this.#diagnostics.push(diagnostic(code, "", span, message, better))
   }
 
@@ -88,13 +88,13 @@ export class MistakeReporter extends TokenCursor {
    * Reports that something else was expected where the reader is: at its token or, if that is on another line, at the
    * last one. What the lexer reported already is passed over.
    */
-  expected(what: string, hint?: string): void {
+  expected(what: string, hint?: SyntaxHint, expected?: Expected): void {
     const token = this.token
     if (token.unclosed || token.kind === "bad" || (token.kind !== "end" && !token.afterBreak)) {
-      this.unexpected(what, hint)
+      this.unexpected(what, hint, expected)
     } else {
       const where = token.kind === "end" ? ", but the file ends here" : ""
-      this.report(this.#lastTaken(), `Expected ${what}${where}`, hint)
+      this.report(this.#lastTaken(), `Expected ${what}${where}`, hint, expected)
       this.lost++
     }
   }
@@ -111,19 +111,24 @@ export class MistakeReporter extends TokenCursor {
   }
 
   /** Reports the reader's token, whatever line it is on. */
-  unexpected(what: string, hint?: string): void {
+  unexpected(what: string, hint?: SyntaxHint, expected?: Expected): void {
     const token = this.token
     const bad = token.kind === "bad" ? explainBad(this.textOf(token)) : undefined
     // The lexer has reported it.
     if (token.unclosed || (token.kind === "bad" && bad === undefined)) this.passOver()
     else if (bad !== undefined) this.report(token, bad.message, bad.hint)
     else if (token.kind === "number" && numberValue(this.textOf(token)) === undefined) {
-      this.report(token, `${this.describe(token)} is neither a number nor a name`, "A name cannot begin with a digit.")
+      this.notANumber(token)
     } else {
       const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
-      this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint)
+      this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint, expected)
       this.lost++
     }
+  }
+
+  notANumber(token: Token): void {
+    const hint = general("A name cannot begin with a digit.")
+    this.report(token, `${this.describe(token)} is neither a number nor a name`, hint, "number")
   }
 
   /** The last token, or the last character of one that may be long. */

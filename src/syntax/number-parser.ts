@@ -8,8 +8,7 @@ export function numberNode(reader: TokenReader, token: Token): NumberNode {
   const written = reader.textOf(token)
   const value = numberValue(written)
   if (value === undefined) {
-    const shown = reader.describe(token)
-    reader.report(token, `${shown} is neither a number nor a name`, "A name cannot begin with a digit.")
+    reader.notANumber(token)
   } else if (!Number.isFinite(value)) {
     reader.report(token, "This number is too large")
   }

@@ -1,4 +1,5 @@
 import { sourceNesting } from "../base/limits.ts"
+import { write } from "../source/hint.ts"
 import { missing } from "./chain-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -51,7 +52,7 @@ function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOper
   if (token.kind === "bad" || (token.kind === "name" && operator !== "contains")) {
     // In Basic and in sheets it joins texts.
     const joins = reader.textOf(token) === "&" && /string|head/.test(left.kind + reader.peek().kind)
-    const hint = joins ? 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.' : `Write \`${operator}\`.`
+    const hint = joins ? 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.' : write(operator)
     reader.report(token, `\`${reader.textOf(token)}\` is not an operator`, hint)
   }
   const sign = reader.take()
@@ -179,6 +180,6 @@ export function parseTernary(reader: TokenReader, condition: Expression, parseEx
     show(condition) === show(chosen)
       ? `${show(condition)} ?? ${show(other)}`
       : `match ${show(condition)} { true: ${show(chosen)}, false: ${show(other)} }`
-  reader.report({ start: condition.start, end: reader.previous.end }, "There is no `? :`", `Write \`${hint}\`.`)
+  reader.report({ start: condition.start, end: reader.previous.end }, "There is no `? :`", write(hint))
   return missing(reader)
 }

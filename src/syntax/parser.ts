@@ -1,5 +1,6 @@
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
+import { general, type Hint, meantWord } from "../source/hint.ts"
 import { parseStep } from "./step-parser.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
 import { declarationWord, declarationWords, isPlainWord, isTest, startsDeclaration } from "./declaration-start.ts"
@@ -96,7 +97,7 @@ function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
   const meant = isName ? undefined : didYouMean(reader.textOf(reader.token), words)
   if (meant === undefined) return undefined
   const word = words.find((each) => each === meant)
-  reader.unexpected("a declaration", `Did you mean \`${meant}\`?`)
+  reader.unexpected("a declaration", meantWord(meant))
   return word
 }
 
@@ -113,16 +114,16 @@ function notADeclaration(reader: TokenReader, isBroken: boolean): void {
   } else if (reader.isWord("if")) {
     reader.report(token, "There is no `if`", "Give an agent a condition: `agent name when input.ready { … }`.")
   } else if (isBroken && token.kind !== "name") reader.passOver()
-  else reader.unexpected("a declaration", declarationHint(reader))
+  else reader.unexpected("a declaration", declarationHint(reader), "declaration")
   reader.skipBalanced()
   skipToDeclaration(reader)
 }
 
-function declarationHint(reader: TokenReader): string {
+function declarationHint(reader: TokenReader): Hint {
   if (reader.is("name") && reader.peek().kind === ":" && reader.previous.kind === "}") {
     return "Fields and properties stand inside a declaration: is the `}` before this one too many?"
   }
-  return `A declaration begins with ${declarationWords.map((word) => `\`${word}\``).join(", ")}.`
+  return general(`A declaration begins with ${declarationWords.map((word) => `\`${word}\``).join(", ")}.`)
 }
 
 /** Skips what follows a broken head: the rest of its line and any block, up to the next declaration. */

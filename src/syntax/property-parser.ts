@@ -47,7 +47,7 @@ export function parseProperties(
   parse: ParseExpression,
 ): Block<Property> | undefined {
   if (!reader.startsBlock) return undefined
-  return reader.block(() => parseProperty(reader, place, parse), leavesBlock, "a property")
+  return reader.block(() => parseProperty(reader, place, parse), leavesBlock, "a property", "property")
 }
 
 /** The block that may follow a reference or a value. */
@@ -218,7 +218,7 @@ function parseBlockValue(
 /** `output` and, on the next line, its fields: reports the brace that is missing. */
 function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolean {
   if (!takesBlock(form) || !mayAssumeBrace(reader)) return false
-  reader.expected(`\`{\` after \`${reader.show(name)}\``)
+  reader.expected(`\`{\` after \`${reader.show(name)}\``, undefined, "{")
   return assumeBrace(reader)
 }
 
@@ -267,7 +267,7 @@ function parseReferences<Kind>(
     while (!reader.is("]") && !endsBracket(reader.token)) {
       const first = reader.token
       if (first.kind !== "name") {
-        reader.expected(`a reference such as \`${example}\``)
+        reader.expected(`a reference such as \`${example}\``, undefined, place === "use" ? "reference" : undefined)
         if (first.kind === ".") {
           // `.name`: the word before it is missing.
           parseSteps(reader)
@@ -334,7 +334,7 @@ function parseObsoleteCompact(reader: TokenReader): PropertyValue {
 
 /** ValueFields = "{" (key ":" expression ","?)* "}" */
 export function parseValueFields(reader: TokenReader, parse: ParseExpression): Block<ValueField> | undefined {
-  return reader.block((reader) => parseValueField(reader, parse), leavesBlock, "a field name")
+  return reader.block((reader) => parseValueField(reader, parse), leavesBlock, "a field name", "field")
 }
 
 function parseHeaders(reader: TokenReader, parse: ParseExpression): Block<ValueField> | undefined {

@@ -1,3 +1,4 @@
+import { removeIt, type DataOf, type Hint } from "../source/hint.ts"
 import { numberFrom, wholeFrom, type ConstantRule } from "./constant-rule.ts"
 import { runOpenQuestions, sourceRetries, sourceRounds } from "../base/limits.ts"
 
@@ -389,7 +390,7 @@ export interface ForeignName {
   /** The property that is probably meant. */
   readonly like?: string
   /** What to write instead. */
-  readonly hint?: string
+  readonly hint?: Hint<DataOf<"unknown-property">>
   /** An old spelling: what stands in it is declared by itself now. */
   readonly declares?: string
   /** Its value is one more of the list that this property takes. */
@@ -424,7 +425,7 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
   tool: { require_approval: requireApproval },
   "http-tool": {
     require_approval: requireApproval,
-    pin: { hint: "Remove it: an api publishes no definition that could change." },
+    pin: { hint: removeIt("an api publishes no definition that could change") },
   },
   agent: {
     prompt: { means: "instruction" },
@@ -437,7 +438,7 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     if: condition,
     when: condition,
     condition,
-    depends_on: { hint: "Remove it: the order comes from the references." },
+    depends_on: { hint: removeIt("the order comes from the references") },
     messages: { hint: "Write `system:` and `instruction:`." },
     system_prompt: { like: "system" },
   },
@@ -450,7 +451,7 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     inputs: { like: "input" },
   },
   webhook: {
-    path: { hint: "Remove it: the path is /hooks/ with the names of the workflow and of the webhook." },
+    path: { hint: removeIt("the path is /hooks/ with the names of the workflow and of the webhook") },
     secrets: { like: "secret" },
     signature: { like: "verify" },
     if: { like: "when" },

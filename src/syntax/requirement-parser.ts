@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import { closeBracket } from "./close-bracket.ts"
 import { valueIsAbsent } from "./field-colon.ts"
 import { parseString, type ParseExpression } from "./string-parser.ts"
@@ -14,7 +15,7 @@ export function parseRequirement(reader: TokenReader, name: Name, parse: ParseEx
   const colon = reader.accept(":")
   if (colon !== undefined || foreignRequirements.has(name.text)) {
     const written = { start: name.start, end: (colon ?? name).end }
-    reader.report(written, `There is no \`${reader.quote(written)}\``, "Write `require`.")
+    reader.report(written, `There is no \`${reader.quote(written)}\``, write("require"))
   }
   if (valueIsAbsent(reader, "a condition") || reader.token.kind === "}") return { kind: "missing" }
   const condition = parse(reader)
@@ -55,7 +56,7 @@ function report(
 ): void {
   const span = { start: name.start, end: reader.previous.end }
   const text = otherwise === undefined ? "" : ` else ${reader.quote(otherwise)}`
-  reader.report(span, message, `Write \`require ${reader.quote(condition)}${text}\`.`)
+  reader.report(span, message, write(`require ${reader.quote(condition)}${text}`))
 }
 
 /** Tokens of a condition that are looked over for its comma. */

@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import { missing } from "./chain-parser.ts"
 import { startsPattern } from "./declaration-start.ts"
 import { parseBlock, parseName, skipToBrace, type Start } from "./head-parser.ts"
@@ -11,7 +12,7 @@ export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declarat
   const { reader, keyword, doc } = start
   const name = parseName(start)
   if (!startsHead(reader)) {
-    reader.expected(`\`{\` after ${showHead(start)}`)
+    reader.expected(`\`{\` after ${showHead(start)}`, undefined, "{")
     while (!startsHead(reader) && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
   }
   let isLooped = startsLoop(reader)
@@ -45,8 +46,9 @@ function startsLoop(reader: TokenReader): boolean {
 /** When = "when" expression. A broken one ends at the step's body. */
 function parseWhen(reader: TokenReader): When | undefined {
   const keyword = reader.token
-  if (reader.isWord("if")) reader.report(keyword, "A condition is not written with `if`", "Write `when condition`.")
-  else if (!reader.isWord("when")) return undefined
+  if (reader.isWord("if")) {
+    reader.report(keyword, "A condition is not written with `if`", write("when", undefined, "Write `when condition`."))
+  } else if (!reader.isWord("when")) return undefined
   reader.take()
   if (reader.is("{")) reader.expected("a condition after `when`")
   reader.inHead = true

@@ -1,4 +1,5 @@
 import { diagnostic, type Diagnostic } from "../source/diagnostic.ts"
+import type { DataOf, Hint } from "../source/hint.ts"
 import { textOverLines } from "./bad-token.ts"
 import { headlessBlockString, headlessText } from "./headless-string.ts"
 import { escapeLength } from "./string-value.ts"
@@ -73,7 +74,7 @@ export class StringLexer {
     this.at = end
   }
 
-  protected report(start: number, end: number, message: string, hint?: string): void {
+  protected report(start: number, end: number, message: string, hint?: Hint<DataOf<"syntax-error">>): void {
     if (this.diagnostics.length > maxSyntaxErrors) return
     this.diagnostics.push(diagnostic("syntax-error", "", { start, end }, message, hint))
   }
@@ -173,22 +174,19 @@ export class StringLexer {
     if (end >= this.text.length && this.open.length > 0) return
     if (block) {
       const before = this.diagnostics.at(-1)
-      if (before?.message === unclosedInterpolation && before.span.start > opening) {
+      if (before?.data?.kind === "unclosed-interpolation" && before.span.start > opening) {
         // One mistake: what closes both is missing.
         this.diagnostics.pop()
         const { start, end } = before.span
-        return this.report(
-          start,
-          end,
-          unclosedInterpolation,
-          'Add `}}` after the value, and `"""` where the text ends.',
-        )
+        const hint = 'Add `}}` after the value, and `"""` where the text ends.'
+        return this.report(start, end, unclosedInterpolation, hint)
       }
       this.report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
       return
     }
     const hint = beyond === undefined ? 'Add `"` where it ends.' : 'Write `"""` around a text of several lines.'
-    this.report(opening, opening + 1, unclosedString, hint)
+    const message = "This string is not closed before the end of the line"
+    this.report(opening, opening + 1, message, { text: hint, data: { kind: "unclosed-string" } })
   }
 
   /** Returns where the text goes on after an escape. */
@@ -246,7 +244,9 @@ export class StringLexer {
 
   #reportUnclosedInterpolation({ interpolation, block }: OpenString): void {
     const message = block ? unclosedInterpolation : `${unclosedInterpolation} before the end of the line`
-    this.report(interpolation, interpolation + 2, message, "Add `}}`, or write `\\{\\{` for two braces.")
+    const hint = "Add `}}`, or write `\\{\\{` for two braces."
+    const data = { kind: "unclosed-interpolation" } as const
+    this.report(interpolation, interpolation + 2, message, block ? { text: hint, data } : hint)
   }
 
   // ------------------------------------------------------------------------------------------------- recovery

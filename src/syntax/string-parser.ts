@@ -1,3 +1,4 @@
+import { general } from "../source/hint.ts"
 import { missing } from "./chain-parser.ts"
 import { blockTexts, unescape } from "./string-value.ts"
 import { isBlockString, type Token } from "./token.ts"
@@ -84,7 +85,7 @@ function parseInterpolation(reader: TokenReader, parse: ParseExpression): Expres
   }
   const expression = parse(reader)
   if (!atEndOfInterpolation(reader) || reader.is("end")) {
-    const hint = reader.is("|") ? "There are no filters: values are written as they are." : undefined
+    const hint = reader.is("|") ? general("There are no filters: values are written as they are.") : undefined
     if (!isUnclosed(reader)) reader.expected("`}}` after the expression", hint)
     while (!atEndOfInterpolation(reader)) reader.skipBalanced()
   }

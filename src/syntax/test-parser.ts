@@ -56,7 +56,7 @@ function parseTest(
 ): TestDeclaration | undefined {
   const rows = reader.isWord("for") ? parseRows(reader) : undefined
   if (!reader.is("{")) {
-    reader.expected("`{` after the test's name")
+    reader.expected("`{` after the test's name", undefined, "{")
     skipToBrace(reader)
   }
   if (!reader.is("{")) assumeBrace(reader)
@@ -71,7 +71,7 @@ function parseRows(reader: TokenReader): TestRows | undefined {
   if (variable === undefined) return undefined
   const name = reader.identifier(variable)
   if (reader.acceptWord("in") === undefined) {
-    reader.expected(`\`in\` after \`for ${name.text}\``)
+    reader.expected(`\`in\` after \`for ${name.text}\``, undefined, "in")
     return undefined
   }
   if (!reader.is("string") && !reader.is("head")) {
@@ -105,7 +105,7 @@ function parseInput(reader: TokenReader): TestInput | undefined {
   reader.accept(":")
   const body = parseValueFields(reader)
   if (body !== undefined) return { kind: "test-input", keyword, body, start: keyword.start, end: body.end }
-  reader.expected("`{` after `input`")
+  reader.expected("`{` after `input`", undefined, "{")
   return undefined
 }
 

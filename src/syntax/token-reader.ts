@@ -1,5 +1,7 @@
+import { general, type Hint } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import type { Lexed } from "./lexer.ts"
+import { commentHint, type Expected } from "./known-mistake.ts"
 import { indentation, lineStart } from "./line-start.ts"
 import { MistakeReporter } from "./mistake-reporter.ts"
 import type { Token, TokenKind } from "./token.ts"
@@ -206,6 +208,7 @@ export class TokenReader extends MistakeReporter {
     parseItem: (reader: this) => Item | undefined,
     startsOutside: (reader: this, itemsIndented: boolean) => Leaves,
     what: string,
+    expected?: Expected,
   ): Block<Item> | undefined {
     if (!this.startsBlock) return undefined
     if (this.#depth >= sourceNesting) return this.#tooDeep()
@@ -215,7 +218,7 @@ export class TokenReader extends MistakeReporter {
     const { inElements } = this
     this.inElements = false
     this.#depth++
-    const close = this.#readItems(open, items, parseItem, startsOutside, what)
+    const close = this.#readItems(open, items, parseItem, startsOutside, what, expected)
     this.#depth--
     this.inElements = inElements
     return { open, close, items, start: open.start, end: this.endFrom(open) }
@@ -236,6 +239,7 @@ export class TokenReader extends MistakeReporter {
     parseItem: (reader: this) => Item | undefined,
     startsOutside: (reader: this, itemsIndented: boolean) => Leaves,
     what: string,
+    expected: Expected | undefined,
   ): Token | undefined {
     let itemsIndented = false
     // Where a brace is missing somewhere: a line no deeper than that of this block, after deeper ones, is outside of it.
@@ -277,7 +281,7 @@ export class TokenReader extends MistakeReporter {
       // A mistake in a field of a block that is inside of brackets is not one of the brackets.
       this.beforeBracket = outer === null || this.leaving ? outer : outer + this.lost - lost
       if (item !== undefined) items.push(item)
-      if (this.index === before) this.#unexpectedItem(what)
+      if (this.index === before) this.#unexpectedItem(what, expected)
       else {
         if (this.mistakes > mistakes) this.#skipLeftovers()
         const { kind } = this.token
@@ -313,10 +317,10 @@ export class TokenReader extends MistakeReporter {
     }
   }
 
-  #unexpectedItem(what: string): void {
+  #unexpectedItem(what: string, expected: Expected | undefined): void {
     const token = this.token
     if (token.kind === ",") this.unexpected(`${what} before the comma`)
-    else this.unexpected(what, unexpectedHints[token.kind])
+    else this.unexpected(what, unexpectedHints[token.kind], expected)
     this.skipToNextItem()
     if (this.token === token) this.take()
     while (this.token.kind === ",") this.take()
@@ -361,11 +365,11 @@ export class TokenReader extends MistakeReporter {
 }
 
 /** Hints for tokens that people write where a field or property should begin. */
-const unexpectedHints: Partial<Record<TokenKind, string>> = {
-  "#": "A comment begins with `//`.",
-  "-": "Fields are written without `-`; a comment begins with `//`.",
+const unexpectedHints: Partial<Record<TokenKind, Hint>> = {
+  "#": commentHint,
+  "-": general("Fields are written without `-`; a comment begins with `//`."),
   "**": "There is no sign for powers: multiply.",
-  "|": "A default for a value that may be null is written `??`.",
+  "|": general("A default for a value that may be null is written `??`."),
   "<": "An array type is written `[string]`.",
 }
 

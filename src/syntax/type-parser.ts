@@ -1,3 +1,4 @@
+import { meantWord } from "../source/hint.ts"
 import { closeBracket } from "./close-bracket.ts"
 import { leavesBlock, leavesCase, leavesEnum } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
@@ -13,12 +14,12 @@ import { refuseYaml } from "./yaml-text.ts"
 
 /** TypeFields = "{" (name ":" type ","?)* "}" */
 export function parseTypeFields(reader: TokenReader): Block<TypeField> | undefined {
-  return reader.block(parseTypeField, leavesBlock, "a field name")
+  return reader.block(parseTypeField, leavesBlock, "a field name", "field")
 }
 
 /** The body of a schema: fields, or one variant without a colon. */
 export function parseSchemaBody(reader: TokenReader): Block<TypeField | VariantType> | undefined {
-  return reader.block<TypeField | VariantType>(parseSchemaItem, leavesBlock, "a field name")
+  return reader.block<TypeField | VariantType>(parseSchemaItem, leavesBlock, "a field name", "field")
 }
 
 function parseSchemaItem(reader: TokenReader): TypeField | VariantType | undefined {
@@ -230,7 +231,7 @@ function typeWord(reader: TokenReader): TypeWord | undefined {
   if (reader.isWord("untrusted")) return "untrusted"
   if (reader.isWord("private")) return "private"
   if (reader.isWord("nullable") || reader.isWord("optional")) {
-    reader.unexpected("a type", "Did you mean `maybe`?")
+    reader.unexpected("a type", meantWord("maybe"))
     return "maybe"
   }
   const fitting = third === "{" ? "variant" : "maybe"
@@ -377,7 +378,7 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
     }
     assumeBrace(reader)
   }
-  const body = reader.block(parseTypeField, leavesCase, "a field name")
+  const body = reader.block(parseTypeField, leavesCase, "a field name", "field")
   if (body === undefined) return undefined
   return { kind: "variant-case", name, body, doc, start: first.start, end: body.end }
 }

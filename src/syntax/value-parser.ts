@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
 import { closeBracket, closeList, endsBracket } from "./close-bracket.ts"
@@ -123,13 +124,13 @@ function parseBase(reader: TokenReader, first: Token): Expression {
       return parseNegation(reader)
     case "bad":
       if (refuseShellVariable(reader, first)) return missing(reader)
-      reader.expected("a value")
+      reader.expected("a value", undefined, "value")
       reader.take()
       return missing(reader)
     default:
       break
   }
-  reader.expected("a value")
+  reader.expected("a value", undefined, "value")
   return missing(reader)
 }
 
@@ -196,7 +197,8 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       return isForeignWord(reader, "if") ? refuseIf(reader) : undefined
     case "not":
       if (!isForeignWord(reader, "not")) return undefined
-      reader.report(token, "`not` is not an operator", "Write `!`.")
+      const end = reader.peek().afterBreak ? token.end : reader.peek().start
+      reader.report(token, "`not` is not an operator", write("!", { start: token.start, end }))
       return parseNot(reader)
     default:
       return undefined
@@ -281,7 +283,7 @@ function parseMatch(reader: TokenReader): MatchNode | Expression {
   if (lacksOwnBrace(reader)) openWithoutBrace(reader, "the value to match")
   const body = reader.block(parseBranch, leavesNames, "a case of the match")
   if (body === undefined) {
-    reader.expected("`{` after the value to match")
+    reader.expected("`{` after the value to match", undefined, "{")
     return missing(reader)
   }
   return { kind: "match", keyword, value, body, start: keyword.start, end: body.end }
@@ -294,7 +296,11 @@ function refuseCaseWord(reader: TokenReader): void {
   if (!isLabel || !reader.isWord("case")) return
   const word = reader.take()
   if (reader.isReported("case")) reader.passOver()
-  else reader.report(word, "A branch has no `case`", `Write \`${reader.quote(label)}: …\`.`)
+  else {
+    const text = `Write \`${reader.quote(label)}: …\`.`
+    const span = { start: word.start, end: label.start }
+    reader.report(word, "A branch has no `case`", { text, data: { kind: "remove", span } })
+  }
 }
 
 /** Branch = "_" ":"? expression | key ":" expression | key step* ("??" operand)* */
@@ -303,7 +309,9 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
   const { start } = first
   const isElse = isForeignWord(reader, "else")
   if (reader.isWord("_") || isElse) {
-    if (isElse) reader.report(first, "The rest is not written `else`", "Write `_ value`.")
+    if (isElse) {
+      reader.report(first, "The rest is not written `else`", write("_", undefined, "Write `_ value`."))
+    }
     reader.take()
     const colon = reader.accept(":")
     if (colon === undefined) foreignArrow(reader, "Write `_ value`.")

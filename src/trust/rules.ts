@@ -216,7 +216,8 @@ export class Rules {
       this.#reported.add(key)
       const own = { code, severity, path, span: { start: span.start, end: span.end } }
       const related = [...(one.related ?? []), { message: one.path, span: spanFrom(one.span, base) }]
-      this.#found.push({ ...own, message: `In ${file}: ${message}`, ...(hint === undefined ? {} : { hint }), related })
+      const more = { ...(hint !== undefined && { hint }), ...wayOf(code, related), related }
+      this.#found.push({ ...own, message: `In ${file}: ${message}`, ...more })
     }
   }
 
@@ -261,7 +262,8 @@ export class Rules {
     const names = places.map(({ place }) => place)
     if (names.at(-1) !== sink) names.push(sink)
     const found = diagnostic(code, path, span, message, advice, undefined, names.join(" → "))
-    this.#found.push({ ...found, related: places.flatMap((one) => this.#related(one, span)) })
+    const related = places.flatMap((one) => this.#related(one, span))
+    this.#found.push({ ...found, ...wayOf(code, related), related })
   }
 
   /** The place, then those inside of it. What comes from an imported declaration is shown at the import. */
@@ -269,6 +271,11 @@ export class Rules {
     const { start, end } = isPlaced === true ? at : spanFrom(this.#here(at) ?? otherwise, this.#base)
     return [{ message: place, span: { start, end } }, ...inside.flatMap((one) => this.#related(one, otherwise))]
   }
+}
+
+/** The data of a finding whose way has these places. */
+function wayOf(code: DiagnosticCode, related: readonly Related[]): Pick<Diagnostic, "data"> {
+  return code === "untrusted-action" ? { data: { kind: "way", places: related.map(({ message }) => message) } } : {}
 }
 
 /** The arguments of these that nothing binds. */

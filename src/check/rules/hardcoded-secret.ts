@@ -1,4 +1,5 @@
 import { firstFrom } from "../../source/first-from.ts"
+import type { DataOf, Hint } from "../../source/hint.ts"
 import { openingCommentEnd } from "../../source/opening-comment.ts"
 import type { Span } from "../../source/span.ts"
 import { unescape } from "../../syntax/string-value.ts"
@@ -14,7 +15,12 @@ const knownPrefix =
 const scheme = /^(?:bearer\s+\S|(?:basic|token|apikey)\s+\S{8,}$)/i
 
 const found = "A credential is written into the source"
-const move = "Declare it in `secrets { }` and refer to it: `secrets.name`."
+type SecretHint = Hint<DataOf<"hardcoded-secret">>
+
+const move: SecretHint = {
+  text: "Declare it in `secrets { }` and refer to it: `secrets.name`.",
+  data: { kind: "movable", isPart: false },
+}
 
 /**
  * The value of an `api_key` or of a header: a credential in the source is an error. Any other literal where credentials belong is a
@@ -47,7 +53,7 @@ function warnOfLiteral(
   literals: readonly Syntax.StringNode[],
   path: string,
   message: string,
-  hint: string,
+  hint: SecretHint,
 ): void {
   const plain = literals.find(({ interpolations }) => interpolations.length === 0)
   if (plain === undefined) return
@@ -102,7 +108,10 @@ export function checkEndpointQuery(checking: CheckContext, node: Syntax.StringNo
   }
 }
 
-const inText = "Declare it in `secrets { }` and refer to it: `{{ secrets.name }}`."
+const inText: SecretHint = {
+  text: "Declare it in `secrets { }` and refer to it: `{{ secrets.name }}`.",
+  data: { kind: "movable", isPart: true },
+}
 
 /** More of them are one mistake. */
 const maxFound = 100
@@ -148,7 +157,7 @@ function* credentialsIn({ text, tokens }: Syntax.Tree): Generator<Span> {
 const isRead: ReadonlySet<string> = new Set(["string", "head", "middle", "tail", "name"])
 
 /** Secrets go to servers only: elsewhere the credential can only be removed. */
-function hintAt(path: string): string {
+function hintAt(path: string): SecretHint {
   if (/^(?:provider|mcp|api)\.[^.]+\.(?:endpoint|api_key|headers|auth)\b|\.bindings\./.test(path)) return inText
   if (/\.input\./.test(path)) return "Declare it in `secrets { }`, and set it in the `bindings { }` of the tool."
   return "Remove it, and replace the key: models and callers read this text. Secrets go to servers only, in `headers { }` or `bindings { }`."

@@ -1,3 +1,4 @@
+import { meantWord } from "../../source/hint.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import type { Scope } from "../scope.ts"
@@ -22,7 +23,7 @@ export function suspiciousBraces(checking: CheckContext, node: Syntax.StringNode
     const hint =
       value === undefined
         ? "A text has values between `{{` and `}}`, no conditions and no loops."
-        : `Did you mean \`{{ ${value.trim()} }}\`?`
+        : meantWord(`{{ ${value.trim()} }}`)
     const span = { start, end: start + whole.length }
     checking.report("suspicious-braces", scope.path, span, `\`${whole}\` is plain text here`, hint)
   }
@@ -32,13 +33,7 @@ export function suspiciousBraces(checking: CheckContext, node: Syntax.StringNode
     if (!isVariable && (!roots.has(root) || rest === "")) continue
     const start = node.start + match.index
     const span = { start, end: start + whole.length }
-    const now = `{{ ${root}${rest} }}`
-    checking.report(
-      "suspicious-braces",
-      scope.path,
-      span,
-      `\`${whole}\` is plain text here`,
-      `Did you mean \`${now}\`?`,
-    )
+    const hint = meantWord(`{{ ${root}${rest} }}`)
+    checking.report("suspicious-braces", scope.path, span, `\`${whole}\` is plain text here`, hint)
   }
 }

@@ -1,3 +1,4 @@
+import { meantWord } from "../../source/hint.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 
@@ -17,5 +18,5 @@ const typeNames: Readonly<Record<string, string>> = {
 export function suspiciousLiteral(checking: CheckContext, node: Syntax.TypeNode, path: string): void {
   if (node.kind !== "type-literal" || !Object.hasOwn(typeNames, node.value)) return
   const message = `Only the text \`"${node.value}"\` fits this type`
-  checking.report("suspicious-literal", path, node, message, `Did you mean \`${typeNames[node.value] ?? ""}\`?`)
+  checking.report("suspicious-literal", path, node, message, meantWord(typeNames[node.value] ?? ""))
 }

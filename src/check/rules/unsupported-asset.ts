@@ -28,8 +28,9 @@ export function checkAssetsOfModel(
     for (const kind of incomplete ? [] : assets.kinds) {
       if (taken.includes(kind) || !taken.every((word) => isWordOf("asset", word))) continue
       const message = `The model \`${name}\` does not take assets of type "${kind}"`
-      const hint = `Add "${kind}" to the \`assets\` of \`model ${name}\`.`
-      checking.report("unsupported-asset", scope.path, shown, message, hint)
+      const text = `Add "${kind}" to the \`assets\` of \`model ${name}\`.`
+      const data = { kind: "asset", asset: kind, model: name } as const
+      checking.report("unsupported-asset", scope.path, shown, message, { text, data })
     }
   }
   for (const assets of configured) for (const asset of assets) checkIgnoredOptions(checking, asset, model)

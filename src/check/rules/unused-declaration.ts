@@ -18,8 +18,8 @@ export function checkUnused(checking: CheckContext): void {
   ]
   // A declaration whose name is probably misspelt somewhere does not count as unused.
   const meant = new Set(
-    checking.diagnostics.flatMap(({ hint = "" }) => {
-      return /^(?:Did you mean (?:.*?)\?|Write `[^`]*`)/.exec(hint)?.[0].split(/\W+/) ?? []
+    checking.diagnostics.flatMap(({ data }) => {
+      return data?.kind === "write" || data?.kind === "example" ? data.text.split(/\W+/) : []
     }),
   )
   const library = isLibrary(checking.tree)

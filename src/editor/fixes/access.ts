@@ -1,22 +1,24 @@
 import { asWritten } from "../../check/known-list.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
+import type { Span } from "../../source/span.ts"
 import { plainType } from "../targets.ts"
 import { useAt } from "../use-at.ts"
 import { insertAt, replaceWith, type Fix } from "./fix.ts"
-import { fixNullableOperand } from "./operators.ts"
+
+type AccessCode = "nullable-access" | "array-access" | "variant-access" | "not-iterable"
 
 /** A field that is read through null, from an array or from a variant. */
-export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fix[] {
-  const { code, span, hint = "" } = diagnostic
+export function fixAccess(program: Program, diagnostic: Diagnostic<AccessCode>): readonly Fix[] {
+  const { code, span, data } = diagnostic
   const { text } = program.tree
   const use = useAt(program, span.start)
   if (code === "nullable-access" && text[span.start] === "[") {
     return [{ title: "Write `?.[`", edits: [insertAt(span.start, "?.")], preferred: true }]
   }
   if (use?.kind !== "step" || use.start !== span.start) {
-    const operand = fixNullableOperand(diagnostic)
-    return operand.length > 0 ? operand : addCondition(program, diagnostic)
+    if (data?.kind === "condition") return addCondition(program, span, data.test)
+    return data?.kind === "default" ? [giveDefault(span, data.value)] : []
   }
   const { step } = use
   const dot = { start: step.start, end: step.start + 1 }
@@ -24,7 +26,7 @@ export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fi
     case "nullable-access":
       return [{ title: "Write `?.`", edits: [replaceWith(dot, "?.")], preferred: true }]
     case "array-access": {
-      if (step.kind !== "field" || hint.includes("[0]?.*.")) return []
+      if (step.kind !== "field" || data?.kind !== "elements") return []
       const all = {
         title: `Take \`${use.text}\` of every element`,
         edits: [replaceWith(step, `.*.${nameText(program, use)}`)],
@@ -56,10 +58,9 @@ export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fi
 }
 
 /** `context: agent.x` of an agent that may be skipped. */
-function addCondition(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
-  const [, test] = /: `when ([^`…]+)`\.$/.exec(hint) ?? []
+function addCondition(program: Program, span: Span, test: string): readonly Fix[] {
   const { declaration } = useAt(program, span.start) ?? {}
-  if (test === undefined || (declaration?.kind !== "agent" && declaration?.kind !== "ask")) return []
+  if (declaration?.kind !== "agent" && declaration?.kind !== "ask") return []
   const { when, loop, name } = declaration
   const title = `Add \`${test}\` to the condition`
   if (when === undefined) {
@@ -75,7 +76,13 @@ function nameText(program: Program, { start, end }: { readonly start: number; re
   return program.tree.text.slice(start, end)
 }
 
-export function fixNullableText(_program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
-  if (!hint.startsWith("Give a default")) return []
-  return [{ title: "Give a default", edits: [insertAt(span.end, ' ?? ""')], preferred: true }]
+export function fixNullableText(
+  _program: Program,
+  { span, data }: Diagnostic<"nullable-interpolation">,
+): readonly Fix[] {
+  return data?.kind === "default" ? [giveDefault(span, data.value)] : []
+}
+
+function giveDefault(span: Span, value: string): Fix {
+  return { title: `Give the default \`${value}\``, edits: [insertAt(span.end, ` ?? ${value}`)], preferred: true }
 }

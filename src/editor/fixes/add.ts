@@ -161,11 +161,11 @@ export function addPrice(program: Program, { span }: Diagnostic): readonly Fix[]
   return [{ title, edits: [atStart(program.tree.text, model.body, code)], preferred: false }]
 }
 
-/** `Add "image" to the `assets` of `model fast`.` */
-export function addAssetKind(program: Program, { hint = "" }: Diagnostic): readonly Fix[] {
-  const [, kind, name] = /^Add "(\w+)" to the `assets` of `model (\w+)`\.$/.exec(hint) ?? []
-  const model = name === undefined ? undefined : program.models.get(name)
-  if (kind === undefined || model === undefined) return []
+/** A kind of asset that a model does not list. */
+export function addAssetKind(program: Program, { data }: Diagnostic<"unsupported-asset">): readonly Fix[] {
+  const model = data?.kind === "asset" ? program.models.get(data.model) : undefined
+  if (data?.kind !== "asset" || model === undefined) return []
+  const { asset: kind } = data
   const title = `Add "${kind}" to \`model ${model.name.text}\``
   const property = model.body.items.find((item) => item.name.text === "assets")
   if (property === undefined) {

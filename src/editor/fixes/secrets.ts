@@ -9,12 +9,12 @@ import { insertAt, replaceWith, type Fix } from "./fix.ts"
 
 /**
  * Declares a secret and refers to it in place of the literal, or of the part of a text. The literal is gone then: it has leaked already.
- * None where the hint does not say so, because secrets may not stand there.
+ * None where secrets may not stand.
  */
-export function moveToSecrets(program: Program, { span, path, hint = "" }: Diagnostic): readonly Fix[] {
-  if (!hint.startsWith("Declare it in `secrets { }` and")) return []
+export function moveToSecrets(program: Program, { span, path, data }: Diagnostic<"hardcoded-secret">): readonly Fix[] {
+  if (data?.kind !== "movable") return []
   const { text } = program.tree
-  const isPart = hint.includes("{{")
+  const { isPart } = data
   const written = text.slice(span.start, span.end)
   if (!isPart && (!written.startsWith('"') || written.startsWith('"""') || written.includes("{{"))) return []
   const taken = new Set(program.secrets?.type.fields.map((field) => field.name))
@@ -62,11 +62,10 @@ function freeName(path: string, taken: ReadonlySet<string>): string {
 }
 
 /** Binds a secret that another file needs, and declares it here where that is needed. */
-export function bindSecret(program: Program, { span, message, hint }: Diagnostic): readonly Fix[] {
-  const name = /needs the secret `(\w+)`/.exec(message)?.[1]
+export function bindSecret(program: Program, { span, data }: Diagnostic<"missing-secret">): readonly Fix[] {
   const declaration = program.tree.declarations.find(({ start }) => start === span.start)
-  if (name === undefined || (declaration?.kind !== "file-import" && declaration?.kind !== "workflow")) return []
-  const type = /declare `\w+: ([^`]+)`/.exec(hint ?? "")?.[1]
+  if (data?.kind !== "secret" || (declaration?.kind !== "file-import" && declaration?.kind !== "workflow")) return []
+  const { name, type } = data
   const edits = [
     bindingOf(declaration, name),
     ...(type === undefined ? [] : [declareField(program, "secrets", name, type)]),

@@ -8,8 +8,13 @@ import { atStart } from "./add.ts"
 import { insertAt, type Fix } from "./fix.ts"
 
 /** Strangers' words that could act: a person approves, the source is trusted, or the value is. */
-export function fixUntrusted(program: Program, diagnostic: Diagnostic): readonly Fix[] {
-  return [...requireApproval(program, diagnostic), ...trustSource(program, diagnostic), ...except(program, diagnostic)]
+export function fixUntrusted(program: Program, diagnostic: Diagnostic<"untrusted-action">): readonly Fix[] {
+  const places = diagnostic.data?.kind === "way" ? diagnostic.data.places : []
+  return [
+    ...requireApproval(program, diagnostic),
+    ...trustSource(program, places),
+    ...except(program, diagnostic, places),
+  ]
 }
 
 /** `requires: none` on the tool. */
@@ -33,24 +38,27 @@ function requireApproval(program: Program, { span }: Diagnostic): readonly Fix[]
 }
 
 /** `gives: trusted` on the tool that the words come from. */
-function trustSource(program: Program, { related = [] }: Diagnostic): readonly Fix[] {
-  const symbol = toolNamed(program, related[0]?.message ?? "")
+function trustSource(program: Program, [source = ""]: readonly string[]): readonly Fix[] {
+  const symbol = toolNamed(program, source)
   const edit = symbol && setOn(program, symbol, "gives", "trusted")
   if (symbol === undefined || edit === undefined) return []
   return [{ title: `Add \`gives: trusted\` to tool.${symbol.name.text}`, edits: [edit], preferred: false }]
 }
 
 /** `trust … because ""` around a reference on the way: in the arguments, else where the way begins, else the last one before the call. */
-function except(program: Program, { span, related = [] }: Diagnostic): readonly Fix[] {
-  const [source, next] = related
+function except(
+  program: Program,
+  { span, related: [, next] = [] }: Diagnostic,
+  [source, ...passed]: readonly string[],
+): readonly Fix[] {
   if (source === undefined) return []
   const { text, declarations } = program.tree
   const around = declarations.find(({ start, end }) => start <= span.start && span.end <= end) ?? span
   const first = next && declarations.find(({ start, end }) => start <= next.span.start && next.span.end <= end)
   const chains = [...program.roots.keys()].sort((a, b) => a.start - b.start)
-  const [name = ""] = source.message.split(".*")
+  const [name = ""] = source.split(".*")
   // `agent.reader` of `agent.reader.instruction`
-  const steps = related.slice(1).map(({ message }) => message.split(".").slice(0, 2).join("."))
+  const steps = passed.map((place) => place.split(".").slice(0, 2).join("."))
   const find = (places: readonly string[], start: number, end: number, among = chains): Syntax.Chain | undefined =>
     among.find((one) => {
       const written = text.slice(one.start, one.end)
