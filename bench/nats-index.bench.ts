@@ -69,14 +69,14 @@ function* factsOf(n: number): Generator<Operation> {
   const append = { kind: "append", run: run_id, fence: 1, caused: null, outcome: null, error_kind: null } as const
   const open = { finished_at: null, usage: null }
   if (asks) {
-    const asked = [{ id: `q${n}`, expires_at: created_at + 3_600_000 }]
-    const asking = { now: created_at, asked, taken: [], waits: true }
+    const opened = [{ kind: "question", id: `q${n}`, opened_at: created_at, due_at: created_at + 3_600_000 }] as const
+    const asking = { now: created_at, opened, taken: [], parks: true }
     yield {
       ...append,
       ...open,
       first: 1,
       last: 2,
-      people: asking,
+      waits: asking,
       blobs: [empty, null, empty, Buffer.alloc(16, n % 7)],
     }
     yield {
@@ -85,7 +85,7 @@ function* factsOf(n: number): Generator<Operation> {
       fence: 2,
       first: 3,
       last: 4,
-      people: { ...asking, asked: [], taken: [`q${n}`], waits: false },
+      waits: { ...asking, opened: [], taken: [`q${n}`], parks: false },
       blobs: [empty, null],
     }
   }

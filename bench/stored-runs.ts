@@ -13,7 +13,7 @@ export function endedRuns(count: number): readonly string[] {
      ${numbers} SELECT 'run' || n, 'caller ' || n % 10, ${at}, ${at}, 1, 2, 0, 'k', CASE WHEN n % 10 = 0 THEN 'failed' ELSE 'completed' END,
        CASE WHEN n % 4 < 2 THEN 'flow' END, '1', '{}', 400 FROM numbers`,
     `INSERT INTO events (run, last, body) SELECT num, 2, 'sealed events of about as many bytes as a short run has when it has ended' FROM runs`,
-    `INSERT INTO questions (run, id, caller, expires_at, status, taken, body) SELECT num, 'q', caller, 1, 1, 1, 'sealed' FROM runs WHERE num % 10 = 1`,
+    `INSERT INTO waits (run, id, kind, caller, opened_at, due_at, status, taken, body) SELECT num, 'q', 'question', caller, 1, 1, 1, 1, 'sealed' FROM runs WHERE num % 10 = 1`,
     `INSERT INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url, receiver)
      SELECT run_id, 2, caller, 'completed', 1, 'delivered', 1, 1, 'sealed', 'r' FROM runs WHERE num % 10 = 2`,
     "INSERT INTO stored (caller, bytes) SELECT caller, sum(bytes) FROM runs GROUP BY caller",

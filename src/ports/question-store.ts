@@ -1,16 +1,8 @@
-import type { JsonValue } from "../base/json-value.ts"
-import type { AnsweredBy, LogEvent, Question, QuestionStatus } from "../log/events.ts"
+import { isoTime } from "../base/iso-time.ts"
+import type { Question, QuestionStatus } from "../log/events.ts"
+import type { GivenAnswer, Wait, WaitFilter, WaitOutcome, WaitPage, WaitStatus, WaitStore } from "./waits.ts"
 
-// Questions to people, and the runs that wait for their answers, as a store keeps them.
-//
-// Everything begins with an append: `question_asked` opens its question in the same step, `question_answered` and
-// `question_expired` say that the run has taken the outcome in, a terminal event withdraws what is open. `run_waiting`, the
-// last event of its append, parks the run. So there is no moment in which the log and the questions disagree.
-
-export interface GivenAnswer {
-  readonly answer: JsonValue
-  readonly answered_by: AnsweredBy
-}
+export type { GivenAnswer }
 
 /** `stored`: this answer is the outcome. Otherwise the question as it stands: its status says why the answer came too late. */
 export interface AnswerOutcome {
@@ -32,12 +24,6 @@ export interface InboxQuery {
   readonly after: string | null
 }
 
-/** Whether the query is for a question of a caller's run: what an index says of it is not enough. */
-export function isFor({ caller, groups, member_of, to }: InboxQuery, ofRun: string, asked: string | null): boolean {
-  const theirs = asked !== null && groups.includes(asked) ? member_of.includes(asked) : ofRun === caller
-  return theirs && (to === null || to === asked)
-}
-
 /** A question, and its position: a page may begin after it. */
 export interface PlacedQuestion {
   readonly question: Question
@@ -52,76 +38,66 @@ export interface QuestionPage {
   readonly next: string | null
 }
 
-/** A page of questions ends when they have taken this many bytes in the store. */
-export const questionPageBytes = 1024 * 1024
-
 /** An outcome that the log does not show yet. */
 export interface StoredOutcome extends Pick<Question, "answer" | "answered_by"> {
   readonly id: string
   readonly status: Exclude<QuestionStatus, "open">
 }
 
-export interface WaitingCounts {
-  /** Runs that are parked. */
-  readonly runs: number
-  /** Open questions, including those that have expired without the expiry being stored yet. */
-  readonly questions: number
-  /** When the oldest of them was asked; null without any. */
-  readonly oldest_asked_at: number | null
+const statuses = { open: "open", settled: "answered", due: "expired", withdrawn: "withdrawn" } as const
+const waitStatuses: Readonly<Record<QuestionStatus, WaitStatus>> = {
+  open: "open",
+  answered: "settled",
+  expired: "due",
+  withdrawn: "withdrawn",
 }
 
-export interface QuestionStore {
+/** Questions to people: the waits of the kind `question`, of any store. */
+export class Questions {
+  readonly #waits: WaitStore
+
+  constructor(waits: WaitStore) {
+    this.#waits = waits
+  }
+
   /** The questions of a run; none for a run that does not exist. Past its time an open one is `expired`. */
-  ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage>
-  one(run_id: string, id: string): Promise<Question | null>
-  inbox(query: InboxQuery): Promise<QuestionPage>
-  /**
-   * Stores the answer as the question's outcome, once and for all, and wakes the run if it is parked. The first of answer,
-   * expiry and withdrawal wins; from `expires_at` on an answer loses by the store's clock, whether or not anybody has noticed
-   * the expiry. Null where there is no such question.
-   */
-  answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null>
-  /** Stores the expiry of open questions whose time has come, and wakes the runs that are parked. How many; cheap where none is due. */
-  expire(): Promise<number>
-  /** Those of the run's questions that the log does not show yet, the oldest question first. */
-  outcomes(run_id: string): Promise<StoredOutcome[]>
-  /**
-   * Calls back with a run's id when an outcome of one of its questions was stored, or a parked run was cancelled, by whatever
-   * process: at once as a rule, within five seconds in any case, perhaps more than once. The result stops listening.
-   */
-  onOutcome(listener: (run_id: string) => void): () => void
-  /** How many runs of the caller are parked. */
-  waiting(caller: string): Promise<number>
-  /** Counts for all callers, for an operator. May be some seconds old. */
-  waitingCounts(): Promise<WaitingCounts>
+  async ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
+    return pageOf(await this.#waits.ofRun(run_id, "question", limit, after))
+  }
+
+  async one(run_id: string, id: string): Promise<Question | null> {
+    const wait = await this.#waits.one(run_id, "question", id)
+    return wait === null ? null : questionOf(wait)
+  }
+
+  async inbox({ caller, groups, member_of, status, to, limit, after }: InboxQuery): Promise<QuestionPage> {
+    const any: WaitFilter[] = []
+    for (const group of member_of) if (to === null || to === group) any.push({ key: group })
+    if (to === null) any.push({ caller, butKeys: groups })
+    else if (!groups.includes(to)) any.push({ caller, key: to })
+    const query = { kind: "question", status: waitStatuses[status], any, limit, after } as const
+    return pageOf(await this.#waits.list(query))
+  }
+
+  /** Stores the answer as the question's outcome (`WaitStore.settle`). Null where there is no such question. */
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    const settling = await this.#waits.settle(run_id, "question", id, given)
+    return settling === null ? null : { stored: settling.stored, question: questionOf(settling.wait) }
+  }
 }
 
-/** The questions that an append opens, and the ids of those whose outcomes it takes in. */
-export function questionsIn(events: readonly LogEvent[]): {
-  readonly asked: readonly Extract<LogEvent, { type: "question_asked" }>[]
-  readonly taken: readonly string[]
-} {
-  const asked: Extract<LogEvent, { type: "question_asked" }>[] = []
-  const taken: string[] = []
-  for (const event of events) {
-    if (event.type === "question_asked") asked.push(event)
-    else if (event.type === "question_answered" || event.type === "question_expired") taken.push(event.data.id)
-  }
-  return { asked, taken }
+/** The outcomes of questions among those of a run. */
+export function answersIn(outcomes: readonly WaitOutcome[]): StoredOutcome[] {
+  return outcomes.flatMap(({ kind, id, status, outcome }) =>
+    kind === "question" ? [{ id, status: statuses[status], ...outcome }] : [],
+  )
 }
 
-/** The first of these that fit on a page. `bytes`: what one of them takes. */
-export function cutPage<Item>(
-  items: readonly Item[],
-  limit: number,
-  bytes: (item: Item) => number,
-): { readonly fitting: readonly Item[]; readonly more: boolean } {
-  let taken = 0
-  let count = 0
-  for (const item of items.slice(0, limit)) {
-    taken += bytes(item)
-    if (count > 0 && taken > questionPageBytes) break
-    count++
-  }
-  return { fitting: items.slice(0, count), more: count < items.length }
+function questionOf({ about, status, outcome, settled_at }: Wait<"question">): Question {
+  const question = { ...about, status: statuses[status], ...outcome }
+  return settled_at === null || status !== "settled" ? question : { ...question, answered_at: isoTime(settled_at) }
+}
+
+function pageOf({ found, next }: WaitPage<"question">): QuestionPage {
+  return { found: found.map(({ wait, position }) => ({ question: questionOf(wait), position })), next }
 }

@@ -3,9 +3,10 @@ import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent, RunTrigger } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
 import type { TriggerStore } from "./trigger-store.ts"
-import type { QuestionStore } from "./question-store.ts"
+import type { Questions } from "./question-store.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
+import type { WaitStore } from "./waits.ts"
 
 export type { RunStatus, WorkflowVersion }
 
@@ -110,7 +111,7 @@ export interface RunRow {
   readonly cancel_requested: boolean
   readonly workflow: WorkflowVersion | null
   readonly trigger: RunTrigger | null
-  /** Parked: it waits for people, and no outcome has been stored since. */
+  /** Parked: no outcome of what it waits for has been stored since. */
   readonly waiting: boolean
 }
 
@@ -216,7 +217,9 @@ export interface AnswerCache {
  * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
  */
 export interface RunStore extends RunList {
-  readonly questions: QuestionStore
+  readonly waits: WaitStore
+  /** A view of `waits`. */
+  readonly questions: Questions
   readonly outbox: OutboxStore
   readonly cache: AnswerCache
   readonly triggers: TriggerStore

@@ -1,8 +1,9 @@
+import { Questions } from "./question-store.ts"
 import { StoreFailure, type RunStore } from "./store.ts"
 
 export type StoreMethod = (...args: unknown[]) => unknown
 
-const parts = ["questions", "outbox", "cache", "triggers"] as const
+const parts = ["waits", "outbox", "cache", "triggers"] as const
 
 /**
  * The same store, with other methods in place of some: `wrap` gives the method to call, or null where it stays as it is. A method
@@ -11,16 +12,20 @@ const parts = ["questions", "outbox", "cache", "triggers"] as const
 export function wrapStore(store: RunStore, wrap: (name: string, method: StoreMethod) => StoreMethod | null): RunStore {
   const wrapped: Record<string, unknown> = wrapMethods(store, "", wrap)
   for (const part of parts) wrapped[part] = wrapMethods(store[part], `${part}.`, wrap)
-  return wrapped as unknown as RunStore
+  return withQuestions(wrapped as unknown as RunStore)
 }
 
 /** The same store, with these methods in place of its own. */
 export function overlayStore(
   store: RunStore,
-  over: Partial<Omit<RunStore, "questions">> & { readonly questions?: Partial<RunStore["questions"]> },
+  over: Partial<Omit<RunStore, "waits" | "questions">> & { readonly waits?: Partial<RunStore["waits"]> },
 ): RunStore {
   const plain = wrapStore(store, () => null)
-  return { ...plain, ...over, questions: { ...plain.questions, ...over.questions } }
+  return withQuestions({ ...plain, ...over, waits: { ...plain.waits, ...over.waits } })
+}
+
+function withQuestions(store: RunStore): RunStore {
+  return { ...store, questions: new Questions(store.waits) }
 }
 
 /** The same store, which is closed once, and then refuses everything with a `StoreFailure`; listeners hear nothing more. */

@@ -108,7 +108,7 @@ export class AdmissionRules {
   /** What waits for people costs rows only, but those stay for days. */
   async #whyNotWait(caller: string): Promise<Refusal> {
     const { maxWaiting = defaultMaxWaiting } = this.#room
-    if ((await this.#ports.store.questions.waiting(caller)) < maxWaiting) return null
+    if ((await this.#ports.store.waits.parked(caller)) < maxWaiting) return null
     return refusal("overloaded", `${maxWaiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
   }
 

@@ -9,7 +9,7 @@ import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
 import type { RunPorts } from "./context/run-context.ts"
 import type { Resumption } from "./run.ts"
 import { announceTaken } from "./context/taken-run.ts"
-import { expireQuestions } from "./questions/expire-questions.ts"
+import { settleDueWaits } from "./settle-due-waits.ts"
 
 /**
  * The plan of a source, or an error where it is not valid (any more). `share` says whose turn it takes where many large
@@ -81,8 +81,8 @@ export class RunTakeover {
   /** Claims now, and regularly from now on, because a process that shares the store may die. */
   async start(): Promise<void> {
     await this.#tryToClaim(restarted)
-    this.#loops ??= Promise.all([this.#claimForEver(), expireQuestions(this.#ports, this.#stop)]).then(() => undefined)
-    this.#stopListening ??= this.#ports.store.questions.onOutcome((run_id) => this.#outcomeArrived(run_id))
+    this.#loops ??= Promise.all([this.#claimForEver(), settleDueWaits(this.#ports, this.#stop)]).then(() => undefined)
+    this.#stopListening ??= this.#ports.store.waits.onOutcome((run_id) => this.#outcomeArrived(run_id))
   }
 
   /** Call it after the signal has aborted; resolves when no claim is under way. */

@@ -4,8 +4,8 @@ import type { LogEvent } from "../log/events.ts"
 import { followLog, type GrowingLog } from "../ports/follow-log.ts"
 import { Watch } from "../ports/follower-buffer.ts"
 import type { LogPart, LogReader, RunHead } from "./log-reader.ts"
-import type { QuestionReader } from "./question-reader.ts"
 import type { News, SqlMedium } from "./sql-medium.ts"
+import type { WaitReader } from "./wait-reader.ts"
 
 /** What one of thousands of followers has in hand at a time. */
 const followedPage = { events: 50, bytes: 32 * 1024 }
@@ -17,13 +17,13 @@ export interface Looks {
 }
 
 /**
- * Reports changes of the database to whom they concern: new events to followers, requests to cancel, outcomes of questions,
+ * Reports changes of the database to whom they concern: new events to followers, requests to cancel, outcomes of waits,
  * new notices. The store reports its own changes here; those of other processes are announced by the medium, or found by looking.
  */
 export class Changes {
   readonly #medium: SqlMedium
   readonly #reader: LogReader
-  readonly #questions: QuestionReader
+  readonly #waits: WaitReader
   readonly #looks: Looks
   /** Runs that this store has the lease of, as far as it knows. */
   readonly #own = new Set<string>()
@@ -42,10 +42,10 @@ export class Changes {
   #thoroughVersion = -1
   #closed = false
 
-  constructor(medium: SqlMedium, reader: LogReader, questions: QuestionReader, looks: Looks) {
+  constructor(medium: SqlMedium, reader: LogReader, waits: WaitReader, looks: Looks) {
     this.#medium = medium
     this.#reader = reader
-    this.#questions = questions
+    this.#waits = waits
     this.#looks = looks
     medium.onNews((news) => this.#hear(news))
   }
@@ -260,7 +260,7 @@ export class Changes {
       for (const run_id of await this.#medium.read(this.#reader.cancelRequests())) this.cancelStored(run_id)
     }
     if (this.#outcomeListeners.size > 0) {
-      for (const run_id of await this.#medium.read(this.#questions.newsOfRuns())) this.outcomeStored(run_id)
+      for (const run_id of await this.#medium.read(this.#waits.newsOfRuns())) this.outcomeStored(run_id)
     }
     for (const [run_id, watch] of this.#watches) {
       if (thorough || !this.#own.has(run_id)) await this.#lookAt(run_id, watch)

@@ -2,8 +2,8 @@ import { Damaged } from "../ports/store.ts"
 import type { Vault } from "../ports/vault.ts"
 import { LogReader } from "./log-reader.ts"
 import { openTaken } from "./sealed-notices.ts"
-import { QuestionReader } from "./question-reader.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
+import { WaitReader } from "./wait-reader.ts"
 
 export interface StoreReport extends TableReport {
   /** The database: its file, or its address. */
@@ -122,14 +122,14 @@ function* isWhole(reader: LogReader, run_id: string): Steps<boolean> {
 
 /** Opens each question, with its answer. Without a vault they are counted. */
 function* checkQuestions(vault: Vault | null): Steps<NonNullable<TableReport["questions"]>> {
-  const open = yield* number("SELECT count(*) AS n FROM questions WHERE status = 0")
-  const settled = yield* number("SELECT count(*) AS n FROM questions WHERE status <> 0")
+  const open = yield* number("SELECT count(*) AS n FROM waits WHERE kind = 'question' AND status = 0")
+  const settled = yield* number("SELECT count(*) AS n FROM waits WHERE kind = 'question' AND status <> 0")
   let damaged = 0
   if (vault === null) return { open, settled, damaged }
   const log = new LogReader(vault)
-  const reader = new QuestionReader(vault, log)
+  const reader = new WaitReader(vault, log)
   for (let after = 0; ;) {
-    const rows = yield* all("SELECT num FROM questions WHERE num > ? ORDER BY num LIMIT ?", after, pageRows)
+    const rows = yield* all("SELECT num FROM waits WHERE num > ? ORDER BY num LIMIT ?", after, pageRows)
     for (const { num } of rows) if (!(yield* opens(reader.read(num as number, 0)))) damaged++
     const last = rows.at(-1)
     if (last === undefined) return { open, settled, damaged }

@@ -1,5 +1,6 @@
 import type { CausedNotice, Notice, ReceiverLimit } from "../ports/notices.ts"
 import type { UsageChange } from "../log/usage-after.ts"
+import type { OpenedWait, WaitKind } from "../ports/waits.ts"
 
 // What the store asks of its medium's writer; `Writes.handlers` says what it answers. Everything that a run is made of is sealed by then.
 
@@ -53,8 +54,8 @@ export interface AppendOperation extends Blobs<
   readonly [
     events: Uint8Array,
     kept: Uint8Array | null,
-    /** Two for each question that is asked: itself, and the keyed hash of its addressee. */
-    ...questions: (Uint8Array | null)[],
+    /** Two for each wait that is opened: itself, and the keyed hash of its key. */
+    ...waits: (Uint8Array | null)[],
   ]
 > {
   readonly kind: "append"
@@ -70,32 +71,32 @@ export interface AppendOperation extends Blobs<
   readonly error_kind: string | null
   /** What the events change of the run's usage in the list. */
   readonly usage: UsageChange | null
-  /** Where the events ask people, take outcomes in, or say that the run waits. */
-  readonly people?: AppendedQuestions
+  /** Where the events open waits, take outcomes in, or say that the run waits. */
+  readonly waits?: AppendedWaits
 }
 
-export interface AppendedQuestions {
+export interface AppendedWaits {
   readonly now: number
-  readonly asked: readonly { readonly id: string; readonly expires_at: number }[]
-  /** Ids of questions whose outcome the log shows from now on. */
+  readonly opened: readonly Pick<OpenedWait, "kind" | "id" | "opened_at" | "due_at">[]
+  /** Ids of waits whose outcome the log shows from now on. */
   readonly taken: readonly string[]
-  /** Parks the run. */
-  readonly waits: boolean
+  /** The run is parked. */
+  readonly parks: boolean
 }
 
-export interface AnswerOperation extends Blobs<readonly [answer: Uint8Array]> {
-  readonly kind: "answer"
+export interface SettleOperation extends Blobs<readonly [outcome: Uint8Array]> {
+  readonly kind: "settle"
   /** The number of the run. */
   readonly run: number
-  readonly id: string
+  readonly wait: readonly [kind: WaitKind, id: string]
   readonly now: number
 }
 
-/** `late`: it has expired by now, which was stored by this. */
-export type AnswerResult = "stored" | "late" | "settled before" | "unknown"
+/** `late`: it was due by now, which was stored by this. */
+export type SettleResult = "stored" | "late" | "settled before" | "unknown"
 
-export interface ExpireOperation extends Blobs<readonly []> {
-  readonly kind: "expire"
+export interface SettleDueOperation extends Blobs<readonly []> {
+  readonly kind: "settle due"
   readonly now: number
 }
 

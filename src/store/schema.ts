@@ -37,7 +37,7 @@ export const migrations: readonly string[] = [
     version TEXT,
     outcome TEXT,
     usage TEXT,
-    -- A parked run waits for people. It is in no index that claims read; woken_at is set from its wake on until it is claimed.
+    -- A parked run waits for an outcome. It is in no index that claims read; woken_at is set from its wake on until it is claimed.
     waiting INTEGER NOT NULL DEFAULT 0,
     woken_at INTEGER,
     -- Of a run that notifies: the sealed URL, the names of the events that it notifies of with spaces around each, and a keyed hash of
@@ -101,26 +101,29 @@ export const migrations: readonly string[] = [
   CREATE INDEX cache_of_slot ON cache (slot);
   CREATE INDEX cache_by_age ON cache (expires_at);
 
-  -- Questions to people, in the order in which they were asked. The addressee is a keyed hash; question and answer are sealed.
-  -- status: 0 open, 1 answered, 2 expired, 3 withdrawn. taken: the log shows the outcome.
-  CREATE TABLE questions (
+  -- What runs wait for, in the order in which the waits were opened (ports/waits.ts). The key is a keyed hash, with the kind in it; what a wait is about and
+  -- its outcome are sealed. status: 0 open, 1 settled, 2 due, 3 withdrawn. taken: the log shows the outcome.
+  CREATE TABLE waits (
     num INTEGER PRIMARY KEY AUTOINCREMENT,
     run INTEGER NOT NULL,
     id TEXT NOT NULL,
+    kind TEXT NOT NULL,
     caller TEXT NOT NULL,
-    addressee BLOB,
-    expires_at INTEGER NOT NULL,
+    key BLOB,
+    opened_at INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
     status INTEGER NOT NULL DEFAULT 0,
     taken INTEGER NOT NULL DEFAULT 0,
-    answered_at INTEGER,
+    settled_at INTEGER,
     body BLOB NOT NULL,
-    answer BLOB
+    outcome BLOB
   ) STRICT;
-  CREATE UNIQUE INDEX questions_of_run ON questions (run, id);
-  CREATE INDEX questions_of_caller ON questions (caller, status, num);
-  CREATE INDEX questions_to_addressee ON questions (addressee, status, num) WHERE addressee IS NOT NULL;
-  CREATE INDEX questions_due ON questions (expires_at) WHERE status = 0;
-  CREATE INDEX questions_outcomes ON questions (run) WHERE status <> 0 AND taken = 0;
+  CREATE UNIQUE INDEX waits_of_run ON waits (run, id);
+  CREATE INDEX waits_of_caller ON waits (caller, kind, status, num);
+  CREATE INDEX waits_with_key ON waits (key, status, num) WHERE key IS NOT NULL;
+  CREATE INDEX waits_due ON waits (due_at) WHERE status = 0;
+  CREATE INDEX waits_open ON waits (kind, opened_at) WHERE status = 0;
+  CREATE INDEX waits_outcomes ON waits (run) WHERE status <> 0 AND taken = 0;
 
   -- Notices, until they are delivered or given up, and after that as long as their run is kept. URL and error are sealed.
   CREATE TABLE outbox (

@@ -33,9 +33,10 @@ import type { SqlMedium } from "./sql-medium.ts"
 import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } from "./new-run.ts"
 import { newRunKey } from "./run-key.ts"
 import type { CreateResult, SweepOperation } from "./operations.ts"
-import { QuestionReader } from "./question-reader.ts"
-import { concernsPeople, Questions } from "./sql-questions.ts"
+import { Questions } from "../ports/question-store.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
+import { concernsWaits, SqlWaits } from "./sql-waits.ts"
+import { WaitReader } from "./wait-reader.ts"
 
 /** What a probe writes after a failure. */
 const probeBytes = 256 * 1024
@@ -49,6 +50,7 @@ export interface SqlStoreSettings extends Looks {
 
 /** A store on an SQL database: everything that is the same for all of them. */
 export class SqlStore implements RunStore {
+  readonly waits: SqlWaits
   readonly questions: Questions
   readonly outbox: Outbox
   readonly cache: SqlCache
@@ -71,9 +73,10 @@ export class SqlStore implements RunStore {
     this.#clock = clock
     this.#tombstoneMs = settings.tombstoneMs
     this.#reader = new LogReader(vault)
-    const questions = new QuestionReader(vault, this.#reader)
-    this.#changes = new Changes(medium, this.#reader, questions, settings)
-    this.questions = new Questions(medium, this.#reader, questions, this.#changes, clock)
+    const waits = new WaitReader(vault, this.#reader)
+    this.#changes = new Changes(medium, this.#reader, waits, settings)
+    this.waits = new SqlWaits(medium, this.#reader, waits, this.#changes, vault, clock)
+    this.questions = new Questions(this.waits)
     this.triggers = new SqlTriggers(medium, vault)
     this.cache = new SqlCache(medium, this.#reader, vault, clock)
     this.outbox = new Outbox(medium, this.#reader, this.#changes, vault, clock)
@@ -157,7 +160,7 @@ export class SqlStore implements RunStore {
     const caused = head.notifies ? causedBy(events) : null
     const usage = usageOfEvents(events)
     const joins = begun !== undefined && first.id === 1 && !over && !parks && caused === null && usage === null
-    if (joins && !concernsPeople(events) && begun.run.join(written)) {
+    if (joins && !concernsWaits(events) && begun.run.join(written)) {
       return this.#joined(run_id, begun.stored, written.text)
     }
     const result = await this.#medium.send(
@@ -172,7 +175,7 @@ export class SqlStore implements RunStore {
         outcome: over ? endStatus(last) : null,
         error_kind: errorKindOf(last),
         usage,
-        ...this.questions.appended(head.key, events, parks, sealEvents(head.key, written)),
+        ...this.waits.appended(head.key, events, parks, sealEvents(head.key, written)),
       },
       { news: { what: "events", run_id } },
     )

@@ -46,7 +46,7 @@ function* deleteRuns(runs: readonly number[], tombstone_until: number): Steps<vo
   )
   yield* run("DELETE FROM stored WHERE bytes <= 0")
   yield* forgetNotices(text)
-  yield* run(`DELETE FROM questions WHERE run IN ${listed}`, text)
+  yield* run(`DELETE FROM waits WHERE run IN ${listed}`, text)
   yield* run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?1)`, text)
   yield* run(`DELETE FROM runs WHERE num IN ${listed}`, text)
 }

@@ -4,7 +4,6 @@ import type { UsageChange } from "../log/usage-after.ts"
 import { firstFence, type Deletion } from "../ports/store.ts"
 import { claim, release, renew, type LeaseRules } from "./lease-writer.ts"
 import type {
-  AnswerOperation,
   AppendOperation,
   AppendResult,
   CachePurgeOperation,
@@ -15,17 +14,18 @@ import type {
   CreateOperation,
   CreateResult,
   DeleteOperation,
-  ExpireOperation,
   PauseTriggerOperation,
   ProbeOperation,
   ReleaseOperation,
   RenewOperation,
+  SettleDueOperation,
   SettleNoticeOperation,
+  SettleOperation,
   SweepOperation,
   TakeNoticesOperation,
   WriteTriggerOperation,
 } from "./operations.ts"
-import { addQuestions, answer, expire, wake, withdraw } from "./question-writer.ts"
+import { addWaits, settle, settleDue, wake, withdraw } from "./wait-writer.ts"
 import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
 import { get, insert, run, type Steps } from "./sql.ts"
 import { addSecrets, eraseSecrets } from "./secrets-writer.ts"
@@ -39,9 +39,9 @@ interface KnownRun {
   readonly fence: number
   /** Its last event. */
   readonly last: number
-  /** It has no row in the tables of questions and secrets. */
+  /** It has no row in the tables of waits and secrets. */
   readonly alone: boolean
-  /** The bytes that it takes in the store: request, events, questions. */
+  /** The bytes that it takes in the store: request, events, waits. */
   readonly bytes: number
 }
 
@@ -82,8 +82,8 @@ export class Writes {
   readonly handlers = {
     create: (operation: CreateOperation) => this.#create(operation),
     append: (operation: AppendOperation) => this.#append(operation),
-    answer: (operation: AnswerOperation) => answer(operation),
-    expire: (operation: ExpireOperation) => expire(operation),
+    settle: (operation: SettleOperation) => settle(operation),
+    "settle due": (operation: SettleDueOperation) => settleDue(operation),
     claim: (operation: ClaimOperation) => claim(this.#rules, operation),
     failAsCorrupt: (operation: FailAsCorruptOperation) => this.#failAsCorrupt(operation),
     renew: (operation: RenewOperation) => renew(operation),
@@ -169,8 +169,8 @@ export class Writes {
   }
 
   *#append(operation: AppendOperation): Steps<AppendResult> {
-    const { fence, first, last, finished_at, caused, people } = operation
-    const [body, kept, ...questions] = operation.blobs
+    const { fence, first, last, finished_at, caused, waits } = operation
+    const [body, kept, ...waitBlobs] = operation.blobs
     const num = typeof operation.run === "number" ? operation.run : yield* this.#numberOf(operation.run)
     // It could not be created.
     if (num === undefined) return "lease lost"
@@ -197,10 +197,10 @@ export class Writes {
       )
       return held === undefined ? "lease lost" : { stored_last }
     }
-    const alone = current !== null && current.alone && people === undefined
+    const alone = current !== null && current.alone && waits === undefined
     this.#remember(num, { fence, last, alone, bytes })
-    if (people !== undefined) yield* addQuestions(num, people, questions)
-    if (people?.waits === true) {
+    if (waits !== undefined) yield* addWaits(num, waits, waitBlobs)
+    if (waits?.parks === true) {
       yield* count(num, bytes)
       yield* run("UPDATE runs SET bytes = ? WHERE num = ?", bytes, num)
     }
@@ -313,7 +313,7 @@ function* storedBytes(num: number): Steps<number> {
   const found = yield* get(
     `SELECT coalesce((SELECT length(body) FROM requests WHERE run = ?1), 0)
        + coalesce((SELECT sum(length(body) + coalesce(length(kept), 0)) FROM events WHERE run = ?1), 0)
-       + coalesce((SELECT sum(length(body) + coalesce(length(answer), 0)) FROM questions WHERE run = ?1), 0) AS bytes`,
+       + coalesce((SELECT sum(length(body) + coalesce(length(outcome), 0)) FROM waits WHERE run = ?1), 0) AS bytes`,
     num,
   )
   return found?.["bytes"] as number

@@ -72,7 +72,7 @@ describe("wire store check", () => {
     database
       .prepare("UPDATE events SET body = zeroblob(50) WHERE run = (SELECT num FROM runs WHERE run_id = ?)")
       .run(run_id)
-    database.exec("UPDATE questions SET body = zeroblob(50); UPDATE outbox SET url = zeroblob(50)")
+    database.exec("UPDATE waits SET body = zeroblob(50); UPDATE outbox SET url = zeroblob(50)")
     database.close()
     const damaged = await check("--json")
     assert.equal(damaged.code, 1)

@@ -65,7 +65,7 @@ function empty(path: string): void {
     "tombstones",
     "leftovers",
     "cache",
-    "questions",
+    "waits",
     "outbox",
     "stored",
   ]) {

@@ -13,6 +13,7 @@ import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 import { tellingTime } from "./run-store/telling-time.ts"
 import { triggering } from "./run-store/triggering.ts"
+import { waitingContract } from "./run-store/waiting.ts"
 
 /** What every `RunStore` promises. `open` makes an empty store; `close` throws it away. */
 export function runStoreContract(name: string, open: () => Promise<Bench & { close(): Promise<void> }>): void {
@@ -33,6 +34,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     leasing(onBench)
     cancelling(onBench)
     asking(onBench)
+    waitingContract(onBench)
     caching(onBench)
     listing(onBench)
     retaining(onBench)

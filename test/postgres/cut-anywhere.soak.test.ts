@@ -132,7 +132,7 @@ async function life(store: RunStore, clock: ManualClock, name: string): Promise<
   await ask(store.append(lease, [asked(3, aQuestion(name, "q", clock)), waits(4, ["q"], clock)]))
   await ask(store.questions.one(name, "q"))
   await ask(store.questions.answer(name, "q", ann))
-  await ask(store.questions.outcomes(name))
+  await ask(store.waits.outcomes(name))
   const [claimed] = await ask(store.claim("owner-2", 1, leaseMs))
   assert.ok(claimed !== undefined)
   await ask(store.release(claimed))

@@ -15,7 +15,7 @@ import { postgresStores } from "../support/postgres-store.ts"
 // The contract of every store, on a real server.
 
 const tables =
-  "runs requests secrets events tombstones leftovers cache questions outbox stored kept_keys trigger_states trigger_pauses".split(
+  "runs requests secrets events tombstones leftovers cache waits outbox stored kept_keys trigger_states trigger_pauses".split(
     " ",
   )
 
@@ -89,12 +89,12 @@ describe("PostgreSQL", () => {
 /** Statements of its lease rules, and of what it asks the server itself. */
 const onlyPostgres =
   /pg_locks|lease_until FROM runs\s+WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL ORDER BY num|clock_timestamp/
-const wholeTable = /^SCAN (runs|events|requests|secrets|secret_keys|questions|outbox|cache|tombstones|kept_keys)\b/
-/** Indexes with only the few runs, questions or notices that a look is about, and one end of a table. */
+const wholeTable = /^SCAN (runs|events|requests|secrets|secret_keys|waits|outbox|cache|tombstones|kept_keys)\b/
+/** Indexes with only the few runs, waits or notices that a look is about, and one end of a table. */
 const fewRows =
-  /USING (?:COVERING )?INDEX (?:runs_(?:claimable|cancelling|waiting|woken)|secret_keys_free|outbox_due|outbox_turns|questions_due|questions_outcomes)$/
+  /USING (?:COVERING )?INDEX (?:runs_(?:claimable|cancelling|waiting|woken)|secret_keys_free|outbox_due|outbox_turns|waits_due|waits_open|waits_outcomes)$/
 
-const scans = /Seq Scan on (runs|events|requests|secrets|secret_keys|questions|outbox|cache|tombstones|kept_keys)\b/
+const scans = /Seq Scan on (runs|events|requests|secrets|secret_keys|waits|outbox|cache|tombstones|kept_keys)\b/
 
 /** How the server would run each statement, whatever its values. */
 async function explainAll(server: PostgresServer, schema: string): Promise<Map<string, string>> {
@@ -106,8 +106,8 @@ async function explainAll(server: PostgresServer, schema: string): Promise<Map<s
        SELECT 'run ' || n, 'caller ' || n % 10, n, n, 1, 1, 0, '', 'completed' FROM ${many};
      INSERT INTO events (run, last, body) SELECT num, 1, '' FROM runs;
      INSERT INTO requests (run, body) SELECT num, '' FROM runs;
-     INSERT INTO questions (run, id, caller, expires_at, status, taken, body)
-       SELECT num, 'q', caller, 1, 1, 1, '' FROM runs;
+     INSERT INTO waits (run, id, kind, caller, opened_at, due_at, status, taken, body)
+       SELECT num, 'q', 'question', caller, 1, 1, 1, 1, '' FROM runs;
      INSERT INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url, receiver)
        SELECT run_id, 1, caller, 'completed', 1, 'delivered', 1, 1, '', '' FROM runs;
      INSERT INTO cache (entry, slot, expires_at, body) SELECT n::text::bytea, n::text::bytea, n, '' FROM ${many};

@@ -299,7 +299,7 @@ test("past WIRE_MAX_WAITING a workflow that may wait is refused, for that caller
   const again = here.start({ caller: "ann" })
   await assert.rejects(again, /overloaded/)
   await here.start({ caller: "bob" })
-  assert.equal(await here.store.questions.waiting("ann"), 1)
+  assert.equal(await here.store.waits.parked("ann"), 1)
   await here.close()
 })
 

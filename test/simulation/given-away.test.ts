@@ -95,13 +95,13 @@ test("an entry in another inbox shows nothing, and a key that leads to another c
   await store.append(ofBob, [happened(1), asked(2, ofBob.run_id)])
   assert.equal((await store.questions.inbox(inboxOfBob)).found.length, 1)
 
-  const entries = await attacker.list("rows", names.anyAsked)
+  const entries = await attacker.list("rows", names.anyDue)
   const [mine = "", theirs = ""] = [lease, ofBob].map(
     (one) => entries.find((entry) => entry.includes(one.run_id)) ?? "",
   )
   const moved = mine
     .split(".")
-    .with(5, theirs.split(".")[5] ?? "")
+    .with(6, theirs.split(".")[6] ?? "")
     .join(".")
   assert.notEqual(moved, mine)
   await attacker.put(moved, packFrame({}, []))

@@ -1,7 +1,7 @@
 import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { causedBy, noticeEvents, type Notify } from "../../src/ports/notices.ts"
-import type { AnswerOutcome, GivenAnswer } from "../../src/ports/question-store.ts"
+import type { GivenAnswer } from "../../src/ports/waits.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import { Random } from "../support/random.ts"
 import type { LogEvent } from "../../src/log/events.ts"
@@ -28,11 +28,12 @@ interface AppliedCreation {
   readonly begunAt?: number
 }
 
-interface AppliedAnswer {
+interface AppliedOutcome {
   readonly run_id: string
+  readonly kind: "question"
   readonly id: string
-  readonly given: GivenAnswer
-  readonly outcome: AnswerOutcome | null
+  readonly outcome: GivenAnswer
+  readonly stored: boolean
 }
 
 export interface History {
@@ -153,9 +154,9 @@ export async function simulate(
       const lease = detail as Lease
       world.note(`release ${lease.run_id} by ${lease.owner}`)
       if (tenures.get(lease.run_id)?.at(-1)?.fence === lease.fence) hold(lease.run_id, null)
-    } else if (operation === "answer") {
-      const { run_id, id, given, outcome } = detail as AppliedAnswer
-      if (outcome?.stored === true) answers.set(`${run_id}/${id}`, given.answer)
+    } else if (operation === "settle") {
+      const { run_id, id, outcome, stored: isStored } = detail as AppliedOutcome
+      if (isStored) answers.set(`${run_id}/${id}`, outcome.answer)
     } else if (operation === "append") {
       const { lease, events } = detail as { lease: Lease; events: readonly LogEvent[] }
       const list = stored.get(lease.run_id) ?? []

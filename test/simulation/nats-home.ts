@@ -4,12 +4,12 @@ import { changeKey } from "../../src/adapters/nats/key-record.ts"
 import type { SaidLease } from "../../src/adapters/nats/leases.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
 import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
-import { aboutOutcome } from "../../src/adapters/nats/nats-questions.ts"
+import type { OutcomeFacts } from "../../src/adapters/nats/nats-waits.ts"
 import type { RunFacts } from "../../src/adapters/nats/run-rows.ts"
 import { openWithKept } from "../../src/store/sealed-events.ts"
+import { openOutcome } from "../../src/store/sealed-waits.ts"
 import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import type { Stored } from "../../src/adapters/nats/transport.ts"
-import type { GivenAnswer } from "../../src/ports/question-store.ts"
 import { isStoreTrouble } from "../../src/ports/store.ts"
 import { defaultSizes } from "../support/nats-store.ts"
 import { plainChange, plainKey, plainMasterKey } from "./plain-vault.ts"
@@ -100,11 +100,11 @@ function reporter(applied: Applied): (message: Stored, sender: string) => void {
       newest.set(run_id, facts)
       reportRun(run_id, before, facts, parts, owner, applied)
     } else if (row === "outcome") {
-      const { facts, parts } = unpackFrame<{ id: string; status: string }>(subject, data)
+      const { facts, parts } = unpackFrame<OutcomeFacts>(subject, data)
       const [sealed] = parts
-      if (facts.status !== "answered" || sealed === undefined) return
-      const given = JSON.parse(plainKey.open(aboutOutcome(facts.id), sealed)) as GivenAnswer
-      applied("answer", { run_id, id: facts.id, given, outcome: { stored: true } })
+      if (facts.status !== "settled" || sealed === undefined) return
+      const { kind, id } = facts
+      applied("settle", { run_id, kind, id, outcome: openOutcome(plainKey, kind, id, sealed), stored: true })
     }
   }
 }

@@ -128,8 +128,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "the last answer to a question wins, not the first",
-    file: "src/adapters/memory/memory-questions.ts",
-    from: `if (stored.question.status !== "open") return { stored: false, question: stored.question }`,
+    file: "src/adapters/memory/memory-waits.ts",
+    from: `if (stored.wait.status !== "open") return { stored: false, wait: stored.wait as Wait<K> }`,
     to: "",
     seed: 239,
   },
@@ -277,7 +277,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a run that an answer wakes is in no list",
-    file: "src/adapters/nats/nats-questions.ts",
+    file: "src/adapters/nats/nats-waits.ts",
     from: "...(isWoken ? [this.#runs.openEntry(run_id, facts)] : []),",
     to: "",
     on: "nats",

@@ -13,7 +13,7 @@ import { replay, SetClock, type Replica } from "./replay.ts"
 import type { Replays } from "./replays.ts"
 
 const tables =
-  "runs requests secrets events tombstones leftovers cache questions outbox stored kept_keys trigger_states trigger_pauses".split(
+  "runs requests secrets events tombstones leftovers cache waits outbox stored kept_keys trigger_states trigger_pauses".split(
     " ",
   )
 /** By then a message has reached the server. */

@@ -33,12 +33,12 @@ const traced: ReadonlySet<string> = new Set([
   "renew",
   "release",
   "requestCancel",
-  "questions.answer",
-  "questions.expire",
-  "questions.outcomes",
+  "waits.settle",
+  "waits.settleDue",
+  "waits.outcomes",
   "lookup",
   "request",
-  "questions.waiting",
+  "waits.parked",
   "existing",
   "outbox.take",
   "outbox.settle",
@@ -55,7 +55,7 @@ const traced: ReadonlySet<string> = new Set([
 const besideOthers: ReadonlySet<string> = new Set(["create", "append", "renew", "release", "lookup", "request"])
 const maxBeside = 8
 
-const writes: ReadonlySet<string> = new Set(["create", "append", "questions.answer", "outbox.take", "outbox.settle"])
+const writes: ReadonlySet<string> = new Set(["create", "append", "waits.settle", "outbox.take", "outbox.settle"])
 
 /** The same store, which records the calls that it gets. */
 export function traceStore(store: RunStore, clock: Clock, trace: TracedCall[]): RunStore {
@@ -284,7 +284,7 @@ async function heldBy(
     asked.set(`the request of ${run_id}`, () => store.request(run_id))
     asked.set(`the record of ${run_id}`, () => store.lookup(run_id))
     asked.set(`the questions of ${run_id}`, () => allQuestions(store, run_id))
-    asked.set(`the outcomes of ${run_id}`, () => store.questions.outcomes(run_id))
+    asked.set(`the outcomes of ${run_id}`, () => store.waits.outcomes(run_id))
     asked.set(`the notices of ${run_id}`, () => store.outbox.ofRun(run_id))
   }
   for (const { method, values } of trace) {
@@ -311,7 +311,7 @@ async function heldBy(
       })
     }
   }
-  asked.set("what waits", () => store.questions.waitingCounts())
+  asked.set("what waits", () => store.waits.counts())
   const answers = [...asked].map(async ([what, ask]) => [what, await ask()] as const)
   return new Map(await Promise.all(answers))
 }

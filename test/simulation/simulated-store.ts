@@ -4,15 +4,8 @@ import type { WakeUp } from "../../src/base/wake-up.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
 import type { Notice, NoticeOutcome, OutboxStore, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
-import type {
-  AnswerOutcome,
-  GivenAnswer,
-  InboxQuery,
-  QuestionPage,
-  QuestionStore,
-  StoredOutcome,
-  WaitingCounts,
-} from "../../src/ports/question-store.ts"
+import { Questions } from "../../src/ports/question-store.ts"
+import type { WaitCounts, WaitOutcome, WaitStore } from "../../src/ports/waits.ts"
 import {
   StoreFailure,
   type AnswerCache,
@@ -28,7 +21,7 @@ import {
   type RunStore,
   type UnkeyedRun,
 } from "../../src/ports/store.ts"
-import { isTerminal, type LogEvent, type Question } from "../../src/log/events.ts"
+import { isTerminal, type LogEvent } from "../../src/log/events.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface StoreFaults {
@@ -269,39 +262,33 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.stored(caller))
   }
 
-  readonly questions: QuestionStore = {
-    ofRun: (run_id: string, limit: number, after: string | null): Promise<QuestionPage> => {
-      return this.#send(() => this.#store.questions.ofRun(run_id, limit, after))
-    },
-    one: (run_id: string, id: string): Promise<Question | null> => {
-      return this.#send(() => this.#store.questions.one(run_id, id))
-    },
-    inbox: (query: InboxQuery): Promise<QuestionPage> => {
-      return this.#send(() => this.#store.questions.inbox(query))
-    },
-    answer: (run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> => {
+  readonly waits: WaitStore = {
+    ofRun: (...call) => this.#send(() => this.#store.waits.ofRun(...call)),
+    one: (...call) => this.#send(() => this.#store.waits.one(...call)),
+    list: (query) => this.#send(() => this.#store.waits.list(query)),
+    settle: (run_id, kind, id, outcome) => {
       return this.#send(async () => {
-        const outcome = await this.#store.questions.answer(run_id, id, given)
-        this.#applied("answer", { run_id, id, given, outcome })
-        return outcome
+        const settling = await this.#store.waits.settle(run_id, kind, id, outcome)
+        this.#applied("settle", { run_id, kind, id, outcome, stored: settling?.stored === true })
+        return settling
       })
     },
     /** Processes look every second: where nothing is due, a look changes nothing and takes no time. */
-    expire: (): Promise<number> => {
+    settleDue: (): Promise<number> => {
       if (!this.#isDue()) return Promise.resolve(0)
       return this.#send(async () => {
-        const count = await this.#store.questions.expire()
-        this.#applied("expire", null)
+        const count = await this.#store.waits.settleDue()
+        this.#applied("settle due", null)
         return count
       })
     },
-    outcomes: (run_id: string): Promise<StoredOutcome[]> => {
-      return this.#send(() => this.#store.questions.outcomes(run_id))
+    outcomes: (run_id: string): Promise<WaitOutcome[]> => {
+      return this.#send(() => this.#store.waits.outcomes(run_id))
     },
     /** An announcement may get lost; then the listener hears of it with the next one, or looks by itself. */
     onOutcome: (listener: (run_id: string) => void): (() => void) => {
       let listening = true
-      const stop = this.#store.questions.onOutcome((run_id) => {
+      const stop = this.#store.waits.onOutcome((run_id) => {
         const { random } = this.#world
         const hear = (): void => {
           if (listening) listener(run_id)
@@ -316,13 +303,15 @@ export class SimulatedStore implements RunStore {
         stop()
       }
     },
-    waitingCounts: (): Promise<WaitingCounts> => {
-      return this.#send(() => this.#store.questions.waitingCounts())
+    counts: (): Promise<WaitCounts> => {
+      return this.#send(() => this.#store.waits.counts())
     },
-    waiting: (caller: string): Promise<number> => {
-      return this.#send(() => this.#store.questions.waiting(caller))
+    parked: (caller: string): Promise<number> => {
+      return this.#send(() => this.#store.waits.parked(caller))
     },
   }
+
+  readonly questions = new Questions(this.waits)
 
   readonly outbox: OutboxStore = {
     ofRun: (run_id: string): Promise<Notice[]> => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../src/ports/clock.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { wrapStore } from "../../src/ports/wrap-store.ts"
 import { traceStore, type TracedCall } from "./replay.ts"
-import { DueQuestions } from "./due-questions.ts"
+import { DueWaits } from "./due-waits.ts"
 import type { BrokerFaults } from "./simulated-broker.ts"
 import { SimulatedStore, type Applied, type StoreFaults } from "./simulated-store.ts"
 import { WorldClock, type Machine, type World } from "./world.ts"
@@ -44,7 +44,7 @@ export function memoryHome(world: World, applied: Applied, trace: TracedCall[] |
   const clock = new CallersClock(right, ownClock)
   const memory = new MemoryStore(clock)
   const shared = trace === null ? memory : traceStore(memory, clock, trace)
-  const due = new DueQuestions()
+  const due = new DueWaits()
   const begins = world.random.chance(0.5)
   return {
     audit: async () => shared,

@@ -6,6 +6,7 @@ import { isTerminal, type LogEvent } from "../../log/events.ts"
 import { usageAfter } from "../../log/usage-after.ts"
 import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { followLog } from "../../ports/follow-log.ts"
+import { Questions } from "../../ports/question-store.ts"
 import {
   LeaseLost,
   NoSuchRun,
@@ -25,9 +26,9 @@ import {
 import { leaseEnd, wallOf, type Clock } from "../../ports/clock.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import { MemoryCache } from "./memory-cache.ts"
-import { MemoryQuestions } from "./memory-questions.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
+import { MemoryWaits } from "./memory-waits.ts"
 import { ParkedRuns } from "./parked-runs.ts"
 import {
   eventsAfter,
@@ -47,7 +48,8 @@ const maxTombstones = 100_000
 
 /** Keeps runs in this process and nowhere else: for tests, and for `WIRE_STORE=memory`. */
 export class MemoryStore implements RunStore {
-  readonly questions: MemoryQuestions
+  readonly waits: MemoryWaits
+  readonly questions: Questions
   readonly outbox: MemoryOutbox
   readonly cache: MemoryCache
   readonly triggers = new MemoryTriggers()
@@ -74,7 +76,8 @@ export class MemoryStore implements RunStore {
   constructor(clock: Clock) {
     this.#clock = clock
     this.cache = new MemoryCache(clock)
-    this.questions = new MemoryQuestions(clock, this.#parked)
+    this.waits = new MemoryWaits(clock, this.#parked)
+    this.questions = new Questions(this.waits)
     this.outbox = new MemoryOutbox(clock)
   }
 
@@ -148,7 +151,7 @@ export class MemoryStore implements RunStore {
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     this.outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
-    this.questions.appended(lease.run_id, run.caller, events)
+    this.waits.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
     for (const wakeUp of run.wakeUps) wakeUp.signal()
@@ -167,7 +170,7 @@ export class MemoryStore implements RunStore {
     run.given_back = true
     this.#active.delete(run_id)
     this.#parked.park(run_id, run)
-    if (run.cancel_requested || this.questions.hasOutcomes(run_id)) this.questions.wake(run_id)
+    if (run.cancel_requested || this.waits.hasOutcomes(run_id)) this.waits.wake(run_id)
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
@@ -191,7 +194,7 @@ export class MemoryStore implements RunStore {
     run.finished_at = Date.parse(end.at)
     run.fence++
     run.request = { ...run.request, secrets: {} }
-    this.questions.withdraw(run_id, run.finished_at)
+    this.waits.withdraw(run_id, run.finished_at)
     this.#active.delete(run_id)
     for (const wakeUp of run.wakeUps) wakeUp.signal()
   }
@@ -258,7 +261,7 @@ export class MemoryStore implements RunStore {
     const run = this.#runs.get(run_id)
     if (run === undefined || run.finished_at !== null) return false
     run.cancel_requested = true
-    if (run.parked === "waiting") this.questions.wake(run_id)
+    if (run.parked === "waiting") this.waits.wake(run_id)
     this.#cancelListeners.tell(run_id)
     return true
   }
@@ -306,7 +309,7 @@ export class MemoryStore implements RunStore {
     this.#runs.delete(run_id)
     this.#uncounted.delete(run)
     this.#stored.add(run.caller, -run.counted)
-    this.questions.forget(run_id)
+    this.waits.forget(run_id)
     this.outbox.forget(run_id)
     if (run.idempotency !== null) {
       const { slot, fingerprint, kept_until } = run.idempotency

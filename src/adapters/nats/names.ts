@@ -1,3 +1,5 @@
+import type { WaitKind } from "../../ports/waits.ts"
+
 // Streams and subjects. `wire` below is the prefix, so that several services can share a broker.
 //
 // The stream of rows: a subject is a row, and its newest message is what the row says. A write of several rows is one batch.
@@ -6,7 +8,7 @@
 //                                   appended with it, if any. After the deletion, the tombstone
 //   wire.rows.request.RUN           its request
 //   wire.rows.secrets.RUN           its secrets, until it ends
-//   wire.rows.wait.RUN.ID           what it waits for: a question. Written once
+//   wire.rows.wait.RUN.ID           what it waits for, of any kind. Written once
 //   wire.rows.outcome.RUN.ID        what has come of it. Written once
 //   wire.rows.cancel.RUN            a cancel request
 //   wire.rows.notice.RUN.EVENT      a notice
@@ -24,8 +26,8 @@
 //   wire.rows.ended.RUN                           a run that has ended, in the order of their ends
 //   wire.rows.deleted.RUN                         a deleted run of which not all is deleted yet
 //   wire.rows.listed.CALLER.WORKFLOW.CREATED_AT.RUN   the list of runs; caller and workflow in Base64
-//   wire.rows.asked.HOUR.EXPIRES_AT.CALLER.TO.ASKED_AT.RUN.EVENT.ID   an open question; the hour is that of its expiry
-//   wire.rows.settled.CALLER.TO.ASKED_AT.RUN.EVENT.ID                 a question with an outcome
+//   wire.rows.due.HOUR.DUE_AT.KIND.CALLER.KEY.OPENED_AT.RUN.EVENT.ID   an open wait; the hour is that of its due time
+//   wire.rows.settled.KIND.CALLER.KEY.OPENED_AT.RUN.EVENT.ID           a wait with an outcome
 //   wire.rows.pending.RUN.EVENT                   a notice that is to be delivered
 //
 //   wire.cache.SLOT.ENTRY           a cached answer
@@ -74,15 +76,14 @@ export function namesOf(prefix: string) {
     /** All entries of a caller, or of one workflow of its runs; null for those of all callers. */
     listedOf: (caller: string | null, workflow: string | null) =>
       `${rows}.listed.${anyOr(caller)}.${anyOr(workflow)}.>`,
-    asked: (entry: QuestionEntry) =>
-      `${rows}.asked.${hourOf(entry.expires_at)}.${padded(entry.expires_at)}.${tailOf(entry)}`,
-    /** Open questions to these, `*` for any. */
-    askedTo: (caller: string, to: string) => `${rows}.asked.*.*.${caller}.${to}.>`,
-    askedUntil: (hour: number) => `${rows}.asked.${hour}.>`,
-    askedBy: (run_id: string) => `${rows}.asked.*.*.*.*.*.${run_id}.>`,
-    anyAsked: `${rows}.asked.>`,
-    settled: (entry: QuestionEntry) => `${rows}.settled.${tailOf(entry)}`,
-    settledTo: (caller: string, to: string) => `${rows}.settled.${caller}.${to}.>`,
+    due: (entry: WaitEntry) => `${rows}.due.${hourOf(entry.due_at)}.${padded(entry.due_at)}.${tailOf(entry)}`,
+    /** Open waits of a caller and a key, `*` for any. */
+    dueOf: (kind: WaitKind, caller: string, key: string) => `${rows}.due.*.*.${kind}.${caller}.${key}.>`,
+    dueIn: (hour: number) => `${rows}.due.${hour}.>`,
+    dueOfRun: (run_id: string) => `${rows}.due.*.*.*.*.*.*.${run_id}.>`,
+    anyDue: `${rows}.due.>`,
+    settled: (entry: WaitEntry) => `${rows}.settled.${tailOf(entry)}`,
+    settledOf: (kind: WaitKind, caller: string, key: string) => `${rows}.settled.${kind}.${caller}.${key}.>`,
     pending: (run_id: string, event_id: number | string) => `${rows}.pending.${run_id}.${event_id}`,
     anyPending: `${rows}.pending.>`,
     cache: (slot: string, entry: string) => `${prefix}.cache.${slot}.${entry}`,
@@ -123,25 +124,28 @@ export interface ListedNames {
   readonly run_id: string
 }
 
-/** A question as indexes name it. Caller and addressee are keyed hashes; `-` where the question has no addressee. */
-export interface QuestionEntry {
+/** A wait as indexes name it. Caller and key are keyed hashes; `-` where the wait has no key. */
+export interface WaitEntry {
+  readonly kind: WaitKind
   readonly run_id: string
   readonly id: string
   readonly event_id: number
   readonly caller: string
-  readonly to: string
-  readonly asked_at: number
-  readonly expires_at: number
+  readonly key: string
+  readonly opened_at: number
+  readonly due_at: number
 }
 
-function tailOf({ caller, to, asked_at, run_id, event_id, id }: QuestionEntry): string {
-  return `${caller}.${to}.${padded(asked_at)}.${run_id}.${padded(event_id)}.${tokenOfId(id)}`
+function tailOf({ kind, caller, key, opened_at, run_id, event_id, id }: WaitEntry): string {
+  return `${kind}.${caller}.${key}.${padded(opened_at)}.${run_id}.${padded(event_id)}.${tokenOfId(id)}`
 }
 
-/** The last parts of a question's entry. */
-export function questionAt(subject: string) {
-  const [caller = "", to = "", asked_at = "", run_id = "", event_id = "", token = ""] = subject.split(".").slice(-6)
-  return { caller, to, asked_at, run_id, event_id, token }
+/** What the subject of a wait's entry says. `due_at` only of an open one. */
+export function waitAt(subject: string) {
+  const [due_at, kind, caller = "", key = "", opened_at = "", run_id = "", event_id = "", token = ""] = subject
+    .split(".")
+    .slice(-8)
+  return { due_at: Number(due_at), kind: kind as WaitKind, caller, key, opened_at, run_id, event_id, token }
 }
 
 const hourMs = 3_600_000

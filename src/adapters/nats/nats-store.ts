@@ -2,6 +2,7 @@ import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { noUsage } from "../../log/usage.ts"
 import { followLog } from "../../ports/follow-log.ts"
+import { Questions } from "../../ports/question-store.ts"
 import {
   firstFence,
   LeaseLost,
@@ -35,7 +36,7 @@ import { LogReader } from "./log-reader.ts"
 import { isRunId, tokenOf } from "./names.ts"
 import { NatsCache } from "./nats-cache.ts"
 import { Outbox } from "./nats-outbox.ts"
-import { NatsQuestions } from "./nats-questions.ts"
+import { NatsWaits } from "./nats-waits.ts"
 import { NatsTriggers } from "./nats-triggers.ts"
 import { OwnRuns } from "./own-runs.ts"
 import { probe } from "./probe.ts"
@@ -67,7 +68,8 @@ interface KeyTokens {
 
 /** A store on a broker that has the streams, in a process that has the keys. Every change of a run is one batch, which replaces the run's row. */
 export class NatsStore implements RunStore {
-  readonly questions: NatsQuestions
+  readonly waits: NatsWaits
+  readonly questions: Questions
   readonly outbox: Outbox
   readonly cache: NatsCache
   readonly triggers: NatsTriggers
@@ -103,12 +105,13 @@ export class NatsStore implements RunStore {
     this.triggers = new NatsTriggers(broker, vault)
     this.cache = new NatsCache(broker, vault, clock)
     const outbox = (this.outbox = new Outbox(broker, rows, runs, vault, clock))
-    const questions = (this.questions = new NatsQuestions({ broker, rows, runs, news, vault, clock }))
+    const waits = (this.waits = new NatsWaits({ broker, rows, runs, news, vault, clock }))
+    this.questions = new Questions(waits)
     const { tombstoneMs } = sizes
-    const retention = new Retention({ broker, rows, runs, entries, outbox, questions, clock, tombstoneMs })
+    const retention = new Retention({ broker, rows, runs, entries, outbox, waits, clock, tombstoneMs })
     this.#retention = retention
     this.#claims = new RunClaims(broker, rows, runs, leases, clock)
-    this.#own = new OwnRuns({ broker, rows, runs, live, leases, questions, outbox, retention, clock })
+    this.#own = new OwnRuns({ broker, rows, runs, live, leases, waits, outbox, retention, clock })
   }
 
   /** To be awaited before anything else. Rejects with a `StoreFailure` where another master key is the store's. */
@@ -343,7 +346,7 @@ export class NatsStore implements RunStore {
         ...this.#runs.next(run, facts),
       ])
       if (seq === null) continue
-      if (isWoken) await this.#rows.remove(this.questions.parkedSubject(run_id, run.facts))
+      if (isWoken) await this.#rows.remove(this.waits.parkedSubject(run_id, run.facts))
       break
     }
     this.#news.cancel(run_id)

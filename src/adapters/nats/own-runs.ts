@@ -2,14 +2,14 @@ import type { LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
 import { causedBy } from "../../ports/notices.ts"
-import { questionsIn } from "../../ports/question-store.ts"
 import { LeaseLost, StoreFailure, type Lease } from "../../ports/store.ts"
+import { waitsIn } from "../../ports/waits.ts"
 import { sealEvents, textOfEvents } from "../../store/sealed-events.ts"
 import { holdMs, type Broker } from "./broker.ts"
 import type { Leases } from "./leases.ts"
 import type { LiveLogs } from "./live-log.ts"
 import type { Outbox } from "./nats-outbox.ts"
-import type { NatsQuestions } from "./nats-questions.ts"
+import type { NatsWaits } from "./nats-waits.ts"
 import { packFrame } from "./frame.ts"
 import type { Retention } from "./retention.ts"
 import type { Rows } from "./rows.ts"
@@ -23,7 +23,7 @@ interface OwnRunsParts {
   readonly runs: RunRows
   readonly live: LiveLogs
   readonly leases: Leases
-  readonly questions: NatsQuestions
+  readonly waits: NatsWaits
   readonly outbox: Outbox
   readonly retention: Retention
   readonly clock: Clock
@@ -69,8 +69,8 @@ export class OwnRuns implements WriterStore {
   /** Runs with outcomes that the log does not show. */
   async withOutcomes(): Promise<string[]> {
     const found: string[] = []
-    for (const { asked, run_id } of this.#writers.values()) {
-      if (!asked) continue
+    for (const { hasWaits, run_id } of this.#writers.values()) {
+      if (!hasWaits) continue
       const run = await this.#runs.get(run_id)
       if ((run?.facts.outcomes ?? []).length > 0) found.push(run_id)
     }
@@ -102,7 +102,7 @@ export class OwnRuns implements WriterStore {
     return this.#replace(
       run,
       facts,
-      [...this.#parts.questions.asked(run, key, events), ...this.#parts.outbox.caused(run, causedBy(events))],
+      [...this.#parts.waits.opened(run, key, events), ...this.#parts.outbox.caused(run, causedBy(events))],
       kept === null ? [body] : [body, kept],
     )
   }
@@ -123,7 +123,7 @@ export class OwnRuns implements WriterStore {
   #entries({ run_id, facts: before }: StoredRun, facts: RunFacts): Write[] {
     if (facts.finished_at !== undefined) return []
     if (facts.waiting === true) {
-      return [{ subject: this.#parts.questions.parkedSubject(run_id, facts), data: packFrame({}, []) }]
+      return [{ subject: this.#parts.waits.parkedSubject(run_id, facts), data: packFrame({}, []) }]
     }
     return facts.fence === before.fence ? [] : [this.#runs.openEntry(run_id, facts)]
   }
@@ -145,13 +145,13 @@ export class OwnRuns implements WriterStore {
     if (!isOverAfter(events)) return
     this.#forgetLease(lease)
     const last = events.at(-1)
-    await this.#over(run, last !== undefined && isTerminal(last.type) ? last : null, asks(run.facts, events))
+    await this.#over(run, last !== undefined && isTerminal(last.type) ? last : null, opens(run.facts, events))
   }
 
   /** The run has ended or waits: its row says so, and what is left of the time before goes. */
-  async #over({ run_id, facts }: StoredRun, end: LogEvent | null, hasAsked: boolean): Promise<void> {
+  async #over({ run_id, facts }: StoredRun, end: LogEvent | null, hasWaits: boolean): Promise<void> {
     try {
-      if (end !== null) await this.#parts.retention.ended(run_id, Date.parse(end.at), hasAsked)
+      if (end !== null) await this.#parts.retention.ended(run_id, Date.parse(end.at), hasWaits)
       await this.#parts.rows.remove(this.#runs.openSubject(run_id, facts))
     } catch (error) {
       // Whoever looks for work finds an entry that is left, and the next sweep the rest.
@@ -171,7 +171,7 @@ export class OwnRuns implements WriterStore {
       this.#parts.live.failedAsCorrupt(run_id, end)
       if (notices.length > 0) this.#parts.outbox.stored()
       this.#forgetLease(lease)
-      await this.#over(run, end, facts.asked === true)
+      await this.#over(run, end, facts.opened === true)
       return
     }
   }
@@ -277,16 +277,16 @@ export class OwnRuns implements WriterStore {
   }
 }
 
-/** Parts whose questions fit into one batch each. Most appends are one part. */
+/** Parts whose waits fit into one batch each. Most appends are one part. */
 function inParts(events: readonly LogEvent[]): (readonly LogEvent[])[] {
-  if (questionsIn(events).asked.length <= batchEvents) return [events]
+  if (waitsIn(events).opened.length <= batchEvents) return [events]
   const parts: LogEvent[][] = []
   for (let at = 0; at < events.length; at += batchEvents) parts.push(events.slice(at, at + batchEvents))
   return parts
 }
 
-function asks(before: RunFacts, events: readonly LogEvent[]): boolean {
-  return before.asked === true || questionsIn(events).asked.length > 0
+function opens(before: RunFacts, events: readonly LogEvent[]): boolean {
+  return before.opened === true || waitsIn(events).opened.length > 0
 }
 
 function keyOf({ run_id, fence }: Pick<Lease, "run_id" | "fence">): string {

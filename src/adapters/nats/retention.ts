@@ -4,7 +4,7 @@ import type { Broker } from "./broker.ts"
 import { packFrame } from "./frame.ts"
 import { lastToken } from "./names.ts"
 import type { Outbox } from "./nats-outbox.ts"
-import type { NatsQuestions } from "./nats-questions.ts"
+import type { NatsWaits } from "./nats-waits.ts"
 import { inTurns, open, type Rows } from "./rows.ts"
 import type { RunEntries } from "./run-list.ts"
 import type { RunRows, StoredRun } from "./run-rows.ts"
@@ -40,7 +40,7 @@ export class Retention {
   readonly #runs: RunRows
   readonly #entries: RunEntries
   readonly #outbox: Outbox
-  readonly #questions: NatsQuestions
+  readonly #waits: NatsWaits
   readonly #clock: Clock
   readonly #tombstoneMs: number
   #foundAllAt = Number.NEGATIVE_INFINITY
@@ -51,7 +51,7 @@ export class Retention {
     readonly runs: RunRows
     readonly entries: RunEntries
     readonly outbox: Outbox
-    readonly questions: NatsQuestions
+    readonly waits: NatsWaits
     readonly clock: Clock
     readonly tombstoneMs: number
   }) {
@@ -60,18 +60,18 @@ export class Retention {
     this.#runs = parts.runs
     this.#entries = parts.entries
     this.#outbox = parts.outbox
-    this.#questions = parts.questions
+    this.#waits = parts.waits
     this.#clock = parts.clock
     this.#tombstoneMs = parts.tombstoneMs
   }
 
   /** The row of the run says that it has ended. */
-  async ended(run_id: string, finished_at: number, hasAsked: boolean): Promise<void> {
+  async ended(run_id: string, finished_at: number, hasWaits: boolean): Promise<void> {
     const { names } = this.#broker
     // Their bytes are overwritten on the disk.
     await this.#broker.erase("rows", names.secrets(run_id))
     await this.#broker.put(names.ended(run_id), packFrame({ finished_at }, []))
-    if (hasAsked) await this.#questions.withdraw(run_id)
+    if (hasWaits) await this.#waits.withdraw(run_id)
   }
 
   async delete(run_id: string): Promise<Deletion> {
@@ -114,7 +114,7 @@ export class Retention {
   async #removeRemains(run_id: string, { listed }: Remains): Promise<void> {
     const { names } = this.#broker
     this.#runs.forget(run_id)
-    await this.#questions.forget(run_id)
+    await this.#waits.forget(run_id)
     await this.#outbox.forget(run_id)
     await this.#broker.erase("rows", names.secrets(run_id))
     await this.#broker.dropHistory(names.run(run_id))
@@ -194,7 +194,7 @@ export class Retention {
     await inTurns(withSecrets, async (subject) => {
       if (await isOver(lastToken(subject))) await this.#broker.erase("rows", subject)
     })
-    await this.#questions.tidy(isOver)
+    await this.#waits.tidy(isOver)
   }
 
   async #isOver(run_id: string): Promise<boolean> {

@@ -2,10 +2,10 @@ import type { ErrorKind, LogEvent, RunTrigger, Usage } from "../../log/events.ts
 import { isTerminal } from "../../log/events.ts"
 import { usageAfter } from "../../log/usage-after.ts"
 import type { NoticeEvent } from "../../ports/notices.ts"
-import { questionsIn } from "../../ports/question-store.ts"
 import { endStatus, errorKindOf, openStatus, type RunStatus } from "../../ports/run-list.ts"
 import { Damaged, StoreFailure, type WorkflowVersion } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
+import { waitsIn } from "../../ports/waits.ts"
 import { openRunKey } from "../../store/run-key.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame } from "./frame.ts"
@@ -47,8 +47,8 @@ export interface RunFacts {
   readonly woken_at?: number
   /** Ids of what it waited for whose outcomes the log does not show yet. */
   readonly outcomes?: readonly string[]
-  /** It has asked questions. */
-  readonly asked?: true
+  /** It has opened waits. */
+  readonly opened?: true
   readonly finished_at?: number
   readonly status?: RunStatus
   readonly error_kind?: ErrorKind
@@ -205,7 +205,7 @@ export function isOpen({ finished_at, waiting }: RunFacts): boolean {
 export function afterEvents({ facts: before, seq }: StoredRun, events: readonly LogEvent[], now: number): RunFacts {
   const [first, last] = [events[0], events.at(-1)]
   if (first === undefined || last === undefined) return before
-  const { asked, taken } = questionsIn(events)
+  const { opened, taken } = waitsIn(events)
   const { outcomes: reported = [], ...rest } = before
   const outcomes = reported.filter((id) => !taken.includes(id))
   const facts: RunFacts = {
@@ -214,7 +214,7 @@ export function afterEvents({ facts: before, seq }: StoredRun, events: readonly 
     last: last.id,
     marks: marksAfter(before.marks ?? [], before.last, seq),
     usage: events.reduce(usageAfter, before.usage),
-    ...(asked.length > 0 && { asked: true }),
+    ...(opened.length > 0 && { opened: true }),
   }
   if (isTerminal(last.type)) return ended(facts, last)
   const open = outcomes.length === 0 ? facts : { ...facts, outcomes }

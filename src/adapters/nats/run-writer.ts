@@ -3,7 +3,7 @@ import { isTerminal } from "../../log/events.ts"
 import { LeaseLost, OutOfSequence, type Lease } from "../../ports/store.ts"
 import type { StoredRun } from "./run-rows.ts"
 
-/** Appends that wait are stored together up to here: each event may ask a question, which takes two rows of a batch. */
+/** Appends that wait are stored together up to here: each event may open a wait, which takes two rows of a batch. */
 export const batchEvents = 400
 
 /** What a writer asks of the store that it belongs to. */
@@ -56,9 +56,9 @@ export class RunWriter {
     return this.#lost
   }
 
-  /** The run has asked questions, as far as this process knows. */
-  get asked(): boolean {
-    return this.#run === null || this.#run.facts.asked === true
+  /** The run has opened waits, as far as this process knows. */
+  get hasWaits(): boolean {
+    return this.#run === null || this.#run.facts.opened === true
   }
 
   /** Resolves when nothing is under way. */

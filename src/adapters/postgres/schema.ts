@@ -20,7 +20,7 @@ const ownTables = `
   ALTER TABLE events ALTER COLUMN body SET STORAGE EXTERNAL, ALTER COLUMN kept SET STORAGE EXTERNAL;
   ALTER TABLE requests ALTER COLUMN body SET STORAGE EXTERNAL;
   ALTER TABLE cache ALTER COLUMN body SET STORAGE EXTERNAL;
-  ALTER TABLE questions ALTER COLUMN body SET STORAGE EXTERNAL, ALTER COLUMN answer SET STORAGE EXTERNAL;
+  ALTER TABLE waits ALTER COLUMN body SET STORAGE EXTERNAL, ALTER COLUMN outcome SET STORAGE EXTERNAL;
   -- Rows of open runs are changed often: in their place, where their page has room.
   ALTER TABLE runs SET (fillfactor = 80);
 `
@@ -28,7 +28,7 @@ const ownTables = `
 const steps = migrations.map((step, index) => schemaToPostgres(step) + (index === 0 ? ownTables : ""))
 
 /** Development versions had the formats up to here. */
-const lastUnreleased = 4
+const lastUnreleased = 5
 
 const currentFormat = lastUnreleased + steps.length
 

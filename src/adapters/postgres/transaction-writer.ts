@@ -205,7 +205,7 @@ export class TransactionWriter implements BatchWriter {
 function laneOf(operation: Operation, news: News | null): string | null {
   if (operation.kind === "create" && operation.blobs[0] !== null) return Buffer.from(operation.blobs[0]).toString("hex")
   if (operation.kind === "cache put" || operation.kind === "cache purge") return "cache"
-  if (operation.kind === "append" || operation.kind === "answer") return news?.run_id ?? null
+  if (operation.kind === "append" || operation.kind === "settle") return news?.run_id ?? null
   return "run_id" in operation ? operation.run_id : null
 }
 

@@ -272,7 +272,7 @@ describe("sqlite store, encryption at rest", () => {
     const lease = await created(first, { caller: "ann" })
     await first.append(lease, [happened(1), asked(2, lease.run_id, (where) => where)])
     await first.close()
-    change(path, "UPDATE runs SET caller = 'bob'; UPDATE questions SET caller = 'bob'")
+    change(path, "UPDATE runs SET caller = 'bob'; UPDATE waits SET caller = 'bob'")
     const second = await open()
     const { run_id } = lease
     for (const read of [
@@ -301,7 +301,7 @@ describe("sqlite store, encryption at rest", () => {
     await created(store, { caller: "bob", idempotency: key("of bob") })
     await store.append(lease, [happened(1), asked(2, lease.run_id, (where) => where)])
     const { run_id } = lease
-    change(path, "UPDATE questions SET caller = 'bob'")
+    change(path, "UPDATE waits SET caller = 'bob'")
     assert.deepEqual((await store.questions.inbox(inboxOf("bob"))).found, [])
     change(
       path,

@@ -32,7 +32,7 @@ test("no query of the service's own thread reads every run or every event", asyn
     const created = await store.create(run, owner, leaseMs)
     assert.equal(created.outcome, "created")
     if (created.outcome !== "created") return
-    store.questions.onOutcome(() => undefined)
+    store.waits.onOutcome(() => undefined)
     store.onCancel(run.run_id, () => undefined)
     await store.append(created.lease, [happened(1)])
     for (const deadline = Date.now() + 30_000; ; await sleep(10)) {
@@ -44,7 +44,7 @@ test("no query of the service's own thread reads every run or every event", asyn
     await store.lookup(run.run_id)
     await store.request(run.run_id)
     await store.questions.ofRun(run.run_id, 10, null)
-    await store.questions.outcomes(run.run_id)
+    await store.waits.outcomes(run.run_id)
     await store.questions.inbox({
       caller: run.caller,
       to: null,
@@ -60,8 +60,8 @@ test("no query of the service's own thread reads every run or every event", asyn
       for (const status of [null, "completed", ...statuses] as const) await store.list({ ...some, caller, status })
       await store.list({ ...some, caller, status: null, error_kind: "timeout" })
     }
-    await store.questions.waiting(run.caller)
-    await store.questions.waitingCounts()
+    await store.waits.parked(run.caller)
+    await store.waits.counts()
   } finally {
     await store.close()
   }

@@ -6,7 +6,7 @@ import { migrations } from "../../store/schema.ts"
 export const applicationId = 0x57495245
 
 /** Development versions had the formats up to here. */
-const lastUnreleased = 18
+const lastUnreleased = 19
 
 /** The format of a database after so many steps. */
 const formatAfter = (steps: readonly string[]): number => lastUnreleased + steps.length

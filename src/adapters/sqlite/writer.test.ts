@@ -79,7 +79,7 @@ describe("writer", () => {
     database.close()
     const next = openForWriting(path, record)
     const count = (table: string): unknown => next.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]
-    assert.deepEqual(["runs", "questions", "secrets", "tombstones"].map(count), [0, 0, 0, 1])
+    assert.deepEqual(["runs", "waits", "secrets", "tombstones"].map(count), [0, 0, 0, 1])
     assert.deepEqual(["leftovers", "events", "requests"].map(count), [1, 2, 1])
     const again = new Writer(next, path, "holder")
     assert.deepEqual(values(again.commit([deletion])), ["gone"])

@@ -7,7 +7,7 @@ const counts = {
   active: () => 0,
   queued: () => 0,
   streams: () => 0,
-  waiting: async () => ({ runs: 0, questions: 0, oldest_asked_at: null }),
+  waiting: async () => ({ runs: 0, open: { question: { count: 0, oldest_at: null } } }),
   broker: null,
   isAlone: true,
   clock: { now: () => Date.now(), aheadMs: 0 },

@@ -3,7 +3,7 @@ import { BoundedLabels } from "./bounded-labels.ts"
 import { Instruments } from "./instruments.ts"
 import { runMetrics } from "./run-metrics.ts"
 import { triggerOutcomes, type TriggerOutcome } from "../../ports/trigger-store.ts"
-import type { WaitingCounts } from "../../ports/question-store.ts"
+import type { WaitCounts } from "../../ports/waits.ts"
 import type { RunObserver } from "./run-observer.ts"
 import type { ServiceMetrics } from "./service-metrics.ts"
 import { serviceMetrics } from "./service-metrics.ts"
@@ -14,7 +14,7 @@ export interface LiveCounts {
   readonly queued: () => number
   readonly streams: () => number
   /** What waits for people in the whole store, whichever process put it there. Rejects while the store fails. */
-  readonly waiting: () => Promise<WaitingCounts>
+  readonly waiting: () => Promise<WaitCounts>
   /** The store's time, and how far the clock of this process is ahead of it; then the broker of a cluster, null without a cluster. */
   readonly clock: { now(): number; readonly aheadMs: number }
   readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
@@ -137,11 +137,11 @@ function waitingGauges(make: Instruments, { waiting, clock }: LiveCounts): () =>
   const oldest = make.gauge("wire_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
   return async () => {
     try {
-      const counts = await waiting()
-      const { oldest_asked_at } = counts
-      runs.set(counts.runs)
-      questions.set(counts.questions)
-      oldest.set(oldest_asked_at === null ? 0 : Math.max(0, (clock.now() - oldest_asked_at) / 1000))
+      const { runs: parked, open } = await waiting()
+      const { count, oldest_at } = open.question
+      runs.set(parked)
+      questions.set(count)
+      oldest.set(oldest_at === null ? 0 : Math.max(0, (clock.now() - oldest_at) / 1000))
     } catch {
       for (const gauge of [runs, questions, oldest]) gauge.remove()
     }

@@ -139,7 +139,7 @@ export async function compose(
       active: () => runs.active,
       queued: () => runs.queued,
       streams: () => streams.size,
-      waiting: () => opened.store.questions.waitingCounts(),
+      waiting: () => opened.store.waits.counts(),
       broker: opened.broker,
       isAlone: link === null,
       clock,

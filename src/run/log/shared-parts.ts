@@ -1,7 +1,7 @@
 import { memoryOf } from "../../base/memory-of.ts"
-import type { LogEvent, Question } from "../../log/events.ts"
-import type { QuestionPage } from "../../ports/question-store.ts"
+import type { LogEvent } from "../../log/events.ts"
 import { Damaged, type Lease, type RunStore } from "../../ports/store.ts"
+import type { Wait, WaitKind, WaitPage } from "../../ports/waits.ts"
 import { overlayStore } from "../../ports/wrap-store.ts"
 
 // The questions of a loop often show the same: a document, and always the schema of the answer. A large part of a question is stored once for
@@ -110,20 +110,20 @@ export function shareParts(store: RunStore): RunStore {
     follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
       return whole.events(run_id, store.follow(run_id, after, signal))
     },
-    questions: {
+    waits: {
       async ofRun(...call) {
-        return whole.page(await store.questions.ofRun(...call))
+        return whole.page(await store.waits.ofRun(...call))
       },
       async one(...call) {
-        const question = await store.questions.one(...call)
-        return question === null ? null : whole.question(question)
+        const wait = await store.waits.one(...call)
+        return wait === null ? null : whole.wait(wait)
       },
-      async inbox(query) {
-        return whole.page(await store.questions.inbox(query), "leave damaged ones out")
+      async list(query) {
+        return whole.page(await store.waits.list(query), "leave damaged ones out")
       },
-      async answer(...call) {
-        const outcome = await store.questions.answer(...call)
-        return outcome === null ? null : { ...outcome, question: await whole.question(outcome.question) }
+      async settle(...call) {
+        const settling = await store.waits.settle(...call)
+        return settling === null ? null : { ...settling, wait: await whole.wait(settling.wait) }
       },
     },
   })
@@ -170,15 +170,15 @@ class WholeQuestions {
     }
   }
 
-  async question(question: Question): Promise<Question> {
-    return "same_as" in question ? this.#complete(question.run_id, question) : question
+  async wait<K extends WaitKind>(wait: Wait<K>): Promise<Wait<K>> {
+    return "same_as" in wait.about ? { ...wait, about: await this.#complete(wait.run_id, wait.about) } : wait
   }
 
-  async page({ found, next }: QuestionPage, how?: "leave damaged ones out"): Promise<QuestionPage> {
+  async page<K extends WaitKind>({ found, next }: WaitPage<K>, how?: "leave damaged ones out"): Promise<WaitPage<K>> {
     const completed = await Promise.all(
-      found.map(async ({ question, position }) => {
+      found.map(async ({ wait, position }) => {
         try {
-          return [{ question: await this.question(question), position }]
+          return [{ wait: await this.wait(wait), position }]
         } catch (error) {
           if (how === undefined || !(error instanceof Damaged)) throw error
           return []

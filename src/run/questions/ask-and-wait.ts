@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { AskedQuestion } from "../../log/events.ts"
-import type { StoredOutcome } from "../../ports/question-store.ts"
+import type { WaitOutcome } from "../../ports/waits.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { CapturedValues, ReplayData } from "../../log/replay-data.ts"
 import type { EventLog } from "../log/log.ts"
@@ -131,7 +131,7 @@ export class Questions {
     }
     if (this.#stopListening !== null) return
     const { store, runId } = this.#parts
-    this.#stopListening = store.questions.onOutcome((run_id) => {
+    this.#stopListening = store.waits.onOutcome((run_id) => {
       if (run_id === runId) this.#look()
     })
     // Also what was stored before anybody listened.
@@ -156,7 +156,7 @@ export class Questions {
     while (this.#lookAgain) {
       this.#lookAgain = false
       try {
-        const found = await store.questions.outcomes(runId)
+        const found = await store.waits.outcomes(runId)
         // The process that resumes the run takes them in.
         if (this.#parking || signal.aborted) return
         this.#take(found)
@@ -166,7 +166,7 @@ export class Questions {
     }
   }
 
-  #take(stored: readonly StoredOutcome[]): void {
+  #take(stored: readonly WaitOutcome[]): void {
     const { log, redactor } = this.#parts
     for (const { asked, outcome } of takeOutcomes(
       log,

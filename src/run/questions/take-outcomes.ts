@@ -1,4 +1,5 @@
-import type { StoredOutcome } from "../../ports/question-store.ts"
+import { answersIn } from "../../ports/question-store.ts"
+import type { WaitOutcome } from "../../ports/waits.ts"
 import type { EventLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { QuestionReplayState, ReplayState } from "../../log/replay-state.ts"
@@ -8,11 +9,11 @@ import type { Redactor } from "../secrets/redact.ts"
 export function takeOutcomes(
   log: EventLog,
   redact: Redactor["redact"],
-  stored: readonly StoredOutcome[],
+  stored: readonly WaitOutcome[],
   known: (id: string) => QuestionReplayState | undefined,
 ): QuestionReplayState[] {
   const taken: QuestionReplayState[] = []
-  for (const { id, status, answer = null, answered_by = nobody } of stored) {
+  for (const { id, status, answer = null, answered_by = nobody } of answersIn(stored)) {
     const question = known(id)
     if (question === undefined || question.outcome !== null) continue
     const { name, scope } = question.asked
@@ -41,7 +42,7 @@ export async function continueFromWait(
   { questions }: ReplayState,
   { redact }: Redactor,
 ): Promise<void> {
-  const outcomes = await store.questions.outcomes(run_id)
-  log.add("run_continued", { questions: outcomes.map(({ id }) => id) })
+  const outcomes = await store.waits.outcomes(run_id)
+  log.add("run_continued", { questions: answersIn(outcomes).map(({ id }) => id) })
   takeOutcomes(log, redact, outcomes, (id) => questions.get(id))
 }

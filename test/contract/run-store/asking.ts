@@ -4,6 +4,7 @@ import type { Clock } from "../../../src/ports/clock.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../../src/ports/store.ts"
 import type { GivenAnswer, InboxQuery, QuestionPage } from "../../../src/ports/question-store.ts"
 import type { AskedQuestion, LogEvent } from "../../../src/log/events.ts"
+import type { WaitCounts } from "../../../src/ports/waits.ts"
 import { allQuestions } from "../../support/all-questions.ts"
 import type { ManualClock } from "../../support/manual-clock.ts"
 import { within } from "../../support/within.ts"
@@ -44,7 +45,7 @@ export function waits(event: number, questions: readonly string[], clock: Clock)
   return { id: event, type: "run_waiting", at, data: { questions, at } }
 }
 
-function answeredEvent(event: number, id: string, clock: ManualClock): LogEvent {
+export function answeredEvent(event: number, id: string, clock: ManualClock): LogEvent {
   const at = isoTime(clock.now())
   return { id: event, type: "question_answered", at, data: { id, name: "review", ...ann, at } }
 }
@@ -65,6 +66,10 @@ async function parked(
 
 async function status(store: RunStore, run_id: string, id: string): Promise<string | undefined> {
   return (await store.questions.one(run_id, id))?.status
+}
+
+function counts(runs: number, count: number, oldest_at: number | null): WaitCounts {
+  return { runs, open: { question: { count, oldest_at } } }
 }
 
 const everything: InboxQuery = {
@@ -89,7 +94,7 @@ export function asking(onBench: OnBench): void {
     assert.deepEqual(await other.questions.one(lease.run_id, "q2"), open[1])
     assert.equal(await other.questions.one(lease.run_id, "q3"), null)
     assert.deepEqual(await allQuestions(other, "nobody"), [])
-    assert.deepEqual(await other.questions.outcomes(lease.run_id), [])
+    assert.deepEqual(await other.waits.outcomes(lease.run_id), [])
     await assert.rejects(store.append(lease, [asked(9, aQuestion(lease.run_id, "q9", clock))]))
     assert.equal(await other.questions.one(lease.run_id, "q9"), null)
   })
@@ -136,19 +141,18 @@ export function asking(onBench: OnBench): void {
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
     await store.append(lease, [asked(2, aQuestion(lease.run_id, "q2", clock))])
     const announced = new Promise<string>((resolve) => {
-      const stop = store.questions.onOutcome((run_id) => {
+      const stop = store.waits.onOutcome((run_id) => {
         stop()
         resolve(run_id)
       })
     })
     await other.questions.answer(lease.run_id, "q2", ann)
     assert.equal(await within(soon, "the outcome", announced), lease.run_id)
-    assert.deepEqual(
-      (await store.questions.outcomes(lease.run_id)).map(({ id, answer }) => ({ id, answer })),
-      [{ id: "q2", answer: ann.answer }],
-    )
+    assert.deepEqual(await store.waits.outcomes(lease.run_id), [
+      { kind: "question", id: "q2", status: "settled", outcome: ann },
+    ])
     await store.append(lease, [answeredEvent(3, "q2", clock)])
-    assert.deepEqual(await other.questions.outcomes(lease.run_id), [])
+    assert.deepEqual(await other.waits.outcomes(lease.run_id), [])
     assert.equal((await row(other, lease.run_id)).waiting, false)
   })
 
@@ -159,7 +163,7 @@ export function asking(onBench: OnBench): void {
       await store.append(lease, [asked(index + 1, aQuestion(lease.run_id, id, clock, { expires_at }))])
     }
     clock.advance(999)
-    assert.equal(await store.questions.expire(), 0)
+    assert.equal(await store.waits.settleDue(), 0)
     assert.equal(await status(other, lease.run_id, "q1"), "open")
     clock.advance(1)
     assert.equal(await status(other, lease.run_id, "q1"), "expired")
@@ -167,14 +171,11 @@ export function asking(onBench: OnBench): void {
     assert.equal(late?.stored, false)
     assert.equal(late?.question.status, "expired")
     assert.equal(late?.question.answer, undefined)
-    assert.equal(await store.questions.expire(), 1)
-    assert.equal(await other.questions.expire(), 0)
+    assert.equal(await store.waits.settleDue(), 1)
+    assert.equal(await other.waits.settleDue(), 0)
     assert.deepEqual(
-      (await other.questions.outcomes(lease.run_id)).map((question) => [question.id, question.status]),
-      [
-        ["q1", "expired"],
-        ["q2", "expired"],
-      ],
+      await other.waits.outcomes(lease.run_id),
+      ["q1", "q2"].map((id) => ({ kind: "question", id, status: "due", outcome: null })),
     )
     assert.equal((await other.questions.answer(lease.run_id, "q3", ann))?.stored, true)
   })
@@ -189,37 +190,33 @@ export function asking(onBench: OnBench): void {
     for (const one of [store, other]) assert.deepEqual(await one.claim("owner-2", 10, leaseMs), [])
     clock.advance(leaseMs * 100)
     for (const one of [store, other]) assert.deepEqual(await one.claim("owner-2", 10, leaseMs), [])
-    assert.equal(await other.questions.waiting(""), 1)
-    assert.equal(await other.questions.waiting("someone else"), 0)
+    assert.equal(await other.waits.parked(""), 1)
+    assert.equal(await other.waits.parked("someone else"), 0)
     // Its secrets are needed when it goes on.
     assert.deepEqual((await other.request(lease.run_id)).secrets, { token: "s3cret-token" })
   })
 
   onBench("an operator sees how many runs wait, and for how long", async ({ store, other, clock }) => {
-    assert.deepEqual(await other.questions.waitingCounts(), { runs: 0, questions: 0, oldest_asked_at: null })
-    const oldest_asked_at = clock.now()
+    assert.deepEqual(await other.waits.counts(), counts(0, 0, null))
+    const oldest_at = clock.now()
     const first = await parked(store, clock, ["q1", "q2"])
     clock.advance(1_000)
     await parked(store, clock, ["q1"], {}, "someone else")
-    assert.deepEqual(await other.questions.waitingCounts(), { runs: 2, questions: 3, oldest_asked_at })
+    assert.deepEqual(await other.waits.counts(), counts(2, 3, oldest_at))
     await other.questions.answer(first.run_id, "q1", ann)
-    assert.deepEqual(await other.questions.waitingCounts(), { runs: 1, questions: 2, oldest_asked_at })
+    assert.deepEqual(await other.waits.counts(), counts(1, 2, oldest_at))
     await other.questions.answer(first.run_id, "q2", ann)
-    assert.deepEqual(await other.questions.waitingCounts(), {
-      runs: 1,
-      questions: 1,
-      oldest_asked_at: oldest_asked_at + 1_000,
-    })
+    assert.deepEqual(await other.waits.counts(), counts(1, 1, oldest_at + 1_000))
   })
 
   onBench("an answer wakes it, and it is claimed before others", async ({ store, other, clock }) => {
     const lapsed = await created(store)
     const lease = await parked(store, clock, ["q1", "q2"])
-    const announced = new Promise<string>((resolve) => store.questions.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.waits.onOutcome(resolve))
     await store.release(lapsed)
     assert.equal((await other.questions.answer(lease.run_id, "q1", ann))?.stored, true)
     assert.equal((await row(store, lease.run_id)).waiting, false)
-    assert.equal(await store.questions.waiting(""), 0)
+    assert.equal(await store.waits.parked(""), 0)
     assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const [claim] = await store.claim("owner-2", 1, leaseMs)
     assert.ok(claim !== undefined)
@@ -236,28 +233,28 @@ export function asking(onBench: OnBench): void {
 
   onBench("an expiry wakes it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"], { expires_at: isoTime(clock.now() + 1_000) })
-    const announced = new Promise<string>((resolve) => store.questions.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.waits.onOutcome(resolve))
     clock.advance(1_000)
-    assert.equal(await other.questions.expire(), 1)
+    assert.equal(await other.waits.settleDue(), 1)
     assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const [claim] = await store.claim("owner-2", 10, leaseMs)
     assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
     assert.deepEqual(
-      (await store.questions.outcomes(lease.run_id)).map(({ id }) => id),
+      (await store.waits.outcomes(lease.run_id)).map(({ id }) => id),
       ["q1"],
     )
   })
 
   onBench("a cancel wakes it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"])
-    const announced = new Promise<string>((resolve) => store.questions.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.waits.onOutcome(resolve))
     assert.equal(await other.requestCancel(lease.run_id), true)
     assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const found = await row(other, lease.run_id)
     assert.deepEqual([found.waiting, found.cancel_requested], [false, true])
     const [claim] = await store.claim("owner-2", 10, leaseMs)
     assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
-    assert.deepEqual(await store.questions.outcomes(lease.run_id), [])
+    assert.deepEqual(await store.waits.outcomes(lease.run_id), [])
   })
 
   onBench("what came while it began to wait wakes it at once", async ({ store, other, clock }) => {
@@ -299,7 +296,7 @@ export function asking(onBench: OnBench): void {
     assert.equal(await status(other, lease.run_id, "q2"), "answered")
     const late = await other.questions.answer(lease.run_id, "q1", ann)
     assert.deepEqual([late?.stored, late?.question.status], [false, "withdrawn"])
-    assert.deepEqual(await other.questions.outcomes(lease.run_id), [])
+    assert.deepEqual(await other.waits.outcomes(lease.run_id), [])
     assert.deepEqual(await other.questions.inbox(everything), { found: [], next: null })
     assert.deepEqual(
       (await other.questions.inbox({ ...everything, status: "withdrawn" })).found.map(({ question }) => question.id),
@@ -388,7 +385,7 @@ export function asking(onBench: OnBench): void {
     clock.advance(day)
     assert.deepEqual(await found(editor), [])
     assert.deepEqual(await found({ ...editor, status: "expired" }), ["bob editors", "bob null", "carol editors"])
-    await store.questions.expire()
+    await store.waits.settleDue()
     assert.deepEqual(await found({ ...editor, status: "expired" }), ["bob editors", "bob null", "carol editors"])
   })
 }

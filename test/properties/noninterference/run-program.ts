@@ -73,9 +73,9 @@ export async function runProgram(settled: Settled, plan: Plan, variation: Variat
         const given = { answer: answer ?? null, answered_by: { caller: null, by: "ann" } }
         if (answer !== undefined) await store.questions.answer(run_id, question.id, given)
       }
-      if ((await store.questions.outcomes(run_id)).length === 0) {
+      if ((await store.waits.outcomes(run_id)).length === 0) {
         clock.advance(61_000)
-        await store.questions.expire()
+        await store.waits.settleDue()
       }
       const [claimed] = await store.claim("test", 1, 60_000)
       if (claimed === undefined) throw new Error("The run waits for nobody")
