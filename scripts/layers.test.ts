@@ -33,7 +33,7 @@ describe("layers", () => {
       "src/syntax/e.ts": `export type P = import("../check/check.ts").Program\n`,
     }
     const expected = (name: string, line: number) =>
-      `src/syntax/${name}.ts:${line} imports uphill: syntax (2) → check (3)`
+      `src/syntax/${name}.ts:${line} imports uphill: syntax (3) → check (4)`
     assert.deepEqual(violations(files), [
       expected("a", 2),
       expected("b", 1),
@@ -54,9 +54,9 @@ describe("layers", () => {
       "src/demo/model.ts": `import { send } from "../adapters/egress/client.ts"\n`,
     }
     assert.deepEqual(violations(files), [
-      "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
+      "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 2)",
       "src/demo/model.ts:1 imports src/adapters/egress/client.ts: only src/cli/compose joins ports to adapters",
-      "src/editor/hover.ts:1 imports uphill: editor (5) → run (5.99)",
+      "src/editor/hover.ts:1 imports uphill: editor (8) → run (9)",
     ])
   })
 
@@ -65,7 +65,7 @@ describe("layers", () => {
       "src/run/log.ts": `import "../ports/store.ts"\n`,
       "src/ports/store.ts": `import type { Log } from "../run/log.ts"\n`,
     }
-    assert.deepEqual(violations(files), ["src/ports/store.ts:1 imports uphill: ports (4.8) → run (5.99)"])
+    assert.deepEqual(violations(files), ["src/ports/store.ts:1 imports uphill: ports (7) → run (9)"])
   })
 
   test("the folders of the run stand in an order, and the run is above them", () => {
@@ -78,10 +78,10 @@ describe("layers", () => {
       "src/editor/hover.ts": empty,
     }
     assert.deepEqual(violations(files), [
-      "src/run/log/log.ts:1 imports uphill: run/log (5.3) → run/budget (5.4)",
-      "src/run/log/log.ts:2 imports uphill: run/log (5.3) → run (5.99)",
+      "src/run/log/log.ts:1 imports uphill: run/log (3) → run/budget (4)",
+      "src/run/log/log.ts:2 imports uphill: run/log (3) → run (12)",
       "src/run/run.ts:2 imports src/editor/hover.ts: a run has nothing to do with editors",
-      "src/run/secrets/redact.ts:1 imports its equal: run/secrets → run/shares (both 5.1)",
+      "src/run/secrets/redact.ts:1 imports its equal: run/secrets → run/shares (both 1)",
     ])
   })
 
@@ -130,11 +130,11 @@ describe("layers", () => {
       "src/main.ts": empty,
     }
     assert.deepEqual(violations(files), [
-      "src/main.ts:1 src/main.ts has no layer number in scripts/layers.ts",
+      "src/main.ts:1 src/main.ts has no floor in scripts/layers.ts",
       "src/run/a.ts:1 imports test/contract/suite.ts, which is outside of src/",
       "src/run/a.ts:2 imports the test src/run/x.test.ts",
       "src/run/a.ts:3 imports src/run/gone.ts, which does not exist",
-      "src/utils/helpers.ts:1 src/utils has no layer number in scripts/layers.ts",
+      "src/utils/helpers.ts:1 src/utils has no floor in scripts/layers.ts",
     ])
   })
 
@@ -153,7 +153,7 @@ describe("layers", () => {
       "src/adapters/responses/api.ts": `import "../model-turn/other.ts"\n`,
     }
     assert.deepEqual(violations(files), [
-      "src/adapters/model-turn/turn.ts:1 imports uphill: adapters/model-turn (5.995) → adapters/responses (6)",
+      "src/adapters/model-turn/turn.ts:1 imports uphill: adapters/model-turn (1) → adapters/responses (2)",
     ])
   })
 
@@ -179,7 +179,7 @@ test("folders of the playground import only from lower layers", () => {
   }
   assert.deepEqual(violations(files), [
     "playground/examples/link.ts:1 imports its equal: examples → history (both 7)",
-    "playground/odd/thing.ts:1 playground/odd has no layer number in scripts/layers.ts",
+    "playground/odd/thing.ts:1 playground/odd has no floor in scripts/layers.ts",
     "playground/shown-run/shown-run.ts:1 imports uphill: shown-run (4) → history (7)",
   ])
 })

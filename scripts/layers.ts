@@ -2,72 +2,82 @@ import { posix } from "node:path"
 import { importsOf } from "./imports-of.ts"
 
 interface Folder {
-  readonly layer: number
+  readonly floor: number
   /** For the table in docs/architecture.md. */
   readonly about: string
 }
 
-const at = (layer: number, about: string): Folder => ({ layer, about })
+const at = (floor: number, about: string): Folder => ({ floor, about })
 
-/** The folders of `src/`, and the files beside them. A folder imports only from lower layers. */
+/** The folders of `src/`, and the files beside them. A folder imports only from lower floors. */
 export const folders: Readonly<Record<string, Folder>> = {
-  base: at(0, "helpers that know nothing of the domain, each file named for its one export"),
-  "event-loop": at(0.5, "turns of Node's event loop: large work is done in parts, so that others get their turn"),
-  source: at(1, "source text, spans, lines, diagnostics and their codes"),
-  syntax: at(2, "tokens, lexer, parser, tree, formatter"),
-  types: at(2, "the language's types: relations, printing, JSON Schema, validation of values"),
-  check: at(3, "names and rules: tree → program"),
-  plan: at(4, "program → plan"),
-  trust: at(4.2, "what strangers' words and private data can reach in a program"),
-  "compile.ts": at(4.5, "text → plan in one call"),
-  "compile-tests.ts": at(4.55, "text → tests of a workflow"),
+  base: at(1, "helpers that know nothing of the domain, each file named for its one export"),
+  "event-loop": at(1, "turns of Node's event loop: large work is done in parts, so that others get their turn"),
+  source: at(2, "source text, spans, lines, diagnostics and their codes"),
+  syntax: at(3, "tokens, lexer, parser, tree, formatter"),
+  types: at(3, "the language's types: relations, printing, JSON Schema, validation of values"),
+  check: at(4, "names and rules: tree → program"),
+  plan: at(5, "program → plan"),
   log: at(
-    4.7,
-    "the events of a run, and the one fold over them that resuming, re-running, limits, lists and the API read",
+    6,
+    "the events of a run, and the states that are made from them: what people see, and what a run goes on from",
   ),
+  trust: at(6, "what strangers' words and private data can reach in a program"),
+  "compile-tests.ts": at(6, "text → tests of a workflow"),
   ports: at(
-    4.8,
+    7,
     "interfaces between `run` and the adapters: model, tools, store, egress, vault, clock, chance; failures",
   ),
-  store: at(
-    4.9,
-    "the run store on an SQL database: tables, statements, and everything that is the same for all of them",
-  ),
-  "run/secrets": at(5.1, "which secrets a run has, and the search for them in whatever enters it"),
-  "run/shares": at(5.1, "what the runs of a process share: memory, calls at a time, bytes of the store"),
-  "run/values": at(5.2, "evaluates expressions and functions, within the work that a run may do"),
-  "run/log": at(5.3, "writes the events of a run, and keeps its lease"),
-  "run/budget": at(5.4, "limits of tokens, cost, calls and time"),
-  "run/notifications": at(5.4, "tells receivers how a run goes on"),
-  "run/questions": at(5.5, "the questions of a run, and their answers"),
-  "run/context": at(5.6, "what all steps of a run need: its context, its backends, the scheduler"),
-  "run/asking": at(5.7, "calls that ask people first: approvals, and what MCP servers ask"),
-  "run/called": at(5.8, "a workflow that is called within the run of another"),
-  "run/tools": at(5.9, "tools: connections, bindings, calls, and the calls that a workflow makes by itself"),
-  "run/agent": at(5.95, "an agent: its conversation with a model and with tools"),
-  run: at(5.99, "plan → events: the engine"),
-  editor: at(5, "completion, hover, rename and the like, for every editor"),
-  "adapters/model-turn": at(5.995, "the turn with a model that the adapters of all model APIs share"),
-  "adapters/oauth": at(5.995, "tokens by OAuth client credentials, for the adapters of tools"),
-  api: at(6, "the HTTP contract: what each route takes and answers"),
-  adapters: at(6, "a folder for each way to implement a port; none imports another"),
-  demo: at(6, "the demo model and the demo library"),
-  compiler: at(6.5, "compiles for the service: large sources in a thread, with limits"),
-  workflows: at(6.6, "a folder of workflows with names: discovery, reload, secrets of the server, types for callers"),
-  testing: at(7, "`wire test`: runs the tests of a workflow and reports"),
-  "api-import": at(7, "OpenAPI documents → declarations of HTTP tools"),
-  client: at(7, "the typed client, for Node and browsers"),
-  server: at(7, "HTTP routes and streams"),
-  "mcp-server": at(7, "workflows as MCP tools"),
-  lsp: at(7, "the language server"),
-  "cli/terminal": at(7.5, "what is shown and asked in a terminal"),
-  "cli/compose": at(7.6, "joins ports to adapters: the settings, the service, and runs without a service"),
-  "cli/commands": at(7.7, "a file for each command, and what commands read and write"),
-  cli: at(8, "the command line"),
+  "compile.ts": at(7, "text → plan in one call"),
+  store: at(8, "the run store on an SQL database: tables, statements, and everything that is the same for all of them"),
+  api: at(8, "the HTTP contract: what each route takes and answers"),
+  editor: at(8, "completion, hover, rename and the like, for every editor"),
+  demo: at(8, "the demo model and the demo library"),
+  run: at(9, "plan → events: the engine"),
+  compiler: at(9, "compiles for the service: large sources in a thread, with limits"),
+  adapters: at(10, "a folder for each way to implement a port; none imports another"),
+  workflows: at(10, "a folder of workflows with names: discovery, reload, secrets of the server, types for callers"),
+  testing: at(10, "`wire test`: runs the tests of a workflow and reports"),
+  server: at(11, "HTTP routes and streams"),
+  "mcp-server": at(11, "workflows as MCP tools"),
+  lsp: at(11, "the language server"),
+  client: at(11, "the typed client, for Node and browsers"),
+  "api-import": at(11, "OpenAPI documents → declarations of HTTP tools"),
+  cli: at(12, "the command line"),
 }
 
-/** Layer of each folder of `playground/`. A folder imports only from lower layers. */
-const playgroundLayers: Readonly<Record<string, number>> = {
+/**
+ * Folders with floors of their own inside: one of their folders imports only from lower ones beside it. Their own files are at the top, and folders without a row
+ * right below.
+ */
+export const rooms: Readonly<Record<string, Readonly<Record<string, Folder>>>> = {
+  run: {
+    secrets: at(1, "which secrets a run has, and the search for them in whatever enters it"),
+    shares: at(1, "what the runs of a process share: memory, calls at a time, bytes of the store"),
+    values: at(2, "evaluates expressions and functions, within the work that a run may do"),
+    log: at(3, "writes the events of a run, and keeps its lease"),
+    budget: at(4, "limits of tokens, cost, calls and time"),
+    notifications: at(4, "tells receivers how a run goes on"),
+    questions: at(5, "the questions of a run, and their answers"),
+    context: at(6, "what all steps of a run need: its context, its backends, the scheduler"),
+    asking: at(7, "calls that ask people first: approvals, and what MCP servers ask"),
+    called: at(8, "a workflow that is called within the run of another"),
+    tools: at(9, "tools: connections, bindings, calls, and the calls that a workflow makes by itself"),
+    agent: at(10, "an agent: its conversation with a model and with tools"),
+  },
+  adapters: {
+    "model-turn": at(1, "the turn with a model that the adapters of all model APIs share"),
+    oauth: at(1, "tokens by OAuth client credentials, for the adapters of tools"),
+  },
+  cli: {
+    terminal: at(1, "what is shown and asked in a terminal"),
+    compose: at(2, "joins ports to adapters: the settings, the service, and runs without a service"),
+    commands: at(3, "a file for each command, and what commands read and write"),
+  },
+}
+
+/** Floor of each folder of `playground/`. A folder imports only from lower floors. */
+const playgroundFloors: Readonly<Record<string, number>> = {
   style: 0,
   ui: 0,
   page: 1,
@@ -136,7 +146,7 @@ interface Edge {
 
 /**
  * Holds the import rules of the architecture over a set of files: path from the repository's root → text. Test files
- * may import what they test with, from any layer, and are left out.
+ * may import what they test with, from any floor, and are left out.
  */
 export function layerViolations(files: ReadonlyMap<string, string>): Violation[] {
   const edges: Edge[] = []
@@ -144,12 +154,12 @@ export function layerViolations(files: ReadonlyMap<string, string>): Violation[]
   for (const [file, text] of files) {
     if (isTest(file)) continue
     const folder = folderOf(file)
-    if (file.startsWith("playground/") && folder !== "modules.d.ts" && playgroundLayers[folder] === undefined) {
-      violations.push({ file, line: 1, message: `playground/${folder} has no layer number in scripts/layers.ts` })
+    if (file.startsWith("playground/") && folder !== "modules.d.ts" && playgroundFloors[folder] === undefined) {
+      violations.push({ file, line: 1, message: `playground/${folder} has no floor in scripts/layers.ts` })
       continue
     }
-    if (file.startsWith("src/") && layerOf(file) === undefined) {
-      violations.push({ file, line: 1, message: `src/${folderOf(file)} has no layer number in scripts/layers.ts` })
+    if (file.startsWith("src/") && folders[folder] === undefined) {
+      violations.push({ file, line: 1, message: `src/${folder} has no floor in scripts/layers.ts` })
       continue
     }
     for (const { specifier, line } of importsOf(text)) {
@@ -172,15 +182,18 @@ function folderOf(file: string): string {
   return file.split("/")[1] ?? ""
 }
 
-function layerOf(file: string): number | undefined {
-  return (folders[file.slice("src/".length)] ?? folders[roomOf(file)] ?? folders[folderOf(file)])?.layer
-}
-
 /** The folders of adapters, of the run and of the command line stand apart from each other: `adapters/sqlite`. */
 function roomOf(file: string): string {
   const [, folder = "", ...rest] = file.split("/")
-  const isApart = ["adapters", "cli", "run"].includes(folder) && rest.length > 1
-  return isApart ? `${folder}/${rest[0]}` : folder
+  return rooms[folder] !== undefined && rest.length > 1 ? `${folder}/${rest[0]}` : folder
+}
+
+/** The floor of a room among those of its folder. */
+function floorInside(room: string): number {
+  const [folder = "", name] = room.split("/")
+  const inside = rooms[folder] ?? {}
+  const highest = Math.max(0, ...Object.values(inside).map(({ floor }) => floor))
+  return name === undefined ? highest + 2 : (inside[name]?.floor ?? highest + 1)
 }
 
 /** Says why an import is wrong; null where it is right. */
@@ -194,15 +207,17 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
 
   const [fromRoom, toRoom] = [roomOf(from), roomOf(to)]
   if (fromRoom === toRoom) return null
-  const [fromLayer, toLayer] = [layerOf(from), layerOf(to)]
-  if (fromLayer === undefined || toLayer === undefined) return null
+  const [fromFloor, toFloor] = [folders[folderOf(from)]?.floor, folders[folderOf(to)]?.floor]
+  if (fromFloor === undefined || toFloor === undefined) return null
   if (folderOf(to) === "adapters" && roomOf(from) !== "cli/compose" && folderOf(from) !== "adapters") {
     return `imports ${to}: only src/cli/compose joins ports to adapters`
   }
   if (folderOf(from) === "run" && folderOf(to) === "editor")
     return `imports ${to}: a run has nothing to do with editors`
   if (storeRooms.has(fromRoom) && folderOf(to) === "run") return `imports ${to}: stores know nothing of the engine`
-  return compareLayers([fromRoom, fromLayer], [toRoom, toLayer])
+  return folderOf(from) === folderOf(to)
+    ? compareFloors([fromRoom, floorInside(fromRoom)], [toRoom, floorInside(toRoom)])
+    : compareFloors([fromRoom, fromFloor], [toRoom, toFloor])
 }
 
 function judgePlayground(from: string, to: string): string | null {
@@ -211,13 +226,13 @@ function judgePlayground(from: string, to: string): string | null {
     return inBrowser ? null : `imports ${to}, which does not run in a browser`
   }
   const [fromFolder, toFolder] = [folderOf(from), folderOf(to)]
-  const [fromLayer, toLayer] = [playgroundLayers[fromFolder], playgroundLayers[toFolder]]
-  if (fromFolder === toFolder || fromLayer === undefined || toLayer === undefined) return null
-  return compareLayers([fromFolder, fromLayer], [toFolder, toLayer])
+  const [fromFloor, toFloor] = [playgroundFloors[fromFolder], playgroundFloors[toFolder]]
+  if (fromFolder === toFolder || fromFloor === undefined || toFloor === undefined) return null
+  return compareFloors([fromFolder, fromFloor], [toFolder, toFloor])
 }
 
-/** Says why an import from one room, of a layer, to another is wrong. */
-function compareLayers(from: readonly [string, number], to: readonly [string, number]): string | null {
+/** Says why an import from one folder, of a floor, to another is wrong. */
+function compareFloors(from: readonly [string, number], to: readonly [string, number]): string | null {
   if (to[1] > from[1]) return `imports uphill: ${from[0]} (${from[1]}) → ${to[0]} (${to[1]})`
   if (to[1] === from[1]) return `imports its equal: ${from[0]} → ${to[0]} (both ${to[1]})`
   return null
