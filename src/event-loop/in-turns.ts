@@ -1,4 +1,27 @@
-import { setImmediate as nextTurn } from "node:timers/promises"
+/** Yields: resolves in the next turn of the event loop, after everything that has arrived for others. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Yields after long work: others have the process once this work has had it for `turnMs`. */
+export class YieldTimer {
+  readonly #turnMs: number
+  #since = performance.now()
+
+  constructor(turnMs: number) {
+    this.#turnMs = turnMs
+  }
+
+  isDue(): boolean {
+    return performance.now() - this.#since >= this.#turnMs
+  }
+
+  async yieldIfDue(): Promise<void> {
+    if (!this.isDue()) return
+    await nextTurn()
+    this.#since = performance.now()
+  }
+}
 
 /** Items that are looked at in one turn of the event loop. */
 const perTurn = 2000
@@ -21,13 +44,11 @@ export async function stepsInTurns<Part, Result>(
   work: Generator<Part, Result, undefined>,
   take: (part: Part) => void = () => {},
 ): Promise<Result> {
-  let started = performance.now()
+  const timer = new YieldTimer(longestTurn)
   for (;;) {
     const step = work.next()
     if (step.done === true) return step.value
     take(step.value)
-    if (performance.now() - started < longestTurn) continue
-    await nextTurn()
-    started = performance.now()
+    if (timer.isDue()) await timer.yieldIfDue()
   }
 }

@@ -1,3 +1,4 @@
+import { nextTurn } from "../event-loop/in-turns.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import { LazyMap } from "../base/lazy-map.ts"
 import { LazySet } from "../base/lazy-set.ts"
@@ -315,7 +316,7 @@ class Run {
     const { permits, log, work, busyWork, signal } = this.#running
     for (;;) {
       // What one turn of the event loop has settled goes on before the next.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
       if (signal.aborted) return
       if (permits.open > 0) await permits.allIdle()
       else if (busyWork.size > 0) await Promise.all(busyWork)

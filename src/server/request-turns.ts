@@ -11,13 +11,15 @@ const turnMs = 5
 export class RequestTurns {
   readonly #waiting = new FairQueue<() => void>()
   readonly #now: () => number
+  readonly #perTurn: number
   #lastId = 0
   #begun = 0
   #since = 0
   #isScheduled = false
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => performance.now(), perTurn = requestInOneTurn) {
     this.#now = now
+    this.#perTurn = perTurn
   }
 
   /** Calls `begin` at once while there is room in this turn of the loop, else when it is the caller's turn. */
@@ -50,6 +52,6 @@ export class RequestTurns {
   }
 
   #hasRoom(): boolean {
-    return this.#begun < requestInOneTurn && (this.#begun === 0 || this.#now() - this.#since < turnMs)
+    return this.#begun < this.#perTurn && (this.#begun === 0 || this.#now() - this.#since < turnMs)
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises"
+import { nextTurn, YieldTimer } from "../../event-loop/in-turns.ts"
 import { isInputRequiredResult, ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
@@ -332,25 +332,25 @@ class McpSession implements HostSession {
         resources.length === 0 ? none : connection.list("resources/templates/list", signal),
         prompts.length === 0 ? none : connection.list("prompts/list", signal),
       ])
-      const breath = new Breath()
+      const timer = new YieldTimer(20)
       for (const tool of imported) {
         if (this.problems.length >= mcpProblems) break
         this.#report(this.#takeTool(server, tool, tools))
-        await breath.due()
+        await timer.yieldIfDue()
       }
       for (const resource of resources) {
         if (this.problems.length >= mcpProblems) break
         const outcome = findResource(resource, listed, templates)
         if ("found" in outcome) this.resources.set(resource.name, outcome.found)
         else this.#report([outcome.problem])
-        await breath.due()
+        await timer.yieldIfDue()
       }
       for (const prompt of prompts) {
         if (this.problems.length >= mcpProblems) break
         const outcome = findPrompt(prompt, offered)
         if ("found" in outcome) this.prompts.set(prompt.name, outcome.found)
         else this.#report([outcome.problem])
-        await breath.due()
+        await timer.yieldIfDue()
       }
       const names = tools.slice(0, maxNames).map((tool) => cleanLine(nameOf(tool), 128))
       watch.connected(name, connection.protocol, names, Math.round(performance.now() - startedAt))
@@ -416,17 +416,6 @@ function byName<T extends Imported>(imports: readonly T[]): ReadonlyMap<string, 
 }
 
 const maxNames = 1000
-
-/** Lets others have the process when long work has had it for some time. */
-class Breath {
-  #since = performance.now()
-
-  async due(): Promise<void> {
-    if (performance.now() - this.#since < 20) return
-    await new Promise((resolve) => setImmediate(resolve))
-    this.#since = performance.now()
-  }
-}
 
 /** The first revision without sessions; revisions are dates. */
 const firstModern = "2026-07-28"

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises"
+import { nextTurn } from "../../event-loop/in-turns.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
 import { EventReader } from "../../base/event-reader.ts"

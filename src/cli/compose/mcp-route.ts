@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises"
+import { nextTurn } from "../../event-loop/in-turns.ts"
 import { filesOf, type SourceText } from "../../source/source-files.ts"
 import about from "../../../package.json" with { type: "json" }
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
