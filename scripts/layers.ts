@@ -23,12 +23,12 @@ export const folders: Readonly<Record<string, Folder>> = {
     "the events of a run, and the states that are made from them: what people see, and what a run goes on from",
   ),
   trust: at(6, "what strangers' words and private data can reach in a program"),
-  "compile-tests.ts": at(6, "text → tests of a workflow"),
   ports: at(
     7,
     "interfaces between `run` and the adapters: model, tools, store, egress, vault, clock, chance; failures",
   ),
   "compile.ts": at(7, "text → plan in one call"),
+  "compile-tests.ts": at(8, "text → tests of a workflow"),
   store: at(8, "the run store on an SQL database: tables, statements, and everything that is the same for all of them"),
   api: at(8, "the HTTP contract: what each route takes and answers"),
   editor: at(8, "completion, hover, rename and the like, for every editor"),

@@ -45,7 +45,7 @@ const accepted: Readonly<Record<string, string>> = {
   "src/ports/store-clock.ts": "a store that is away, which is watched elsewhere",
   "src/run/agent/agent-cache.ts": "a cache that fails costs a model call, and an event says so",
   "src/run/log/lease-keeper.ts": "a store that is away does not take a lease",
-  "src/server/create-server.ts": "a store that is away: readiness says so",
+  "src/server/routes/operations.ts": "a store that is away: readiness says so",
   "src/store/changes.ts": "a store that is away: the next look finds it",
   "src/workflows/workflow-folder.ts": "a folder that cannot be read, and watches that the system does not have",
   "playground/examples/examples.ts": "a script that was not loaded",

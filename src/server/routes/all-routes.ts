@@ -1,0 +1,51 @@
+import type { FastifyInstance } from "fastify"
+import { mcp } from "../../api/operations.ts"
+import { chatCompletionRoute } from "../protocols/openai/chat-completions.ts"
+import { modelRoutes } from "../protocols/openai/models.ts"
+import { responseRoutes } from "../protocols/openai/responses.ts"
+import type { RateLimit } from "../rate-limit.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
+import type { ServerOptions } from "../server-options.ts"
+import { cacheRoutes } from "./cache.ts"
+import { executeRoute } from "./execute.ts"
+import { hookRoutes } from "./hooks.ts"
+import { mcpRoutes } from "./mcp.ts"
+import { operationRoutes } from "./operations.ts"
+import { questionRoutes } from "./questions.ts"
+import { rerunRoute } from "./rerun.ts"
+import { runListRoute } from "./run-list.ts"
+import { runRoutes } from "./runs.ts"
+import { sourceRoutes } from "./source.ts"
+import { triggerRoutes } from "./triggers.ts"
+import { workflowRoutes } from "./workflows.ts"
+
+/** What single routes need besides the dependencies that all share. */
+interface RouteOptions extends Pick<Parameters<typeof mcpRoutes>[1], "transit" | "explained"> {
+  readonly server: ServerOptions
+  readonly limit: RateLimit
+  readonly logBug: (bug: unknown, route: string) => void
+  readonly isDraining: () => boolean
+}
+
+export function allRoutes(app: FastifyInstance, parts: RouteDependencies, options: RouteOptions): void {
+  const { server, limit, logBug, transit, explained, isDraining } = options
+  const isOpenToAll = server.keys.length === 0 && !server.loopback
+  operationRoutes(app, server, isDraining)
+  executeRoute(app, parts)
+  rerunRoute(app, parts)
+  runRoutes(app, parts)
+  sourceRoutes(app, parts)
+  cacheRoutes(app, parts)
+  workflowRoutes(app, parts)
+  modelRoutes(app, parts)
+  chatCompletionRoute(app, parts)
+  responseRoutes(app, parts)
+  if (server.mcp !== null) {
+    const bug = (error: unknown): void => logBug(error, mcp.path)
+    mcpRoutes(app, { route: server.mcp, transit, answers: parts.answers, explained, bug })
+  }
+  triggerRoutes(app, parts, isOpenToAll)
+  hookRoutes(app, parts, limit, server.maxBody)
+  runListRoute(app, parts, isOpenToAll)
+  questionRoutes(app, parts, isOpenToAll)
+}
