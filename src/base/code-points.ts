@@ -24,14 +24,14 @@ export function codePointCount(text: string): number {
 /** The code points from one position up to another; `count` is that of the text. */
 export function sliceCodePoints(text: string, from: number, to: number, count: number): string {
   if (count === text.length) return text.slice(from, to)
-  const start = offsetOf(text, from, 0)
-  return text.slice(start, offsetOf(text, to - from, start))
+  const start = offsetAfter(text, 0, from)
+  return text.slice(start, offsetAfter(text, start, to - from))
 }
 
-/** Where the code point `count` places after an offset begins. */
-function offsetOf(text: string, count: number, start: number): number {
-  let at = start
-  for (let left = count; left > 0; left--) {
+/** Where the code point `count` places after an offset begins, or the text ends. */
+export function offsetAfter(text: string, from: number, count: number): number {
+  let at = from
+  for (let left = count; left > 0 && at < text.length; left--) {
     at += isHigh(text.charCodeAt(at)) && isLow(text.charCodeAt(at + 1)) ? 2 : 1
   }
   return at

@@ -57,8 +57,15 @@ const habits: Readonly<Record<string, string>> = {
   "$1 == null": "isnull",
   "$1 ?? $2": "coalesce ifnull",
   "zip(range(length($1)), $1)": "enumerate",
-  "[{ key: key, items: [item for item in $1 when item.$2 == key] } for key in unique($1.*.$2)]": "groupby",
-  "[{ key: key, count: length([item for item in $1 when item.$2 == key]) } for key in unique($1.*.$2)]": "countby",
+  "matches($1, $2)": "match test ismatch regex regexp regexmatch",
+  "find($1, $2)": "search",
+  "find_all($1, $2)": "matchall",
+  "sha256($1)": "hash md5",
+  "base64($1)": "btoa b64encode",
+  "from_base64($1)": "atob b64decode",
+  "url_encode($1)": "encodeuricomponent",
+  "format_date($1, $2)": "dateformat",
+  "seconds_between($1, $2)": "secondsdiff timediff",
   "weekday($1)": "dayofweek",
   "days_between($1, $2)": "datediff",
   "run.started_at": "now utcnow",
@@ -66,7 +73,6 @@ const habits: Readonly<Record<string, string>> = {
   "run.date or $1": "date",
   "[… for item in $1]": "map select",
   "[item for item in $1 when …]": "filter where",
-  "first([item for item in $1 when …])": "find",
   "[item for item in $1 by item.$2] or [item for item in $1 by item] or [item for item in $1 by …]":
     "sort sorted sortby orderby",
 }
@@ -98,16 +104,8 @@ const sentences: Readonly<Record<string, string>> = {
   format: 'A text is a template by itself: write `"… {{ input.name }} …"`.',
   sprintf: 'A text is a template by itself: write `"… {{ input.name }} …"`.',
   ...sentenceOf(
-    "There are no patterns: texts are searched with `contains`, `starts_with(s, t)`, `ends_with(s, t)` and `split(s, t)`.",
-    "matches match test regex regexp search findall regexmatch",
-  ),
-  ...sentenceOf(
-    "Dates are texts such as `2026-11-18T09:30:00Z`: `slice(date, 0, 10)` is the day.",
-    "dateformat formatdate strftime toisostring",
-  ),
-  ...sentenceOf(
-    "There is no function for it: let a tool of a server do it.",
-    "hash md5 sha256 base64 btoa atob b64encode urlencode encodeuricomponent",
+    'Dates are texts such as `2026-11-18T09:30:00Z`: write `format_date(date, "yyyy-MM-dd")`.',
+    "strftime toisostring",
   ),
   ...sentenceOf("There are no random values: `run.id` differs from run to run.", "random uuid uuid4 randomuuid rand"),
   pow: "There is no sign for powers: multiply.",
@@ -211,8 +209,8 @@ function meant(checking: CheckContext, node: Syntax.FunctionNode, isMethod: bool
 function formsOf(name: string, count: number): readonly string[] {
   const wanted = plain(name)
   const own = functionNames.find((one) => one.replace("_", "") === wanted)
-  if (own === undefined) {
-    const [forms] = Object.entries(habits).find(([, names]) => ` ${names} `.includes(` ${wanted} `)) ?? [""]
+  const [forms = ""] = Object.entries(habits).find(([, names]) => ` ${names} `.includes(` ${wanted} `)) ?? []
+  if (own === undefined || (forms !== "" && own !== name)) {
     return forms
       .split(" or ")
       .filter(Boolean)

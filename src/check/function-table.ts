@@ -1,4 +1,5 @@
 import { elementType } from "../types/element-type.ts"
+import { fieldType } from "../types/field-type.ts"
 import { membersOf } from "../types/members-of.ts"
 import { anyType, booleanType, integerType, numberType, objectType, stringType } from "../types/primitives.ts"
 import { isAssignable, isLenient, maybe, nullable, recordsOf, resolve, union, withoutNull } from "../types/relations.ts"
@@ -40,6 +41,8 @@ export interface Taken {
   readonly anything?: true
   /** The type whose numbers may be rounded where they are written out. */
   readonly numbers?: Type
+  /** It is written out, and is known before the run. */
+  readonly written?: "field" | "pattern" | "timezone"
 }
 
 /** `nulls`: it would fit, but for the nulls among its elements. */
@@ -105,6 +108,15 @@ const key: Taken = {
     return members.some((member) => isObject(member, types)) ? noKey : integer
   },
 }
+const overlap: Taken = {
+  ...integer,
+  after: (first, types) => (elementType(first, types) === undefined || isLenient(first) ? integer : noOverlap),
+}
+const noOverlap: Taken = { words: "no overlap for an array", fits: ({ kind }) => kind === "any" }
+const objects = list("an array of objects", [objectType])
+const field: Taken = { ...plain("the name of a field", stringType), written: "field" }
+const pattern: Taken = { ...plain("a pattern", stringType), written: "pattern" }
+const timezone: Taken = { ...plain("a timezone", stringType), written: "timezone" }
 const anything: Taken = { words: "a value", fits: () => true, anything: true }
 
 function isObject(type: Type, types: TypeTable): boolean {
@@ -175,6 +187,21 @@ function merged({ items: [first, second] }: Given): Type {
   if (first?.kind !== "record" || second?.kind !== "record") return anyType
   const fields = new Map([...first.fields, ...second.fields].map((field) => [field.name, field]))
   return { kind: "record", fields: [...fields.values()] } satisfies RecordType
+}
+
+/** `[{ key: K, items: [T] }]`, of a field of the elements that the second argument names. */
+/* @__NO_SIDE_EFFECTS__ */
+function grouped(name: string, gives: (given: Given) => Type): (given: Given) => Type {
+  return (given) => {
+    const [, named] = given.items
+    const element = elementOf(given)
+    const key = (named?.kind === "literal" ? fieldType(element, named.value, given.types) : undefined) ?? anyType
+    const fields = [
+      { name: "key", type: key },
+      { name, type: gives(given) },
+    ]
+    return listOf({ kind: "record", fields })
+  }
 }
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const
@@ -262,11 +289,21 @@ const functionTable = {
     "append",
   ),
   chunks: row(
-    "chunks(list, size)",
-    [anyList, integer],
-    generic((given) => listOf(listOf(elementOf(given)))),
+    "chunks(x, size) or chunks(s, size, overlap)",
+    [textOrList, integer, overlap],
+    generic((given) => {
+      const [first = anyType] = given.items
+      return listOf(isAssignable(first, stringType, given.types) ? stringType : listOf(elementOf(given)))
+    }),
     "lists",
   ),
+  pieces: row("pieces(s, size)", [text, integer], texts),
+  group_by: row(
+    "group_by(list, field)",
+    [objects, field],
+    grouped("items", (given) => listOf(elementOf(given))),
+  ),
+  count_by: row("count_by(list, field)", [objects, field], grouped("count", anInteger)),
   zip: row(
     "zip(a, b)",
     [anyList, anyList],
@@ -297,6 +334,18 @@ const functionTable = {
   add_days: row("add_days(date, n)", [date, integer], aText),
   days_between: row("days_between(a, b)", [date, date], anInteger),
   weekday: row("weekday(date)", [date], always(weekdayType)),
+  add_seconds: row("add_seconds(date, n)", [date, number], aText),
+  seconds_between: row("seconds_between(a, b)", [date, date], always(numberType)),
+  format_date: row("format_date(date, format, zone) or format_date(date, format)", [date, text, timezone], aText),
+  date_of: row("date_of(date, zone) or date_of(date)", [date, timezone], aText),
+  matches: row("matches(s, pattern)", [text, pattern], aBoolean),
+  find: row("find(s, pattern)", [text, pattern], always(maybe(stringType))),
+  find_all: row("find_all(s, pattern)", [text, pattern], texts),
+  replace_all: row("replace_all(s, pattern, to)", [text, pattern, text], aText),
+  sha256: row("sha256(s)", [text], aText),
+  base64: row("base64(s)", [text], aText),
+  from_base64: row("from_base64(s)", [text], always(maybe(stringType))),
+  url_encode: row("url_encode(s)", [text], aText),
 } as const satisfies Record<string, FunctionRow>
 
 export type FunctionName = keyof typeof functionTable

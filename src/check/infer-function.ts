@@ -15,6 +15,7 @@ import { isAsset } from "./misplaced-asset.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { typeOfText } from "./type-of-text.ts"
+import { checkWritten } from "./written-arguments.ts"
 
 /** `name(item, …)` */
 export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode, scope: Scope, infer: Infer): Type {
@@ -36,6 +37,10 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   for (const [at, item] of node.items.entries()) {
     const taken = takenAt(row, at, first, checking.types)
     if (!mustTake(checking, item, types[at] ?? errorType, taken, name, scope)) fits = false
+    else if (taken.written !== undefined && fits) {
+      const list = { node: node.items[0] ?? item, type: first }
+      fits = checkWritten(checking, item, taken.written, list, scope)
+    }
   }
   const isUnknown = (type: Type): boolean =>
     type.kind === "error" || (type.kind === "record" && checking.incomplete.has(type))

@@ -56,7 +56,22 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
   unique: { text: "The elements, of those that are equal only the first.", example: "unique([1, 2, 1])" },
   flatten: { text: "The elements of the arrays in an array, one level.", example: "flatten([[1, 2], [3]])" },
   concat: { text: "The elements of the arrays, one array after the other.", example: "concat([1], [2, 3])" },
-  chunks: { text: "Arrays of that many elements; the last may be shorter.", example: "chunks([1, 2, 3], 2)" },
+  chunks: {
+    text: "Arrays of that many elements, or texts of that many code points, which may overlap; the last may be shorter.",
+    example: "chunks([1, 2, 3], 2)",
+  },
+  pieces: {
+    text: "The text in pieces of at most that many code points: each ends with the last blank line that fits, else the last line end, sentence end or blank. Joined, they are the text.",
+    example: 'pieces("One. Two and three.", 10)',
+  },
+  group_by: {
+    text: "The objects in groups that have the same value in a field, in the order in which the values come first.",
+    example: 'group_by([{ a: 1 }, { a: 2 }, { a: 1 }], "a")',
+  },
+  count_by: {
+    text: "How many objects have each value in a field, in the order in which the values come first.",
+    example: 'count_by([{ a: 1 }, { a: 2 }, { a: 1 }], "a")',
+  },
   zip: {
     text: "Pairs of the elements at the same position, as many as the shorter array has.",
     example: 'zip([1, 2], ["a", "b"])',
@@ -80,4 +95,40 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
     example: 'days_between("2026-01-01", "2026-01-31")',
   },
   weekday: { text: "The day of the week, in UTC.", example: 'weekday("2026-01-01")' },
+  add_seconds: {
+    text: "The time so many seconds later, with the offset as it is written; a day alone begins at midnight in UTC.",
+    example: 'add_seconds("2026-01-01T09:30:00+01:00", 90)',
+  },
+  seconds_between: {
+    text: "Seconds from `a` to `b`, negative where `b` is earlier.",
+    example: 'seconds_between("2026-01-01T00:00:00Z", "2026-01-01T00:01:30Z")',
+  },
+  format_date: {
+    text: "The date as `format` shows it: `yyyy MM dd HH mm ss`, names of months `MMM MMMM` and of days `EEE EEEE` in English; in UTC, or in a timezone.",
+    example: 'format_date("2026-11-18T09:30:00Z", "EEE dd MMM yyyy, HH:mm", "Europe/Berlin")',
+  },
+  date_of: {
+    text: "The day, `YYYY-MM-DD`, in UTC, or in a timezone.",
+    example: 'date_of("2026-11-18T23:30:00Z", "Europe/Berlin")',
+  },
+  matches: { text: "Whether the pattern matches a part of the text.", example: 'matches("INV-0042", "^INV-[0-9]+$")' },
+  find: {
+    text: "The first match of the pattern, or its first group where it has one; null for none.",
+    example: 'find("Invoice INV-0042", "INV-([0-9]+)")',
+  },
+  find_all: {
+    text: "All matches of the pattern, or the first group of each where it has one.",
+    example: 'find_all("a1 b22", "[0-9]+")',
+  },
+  replace_all: {
+    text: "The text with every match of the pattern replaced; `$1` to `$9` stand for the groups.",
+    example: 'replace_all("2026-11-18", "([0-9]+)-([0-9]+)-([0-9]+)", "$3.$2.$1")',
+  },
+  sha256: { text: "The SHA-256 hash of the text in UTF-8, in hexadecimal digits.", example: 'sha256("a")' },
+  base64: { text: "The text in UTF-8 as Base64.", example: 'base64("héllo")' },
+  from_base64: {
+    text: "The text that a Base64 text stands for; null where it is none, or its bytes are not UTF-8.",
+    example: 'from_base64("aMOpbGxv")',
+  },
+  url_encode: { text: "The text as a part of a URL, with everything else escaped.", example: 'url_encode("a b&c")' },
 }

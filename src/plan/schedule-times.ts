@@ -161,7 +161,7 @@ class Zone {
 const zones = new Map<string, Zone>()
 
 /** A formatter takes a millisecond to make, and there are some hundred names. */
-function zoneOf(timezone: string): Zone {
+export function zoneOf(timezone: string): Zone {
   const known = zones.get(timezone)
   if (known !== undefined) return known
   const zone = new Zone(timezone)

@@ -39,7 +39,14 @@ export const codes = {
     "Keep tests in `*.test.wire` files, and everything that runs in the workflow.",
   ),
   "unknown-function": error("A function of this name does not exist.", "Use the function that the hint shows."),
-  "wrong-arguments": error("A function has too few or too many arguments.", "Write one of its forms."),
+  "wrong-arguments": error(
+    "A function has too few or too many arguments, or the name of a field or timezone that is not written out.",
+    "Write one of its forms.",
+  ),
+  "invalid-pattern": error(
+    "A pattern is not written out, or is not one of RE2's syntax.",
+    "Write the pattern in quotes, with two backslashes for each one.",
+  ),
   "unknown-type": error("A type is neither built in nor a declared schema.", "Fix the name, or declare a schema."),
   "unknown-provider-kind": error(
     "A provider is of a kind that does not exist.",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { createHash } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { functionNames, functionRow, parametersOf } from "../../src/check/function-table.ts"
@@ -85,7 +86,7 @@ class Generator {
   text(fuel: number): Known<string> {
     if (fuel <= 0) return this.#read("s", "t")
     const [a, b, c] = [(): Known<string> => this.text(fuel - 1), () => this.text(fuel - 2), () => this.text(0)]
-    switch (this.random.below(12)) {
+    switch (this.random.below(13)) {
       case 0:
         return call("lower", [a()], (s) => s.toLowerCase())
       case 1:
@@ -119,6 +120,8 @@ class Generator {
           return later.slice(0, 10) + day.slice(10)
         })
       }
+      case 11:
+        return this.#later(a, b)
       case 10: {
         const [one, other] = [a(), this.number(fuel - 2)]
         return {
@@ -128,6 +131,43 @@ class Generator {
       }
       default:
         return this.#read("s", "t")
+    }
+  }
+
+  /** Hashes, encodings, patterns and times. */
+  #later(a: () => Known<string>, b: () => Known<string>): Known<string> {
+    switch (this.random.below(7)) {
+      case 0:
+        return call("sha256", [a()], (s) => createHash("sha256").update(Buffer.from(s)).digest("hex"))
+      case 1:
+        return call("base64", [a()], (s) => btoa(String.fromCharCode(...Buffer.from(s))))
+      case 2:
+        return call("url_encode", [a()], (s) => encodeURIComponent(s.toWellFormed()))
+      case 3: {
+        const source = this.random.pick(["[a-z]", "(.)b", "^A", "x*", "[0-9]+|b"])
+        const pattern = { text: JSON.stringify(source), value: () => source }
+        return call("replace_all", [a(), pattern, b()], (s, p, to) =>
+          withoutEmptyAfter(s, p, (groups) =>
+            to.replaceAll(/\$([1-9])/g, (text, at: string) =>
+              Number(at) < groups.length ? (groups[Number(at)] ?? "") : text,
+            ),
+          ),
+        )
+      }
+      case 4:
+        return call("join", [this.texts(0), { text: '""', value: () => "" }], (list) => joined(list, ""))
+      case 5: {
+        const size = this.random.pick([1, 2, 7])
+        const text = a()
+        return { text: `join(pieces(${text.text}, ${size}), "")`, value: text.value }
+      }
+      default: {
+        const n = this.random.pick([0, 1, -86_400, 59])
+        const seconds = { text: String(n), value: () => n }
+        return call("format_date", [call("add_seconds", [this.#date(), seconds], later), shape], (time) =>
+          new Date(timeOf(time)).toISOString().slice(0, 19).replace("T", " "),
+        )
+      }
     }
   }
 
@@ -324,6 +364,28 @@ class Generator {
   }
 }
 
+const shape: Known<string> = { text: '"yyyy-MM-dd HH:mm:ss"', value: () => "" }
+
+function later(date: string, n: number): string {
+  const time = new Date(timeOf(date) + n * 1000)
+  if (time.getUTCFullYear() < 0) throw new NoValue()
+  return time.toISOString()
+}
+
+/** JavaScript's own engine, which also finds an empty match right after another one. */
+function withoutEmptyAfter(text: string, source: string, replace: (groups: readonly string[]) => string): string {
+  let last = -1
+  let kept = 0
+  let made = ""
+  for (const found of text.matchAll(new RegExp(source, "gu"))) {
+    const end = found.index + found[0].length
+    if (found[0] === "" && found.index === last) continue
+    made += text.slice(kept, found.index) + replace(found)
+    kept = last = end
+  }
+  return made + text.slice(kept)
+}
+
 type Values<K extends readonly Known<JsonValue>[]> = { [At in keyof K]: ReturnType<K[At]["value"]> }
 
 function call<T extends JsonValue, K extends readonly Known<JsonValue>[]>(
@@ -439,7 +501,14 @@ test("a function of untyped values has a value of its type, or is an error that 
     const form = random.pick(functionRow(name).forms)
     const names = parametersOf(form).map((_, at) => `v${at}`)
     const input = { o: Object.fromEntries(names.map((one) => [one, randomValue(random)])) }
-    const text = `${name}(${names.map((one) => `input.o.${one}`).join(", ")})`
+    const { takes } = functionRow(name)
+    const items = names.map((one, at) => {
+      const written = takes[at]?.written
+      return written === undefined
+        ? `input.o.${one}`
+        : { field: '"a"', pattern: '"[a-z](.)"', timezone: '"UTC"' }[written]
+    })
+    const text = `${name}(${items.join(", ")})`
     const found = evaluateText(text, "input { o: object }", input)
     const about = `SOAK_SEED=${soakSeed}, ${seed}: ${text} of ${JSON.stringify(input)}`
     assert.notEqual(found.kind, "refused", about)

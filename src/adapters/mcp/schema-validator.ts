@@ -3,8 +3,7 @@ import { childPath } from "../../base/child-path.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ValueProblem } from "../../ports/tools.ts"
-import type { LinearPattern } from "./linear-pattern.ts"
-import { linearPattern } from "./linear-pattern.ts"
+import { ecmaPattern, type EcmaPattern } from "../../base/ecma-pattern.ts"
 import { canonicalJson } from "../../base/canonical-json.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
@@ -20,7 +19,7 @@ const maxProblems = 50
 export class SchemaValidator {
   readonly #schema: JsonObject
   readonly #index: SchemaIndex
-  readonly #patterns = new Map<string, LinearPattern | null>()
+  readonly #patterns = new Map<string, EcmaPattern | null>()
   readonly #refOnly: boolean
   readonly #tracks: boolean
 
@@ -55,7 +54,7 @@ interface Seen {
 class Validation {
   readonly problems = new Map<string, ValueProblem>()
   readonly #index: SchemaIndex
-  readonly #patterns: Map<string, LinearPattern | null>
+  readonly #patterns: Map<string, EcmaPattern | null>
   readonly #refOnly: boolean
   readonly #tracks: boolean
   readonly #steps: StepBudget
@@ -64,7 +63,7 @@ class Validation {
 
   constructor(
     index: SchemaIndex,
-    patterns: Map<string, LinearPattern | null>,
+    patterns: Map<string, EcmaPattern | null>,
     refOnly: boolean,
     tracks: boolean,
     steps: StepBudget,
@@ -216,11 +215,11 @@ class Validation {
     return fits
   }
 
-  #pattern(text: string): LinearPattern | null {
+  #pattern(text: string): EcmaPattern | null {
     let pattern = this.#patterns.get(text)
     if (pattern === undefined) {
       this.#steps.spend(100 + text.length)
-      pattern = linearPattern(text)
+      pattern = ecmaPattern(text)
       this.#patterns.set(text, pattern)
     }
     return pattern

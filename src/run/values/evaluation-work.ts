@@ -137,11 +137,11 @@ export class EvaluationWork {
     this.#worked += amount
     this.#sinceTurn += amount
     if (this.#spent > this.#most) {
-      const message = `${path} takes more work than one expression may: make it simpler, or its values smaller`
+      const message = `${path} takes more work than one expression may (${this.#most}): make it simpler, or its values smaller`
       throw failure("limit_exceeded", path, message)
     }
     if (this.#worked > this.#allowed && !this.#mayGoOn()) {
-      const message = `The run's expressions take more work than they may (at ${path}): make fewer of them, or their values smaller`
+      const message = `The run's expressions take more work than they may (${this.#allowed}, at ${path}): make fewer of them, or their values smaller`
       throw failure("limit_exceeded", path, message)
     }
   }

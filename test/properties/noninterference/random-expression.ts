@@ -538,6 +538,9 @@ const day = '"2026-02-03"'
 const aDay = ({ of, random, isEarly }: Arguments): string =>
   isEarly || random.chance(0.7) ? day : `slice(run.date, 0, length(${of(string)}) + 100)`
 
+const entry = record(["key", string], ["value", string])
+const counted = record(["key", string], ["count", integer])
+
 /** One way to write each function. A function without one does not compile. */
 export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
   length: maker(is("integer"), ({ of, list, random }) => `length(${random.chance(0.5) ? of(string) : list().text})`),
@@ -633,9 +636,39 @@ export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
   add_days: maker(is("string"), (given) => `add_days(${aDay(given)}, ${given.of(integer)})`),
   days_between: maker(is("integer"), (given) => `days_between(${aDay(given)}, ${day})`),
   weekday: maker(is("string"), (given) => `text(weekday(${aDay(given)}))`),
+  pieces: maker(isTexts, ({ of }) => `pieces(${of(string)}, 3)`),
+  group_by: maker(
+    never,
+    ({ of }) => `group_by([{ k: ${of(string)}, v: ${of(string)} }, { k: "a", v: "b" }], "k")`,
+    arrayOf(record(["key", string], ["items", arrayOf(record(["k", string], ["v", string]))])),
+  ),
+  count_by: maker(
+    (type) => isList(type) && type.kind === "array" && sameType(type.of, counted),
+    ({ of }) => `count_by([{ k: ${of(string)} }, { k: ${of(string)} }], "k")`,
+    arrayOf(counted),
+  ),
+  add_seconds: maker(is("string"), (given) => `add_seconds(${aDay(given)}, ${given.of(integer)})`),
+  seconds_between: maker(is("number"), (given) => `seconds_between(${aDay(given)}, ${day})`),
+  format_date: maker(is("string"), (given) => `format_date(${aDay(given)}, ${given.of(string)}, "Europe/Berlin")`),
+  date_of: maker(is("string"), (given) => `date_of(${aDay(given)}, "Europe/Berlin")`),
+  matches: maker(is("boolean"), ({ of }) => `matches(${of(string)}, "^[a-m]")`),
+  find: maker(
+    (type) => type.kind === "maybe" && type.of.kind === "string",
+    ({ of }) => `find(${of(string)}, "[0-9](.)")`,
+    maybe(string),
+  ),
+  find_all: maker(isTexts, ({ of }) => `find_all(${of(string)}, "(?i)[a-m]+")`),
+  replace_all: maker(is("string"), ({ of }) => `replace_all(${of(string)}, "([a-m])", ${of(string)})`),
+  sha256: maker(is("string"), ({ of }) => `sha256(${of(string)})`),
+  base64: maker(is("string"), ({ of }) => `base64(${of(string)})`),
+  from_base64: maker(
+    (type) => type.kind === "maybe" && type.of.kind === "string",
+    ({ of }) => `from_base64(base64(${of(string)}))`,
+    maybe(string),
+  ),
+  url_encode: maker(is("string"), ({ of }) => `url_encode(${of(string)})`),
 }
 
-const entry = record(["key", string], ["value", string])
 const functionNames = Object.keys(functionMakers) as readonly FunctionName[]
 
 function inMaybe(type: WireType): WireType {

@@ -1,14 +1,18 @@
 import type { JsonValue } from "../../../base/json-value.ts"
 import type { FunctionName } from "../../../check/function-table.ts"
 import type { FunctionExpression } from "../../../plan/expression.ts"
+import { RunEnding, RunFailure, failure } from "../../../ports/run-failure.ts"
 import { TakesLong } from "../evaluation-work.ts"
 import { toEnd, type Steps } from "../steps.ts"
 import type { Scope } from "../scope.ts"
 import * as dates from "./dates.ts"
+import * as encodings from "./encodings.ts"
 import { FunctionCall } from "./function-call.ts"
 import * as lists from "./lists.ts"
 import * as numbers from "./numbers.ts"
 import * as objects from "./objects.ts"
+import * as patterns from "./patterns.ts"
+import * as pieces from "./pieces.ts"
 import * as texts from "./texts.ts"
 
 // What each function of the table in src/check/function-table.ts does.
@@ -24,6 +28,14 @@ const inSteps = {
   unique: lists.unique,
   zip: lists.zip,
   entries: objects.entries,
+  chunks: lists.chunks,
+  group_by: lists.groupBy,
+  count_by: lists.countBy,
+  pieces: pieces.pieces,
+  matches: patterns.matches,
+  find: patterns.find,
+  find_all: patterns.findAll,
+  replace_all: patterns.replaceAll,
 } satisfies Partial<Record<FunctionName, (call: FunctionCall) => Steps<JsonValue>>>
 
 /** Those that take long also for a value with a few large parts. */
@@ -56,7 +68,6 @@ const evaluators: Readonly<Record<Exclude<FunctionName, NameInSteps>, (call: Fun
   reverse: lists.reverse,
   flatten: lists.flatten,
   concat: lists.concat,
-  chunks: lists.chunks,
   range: lists.range,
   any: lists.any,
   all: lists.all,
@@ -66,6 +77,14 @@ const evaluators: Readonly<Record<Exclude<FunctionName, NameInSteps>, (call: Fun
   add_days: dates.addDays,
   days_between: dates.daysBetween,
   weekday: dates.weekday,
+  add_seconds: dates.addSeconds,
+  seconds_between: dates.secondsBetween,
+  format_date: dates.formatDate,
+  date_of: dates.dateIn,
+  sha256: encodings.sha256,
+  base64: encodings.base64,
+  from_base64: encodings.fromBase64,
+  url_encode: encodings.urlEncode,
 }
 
 function isInSteps(name: FunctionName): name is NameInSteps {
@@ -80,9 +99,22 @@ export function applyFunction(expression: FunctionExpression, items: readonly Js
   scope.work.spend(perCall, scope.path)
   const { name } = expression
   const call = new FunctionCall(expression, items, scope)
-  if (!isInSteps(name)) return evaluators[name](call)
-  if (scope.work.takesTurns && (call.isLarge || (writes.has(name) && call.isLong))) throw new TakesLong()
-  return toEnd(inSteps[name](call))
+  try {
+    if (!isInSteps(name)) return evaluators[name](call)
+    if (scope.work.takesTurns && (call.isLarge || (writes.has(name) && call.isLong))) throw new TakesLong()
+    return toEnd(inSteps[name](call))
+  } catch (error) {
+    throw naming(expression, error)
+  }
+}
+
+/** A limit that a function exceeds is said with the call of it. */
+function naming({ text }: FunctionExpression, error: unknown): unknown {
+  if (!(error instanceof RunFailure) || error instanceof RunEnding) return error
+  const { kind, message, issues } = error.error
+  const isLimit = kind === "limit_exceeded" || kind === "payload_too_large"
+  if (!isLimit || message.includes(" (in ")) return error
+  return failure(kind, issues[0]?.path ?? "", `${message} (in ${text})`)
 }
 
 /** The same in steps. */
@@ -94,5 +126,9 @@ export function* functionSteps(
   const { name } = expression
   if (!isInSteps(name)) return applyFunction(expression, items, scope)
   scope.work.spend(perCall, scope.path)
-  return yield* inSteps[name](new FunctionCall(expression, items, scope))
+  try {
+    return yield* inSteps[name](new FunctionCall(expression, items, scope))
+  } catch (error) {
+    throw naming(expression, error)
+  }
 }

@@ -4,9 +4,11 @@ import { codePointCount, perPoint, sliceCodePoints } from "../../../base/code-po
 import { compareCodePoints } from "../../../base/compare-code-points.ts"
 import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonValue } from "../../../base/json-value.ts"
+import { describe } from "../scope.ts"
 import type { Steps } from "../steps.ts"
 import { ArrayBuilder } from "../value-builders.ts"
 import type { FunctionCall } from "./function-call.ts"
+import { textChunks } from "./pieces.ts"
 
 export function length(call: FunctionCall): JsonValue {
   const value = call.item(0)
@@ -172,7 +174,10 @@ function joined(call: FunctionCall, lists: readonly (readonly JsonValue[])[]): J
   return whole
 }
 
-export function chunks(call: FunctionCall): JsonValue {
+export function* chunks(call: FunctionCall): Steps<JsonValue> {
+  if (typeof call.item(0) === "string") return yield* textChunks(call)
+  if (!Array.isArray(call.item(0))) return call.refuse("a string or an array", call.item(0))
+  if (call.count > 2) call.fail("only chunks of a text overlap")
   const [list, size] = [call.list(0), call.integerAt(1)]
   if (size < 1) call.fail("the size of a chunk is 1 at least")
   const count = Math.ceil(list.length / size)
@@ -213,4 +218,46 @@ export function any(call: FunctionCall): JsonValue {
 
 export function all(call: FunctionCall): JsonValue {
   return !call.booleans(0).includes(false)
+}
+
+/** The elements by the value of a field, in the order in which the values are met first. */
+function* groupsOf(call: FunctionCall): Steps<Map<JsonValue, JsonValue[]>> {
+  const [list, field] = [call.list(0), call.text(1)]
+  const groups = new Map<JsonValue, JsonValue[]>()
+  for (const value of list) {
+    if (call.isDue) yield null
+    if (!isJsonObject(value)) return call.refuse("an array of objects", value)
+    const key = Object.hasOwn(value, field) ? (value[field] ?? null) : null
+    if (key === null || typeof key === "object") {
+      return call.fail(`the field ${field} is a string, a number or a boolean in each element, found ${describe(key)}`)
+    }
+    call.make(2)
+    call.spend(typeof key === "string" ? perElement + perHashed * key.length : perElement)
+    // Texts of one length could be compared each with each.
+    if (typeof key === "string" && key.length >= longText) call.spend(key.length * groups.size)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [value])
+    else group.push(value)
+  }
+  return groups
+}
+
+export function* groupBy(call: FunctionCall): Steps<JsonValue> {
+  const made = new ArrayBuilder(call.scope)
+  for (const [key, items] of yield* groupsOf(call)) {
+    if (call.isDue) yield null
+    call.make(3)
+    made.add({ key, items })
+  }
+  return made.array
+}
+
+export function* countBy(call: FunctionCall): Steps<JsonValue> {
+  const made = new ArrayBuilder(call.scope)
+  for (const [key, { length: count }] of yield* groupsOf(call)) {
+    if (call.isDue) yield null
+    call.make(3)
+    made.add({ key, count })
+  }
+  return made.array
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fc } from "../../../test/support/fast-check.ts"
-import { assertOften, cases } from "../../../test/support/strength.ts"
-import { linearPattern } from "./linear-pattern.ts"
-import { OverBudget, StepBudget } from "./step-budget.ts"
+import { fc } from "../../test/support/fast-check.ts"
+import { assertOften, cases } from "../../test/support/strength.ts"
+import { ecmaPattern } from "./ecma-pattern.ts"
+import { OverBudget, StepBudget } from "../adapters/mcp/step-budget.ts"
 
 const matches = (pattern: string, text: string): boolean | null =>
-  linearPattern(pattern)?.test(text, new StepBudget(1_000_000)) ?? null
+  ecmaPattern(pattern)?.test(text, new StepBudget(1_000_000)) ?? null
 
 const symbols =
   "a b . ^ $ | ( ) * + ? - 1 (?: [ab] [^a] [a-c\\d] \\d \\w \\W \\s \\b \\B \\. \\u0061 \\u{1f600} {2} {1,2} {0,} {3 } ]"
@@ -45,7 +45,7 @@ for (const pattern of ["^(a+)+$", "^(a|aa)+$", "^(.*)*$", "^(a?){50}a{50}$", "(x
   test(`${pattern} takes time in proportion to the text`, () => {
     const steps = (length: number): number => {
       const budget = new StepBudget(10_000_000)
-      linearPattern(pattern)?.test(`${"x".repeat(length / 2)}${"a".repeat(length / 2)}!`, budget)
+      ecmaPattern(pattern)?.test(`${"x".repeat(length / 2)}${"a".repeat(length / 2)}!`, budget)
       return budget.used
     }
     assert.ok(steps(2000) < 2.5 * steps(1000))
@@ -57,7 +57,7 @@ test("\\B is every place that is not the edge of a word", () => {
 })
 
 test("a text that is too long for the steps that are left ends with OverBudget", () => {
-  assert.throws(() => linearPattern("^(a|b)*$")?.test("a".repeat(10_000), new StepBudget(5000)), OverBudget)
+  assert.throws(() => ecmaPattern("^(a|b)*$")?.test("a".repeat(10_000), new StepBudget(5000)), OverBudget)
 })
 
 for (const pattern of [
@@ -73,5 +73,5 @@ for (const pattern of [
   "(((()){2000}){2000}){2000}",
   "a".repeat(3000),
 ]) {
-  test(`${pattern.slice(0, 40)} is not matched here`, () => assert.equal(linearPattern(pattern), null))
+  test(`${pattern.slice(0, 40)} is not matched here`, () => assert.equal(ecmaPattern(pattern), null))
 }
