@@ -7,7 +7,7 @@ const deepestGroup = 200
 const mostRepeats = 1000
 const maxStates = 5000
 
-/** What is wrong with a pattern: a sentence without an end, and where. */
+/** Says what is wrong with a pattern, as a part of a sentence, and where. */
 export interface PatternProblem {
   readonly problem: string
   readonly start: number

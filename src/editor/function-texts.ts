@@ -96,7 +96,7 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
   },
   weekday: { text: "The day of the week, in UTC.", example: 'weekday("2026-01-01")' },
   add_seconds: {
-    text: "The time so many seconds later, with the offset as it is written; a day alone begins at midnight in UTC.",
+    text: "The time that many seconds later, with the offset as it is written; a day alone begins at midnight in UTC.",
     example: 'add_seconds("2026-01-01T09:30:00+01:00", 90)',
   },
   seconds_between: {

@@ -22,10 +22,13 @@ test("pieces lose nothing, fit, and end at the best place that fits", () => {
       const made = pieces(text, size)
       assert.equal(made.join(""), text)
       for (const [index, piece] of made.entries()) {
-        assert.ok(piece !== "" && [...piece].length <= size, JSON.stringify(made))
+        assert.ok(piece !== "" && Array.from(piece).length <= size, JSON.stringify(made))
         if (index === made.length - 1 || /\n[ \t\r]*\n$/.test(piece)) continue
         // No better place was left out: what follows the cut, up to the size, has none.
-        const rest = [...(piece + made.slice(index + 1).join(""))].slice(0, size).join("").slice(piece.length)
+        const rest = Array.from(piece + made.slice(index + 1).join(""))
+          .slice(0, size)
+          .join("")
+          .slice(piece.length)
         if (/[\n\r]$/.test(piece)) continue
         assert.doesNotMatch(rest.replace(/\r$/, ""), /\n/, JSON.stringify([made, index]))
       }
@@ -51,7 +54,7 @@ test("chunks have the size, overlap, and none lies inside the one before", () =>
     fc.property(parts, fc.integer({ min: 1, max: 9 }), fc.nat(8), (all, size, some) => {
       const overlap = some % size
       const text = all.join("")
-      const made = chunks(text, size, overlap).map((one) => [...one])
+      const made = chunks(text, size, overlap).map((one) => Array.from(one))
       assert.equal(made.map((one, index) => one.slice(index === 0 ? 0 : overlap).join("")).join(""), text)
       for (const [index, one] of made.entries()) {
         assert.ok(one.length === size || index === made.length - 1)

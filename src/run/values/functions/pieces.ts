@@ -33,7 +33,7 @@ export function* textChunks(call: FunctionCall): Steps<JsonValue> {
     const end = after(from, size)
     call.cut(1)
     made.add(text.slice(from, end))
-    // What is left is in this chunk.
+    // This chunk has the rest.
     if (end === text.length) break
   }
   return made.array
