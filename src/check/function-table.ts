@@ -356,6 +356,42 @@ export function isFunction(name: string): name is FunctionName {
   return Object.hasOwn(functionTable, name)
 }
 
+const total: ReadonlySet<string> = new Set<FunctionName>([
+  ...([
+    "length",
+    "lower",
+    "upper",
+    "trim",
+    "split",
+    "lines",
+    "join",
+    "starts_with",
+    "ends_with",
+    "slice",
+    "at",
+  ] as const),
+  ...([
+    "text",
+    "json",
+    "number",
+    "min",
+    "max",
+    "first",
+    "last",
+    "reverse",
+    "unique",
+    "flatten",
+    "concat",
+    "zip",
+  ] as const),
+  ...(["any", "all", "keys", "values", "entries", "merge"] as const),
+])
+
+/** Whether the function has a result for all arguments of the types that it takes. */
+export function neverFails(name: string): boolean {
+  return total.has(name)
+}
+
 export function functionRow(name: FunctionName): FunctionRow {
   return functionTable[name]
 }

@@ -4,7 +4,7 @@ import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isCleared } from "./declared.ts"
 import { placeAt, type Flow, type Place, type Steps } from "./flow.ts"
-import { join, via, type Marks } from "./marks.ts"
+import { join, none, via, type Marks } from "./marks.ts"
 import type { Reading, Rules } from "./rules.ts"
 
 /** What the model of an agent reads besides what it uses, and whether it may. */
@@ -29,7 +29,10 @@ export class AgentReadings {
     return body.items.flatMap(({ name, value }) => {
       if (readElsewhere.has(name.text)) return []
       const path = `${id}.${name.text}`
-      const marks = this.#flow.within(value, { ...place, path })
+      let marks = none
+      const touched = this.#flow.during(() => (marks = this.#flow.within(value, { ...place, path })))
+      // An error in a requirement is told to the model.
+      if (value.kind === "requirement") marks = join(marks, touched)
       if (value.kind !== "context") return [{ path, span: name, marks: via(marks, path, name) }]
       const continued = secondName(value.reference)
       const before = this.#conversation(continued)

@@ -79,17 +79,17 @@ export class CalledFiles {
     const until = expressionIn(node.block, "until")
     const result =
       node.kind !== "repeat" || until === undefined
-        ? this.#once(symbol, node, given, call)
+        ? this.#once(symbol, given, call)
         : this.#rounds(symbol, node, until, given, call, place)
     const labelled = result.with(call.remote.gives)
     watcher?.way(call.remote.id, place, labelled.whole)
     return labelled
   }
 
-  #once(symbol: WorkflowSymbol, node: Syntax.InvokeNode, given: ReadonlyMap<string, Labelled>, call: Call): Labelled {
-    const { output, touched, report } = this.#file(symbol, (name) => given.get(name) ?? plain, call)
+  #once(symbol: WorkflowSymbol, given: ReadonlyMap<string, Labelled>, call: Call): Labelled {
+    const { output, report } = this.#file(symbol, (name) => given.get(name) ?? plain, call)
     report()
-    return orSkipped(node, call.remote.id, output, touched)
+    return output
   }
 
   /** What a round gives may be what the next one is given: rounds are looked at until one changes nothing. */
@@ -101,22 +101,21 @@ export class CalledFiles {
     call: Call,
     place: Place,
   ): Labelled {
+    const { flow } = this.#here
     let given = first
     let ended: Marks = none
     let result: Labelled = plain
-    let touched: Marks = none
     for (let round = 0; ; round++) {
       const fields = given
       const decided = join(call.decided, ended)
       const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided })
       // The way that needs fewest rounds is the one to tell.
       result = either([result, called.output]).with(call.remote.gives)
-      touched = join(touched, called.touched)
       const after: Place = { ...place, decided, result, round: ended }
-      const nowEnded = join(ended, this.#here.flow.of(until, after).whole)
+      const nowEnded = join(ended, flow.of(until, after).whole)
       const next = new Map(fields)
       for (const { name, value } of valuesOf(node.block, "next")) {
-        const one = this.#here.flow.of(value, { ...after, decided: join(decided, nowEnded) })
+        const one = flow.of(value, { ...after, decided: join(decided, nowEnded) })
         next.set(name.text, either([fields.get(name.text) ?? plain, one.with(nowEnded)]).widened())
       }
       if (round >= maxRounds) {
@@ -134,8 +133,7 @@ export class CalledFiles {
       break
     }
     const fields = { result: result.with(ended), rounds: flat(ended), done: flat(ended) }
-    // What ends the rounds may fail, and decides which of them are made.
-    return orSkipped(node, call.remote.id, record(new Map(Object.entries(fields))), join(touched, ended))
+    return record(new Map(Object.entries(fields)))
   }
 
   // -------------------------------------------------------------------------------------------------- calls of models
@@ -251,13 +249,6 @@ export class CalledFiles {
 
 /** Labels go on to another part with each round, until none has a new one. */
 const maxRounds = 8
-
-/** With `on_failure: skip`, its null says that something in it failed. */
-function orSkipped({ block }: Syntax.InvokeNode, id: string, value: Labelled, touched: Marks): Labelled {
-  const skip = propertyOf(block, "on_failure")
-  if (skip === undefined || wordsOf(block, "on_failure")?.includes("skip") !== true) return value
-  return value.with(via(touched, `${id}, which may fail`, skip))
-}
 
 /** What the declaration of a file says. Its private input is looked at inside. */
 function workflowRemote({ name, declaration: { body } }: WorkflowSymbol): Remote {

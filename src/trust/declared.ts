@@ -63,6 +63,11 @@ export function wordsOf(block: Properties | undefined, name: string): readonly s
   return items.flatMap((item) => wordOrString(item) ?? [])
 }
 
+/** `on_failure: skip`: after a failure the value is null, and the run goes on. */
+export function skipOf(block: Properties | undefined): Syntax.Property | undefined {
+  return wordsOf(block, "on_failure")?.includes("skip") === true ? propertyOf(block, "on_failure") : undefined
+}
+
 export function isCleared(block: Properties | undefined): boolean {
   return wordsOf(block, "cleared")?.includes("private") === true
 }

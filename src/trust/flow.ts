@@ -1,9 +1,12 @@
 import type { Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
+import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { skipOf } from "./declared.ts"
 import { ofFunction } from "./function-labels.ts"
+import { mayFail, stepMayFail } from "./may-fail.ts"
 import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
-import { allLabels, join, marked, none, without, type Marks } from "./marks.ts"
+import { allLabels, join, marked, none, via, without, type Marks } from "./marks.ts"
 
 /** Where an expression stands. */
 export interface Place {
@@ -100,16 +103,17 @@ const rows: { readonly [K in Kind]?: (flow: Flow, node: NodeOf<K>, place: Place)
   exception: (flow, node, place) => flow.exception(node, place),
 }
 
-/** What cannot fail because of what is deeper in its parts. */
-const puttingTogether: ReadonlySet<Kind> = new Set(["chain", "array", "list", "object", "group", "default", "match"])
-
 /** The labels of expressions: those of all that a value was made from, and of what decided. */
 export class Flow {
   readonly #program: Program
   readonly #steps: Steps
-  /** The labels of all that was evaluated: any of it may have failed. */
+  /** The labels of whatever was evaluated and may have failed. */
   #touched: Marks = none
   #answered: Marks = none
+  /** Whether the run goes on after a failure here. */
+  #isCaught = false
+  /** The labels that were touched before, in all that such a failure ends. */
+  #before: Marks = none
 
   constructor(program: Program, steps: Steps) {
     this.#program = program
@@ -119,7 +123,7 @@ export class Flow {
   of(node: Syntax.Expression, place: Place): Labelled {
     const row = rows[node.kind] as ((flow: Flow, node: Syntax.Expression, place: Place) => Labelled) | undefined
     const value = row === undefined ? flat(join(place.decided, this.within(node, place))) : row(this, node, place)
-    this.touch(puttingTogether.has(node.kind) ? value.own : value.whole)
+    if (mayFail(this.#program, node)) this.touch(value.whole)
     return value
   }
 
@@ -148,13 +152,33 @@ export class Flow {
 
   /** The labels that are touched meanwhile; `isHidden`: of these, others get to know only those of answers. */
   during(run: () => void, isHidden = false): Marks {
-    const [touched, answered] = [this.#touched, this.#answered]
+    const [touched, answered, before] = [this.#touched, this.#answered, this.#before]
+    this.#before = this.failed
     this.#touched = this.#answered = none
     run()
     const all = this.touched
+    this.#before = before
     this.#touched = isHidden ? touched : join(touched, this.#touched)
     this.#answered = join(answered, this.#answered)
     return all
+  }
+
+  /** With `on_failure: skip`, the labels of whatever may make it fail while the run goes on. `run` gives those that are told first. */
+  attempt(block: Syntax.Block<Syntax.Property> | undefined, id: string, run: () => Marks): Marks {
+    const skip = skipOf(block)
+    const isCaught = this.#isCaught
+    let told = none
+    const touched = this.during(() => {
+      this.#isCaught ||= skip !== undefined
+      told = run()
+    })
+    this.#isCaught = isCaught
+    return skip === undefined ? none : via(join(told, touched), `${id}, which may fail`, skip.name)
+  }
+
+  /** Whatever may have failed by now, so that what comes next is not done, and the run goes on. */
+  get failed(): Marks {
+    return this.#isCaught ? join(this.#before, this.touched) : none
   }
 
   /** The arguments and bindings that a call, or a use, is written with. */
@@ -169,7 +193,15 @@ export class Flow {
   }
 
   invoked(node: Syntax.InvokeNode, place: Place): Labelled {
-    return this.#steps.invoked(node, this.bound(node, place), place)
+    let value = plain
+    const failed = this.attempt(node.block, this.#text(node.target), () => {
+      const bound = this.bound(node, place)
+      // A file fails by itself: what fails before it is called ends it as a failure inside of it does.
+      const before = isWorkflow(node.target) ? none : via(this.failed, `${place.path}, which may fail`, node.target)
+      value = this.#steps.invoked(node, bound, after(place, before))
+      return value.whole
+    })
+    return value.with(failed)
   }
 
   asset(node: Syntax.AssetNode, place: Place): Labelled {
@@ -264,6 +296,8 @@ export class Flow {
   #follow(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {
     let at = value
     for (const [index, step] of rest.entries()) {
+      if (stepMayFail(this.#program, step))
+        this.touch(step.kind === "pluck" ? join(at.own, at.element().field(step.name.text).own) : at.own)
       switch (step.kind) {
         case "field":
           at = at.field(step.name.text)
@@ -275,20 +309,22 @@ export class Flow {
           at = at.caseOf(step.name.text).with(this.decidedBy(at, step))
           break
         case "pluck":
-          return this.#pluck(at, step.name.text, step.stars === 2, rest.slice(index + 1))
+          return this.#pluck(at, step.name.text, step.stars, rest.slice(index + 1))
       }
     }
     return at
   }
 
   /** The rest of the chain is read in each element. */
-  #pluck(from: Labelled, name: string, drops: boolean, further: readonly Syntax.ChainStep[]): Labelled {
+  #pluck(from: Labelled, name: string, stars: number, further: readonly Syntax.ChainStep[]): Labelled {
     const part = from.element().field(name)
     const read = this.#follow(part, further)
+    const isDroppedLater = further.some((later) => later.kind === "pluck" && later.stars === 2)
+    const change = (element: Labelled): Labelled => this.#follow(element.field(name), further)
+    if (stars !== 2 && !isDroppedLater) return from.elements(from.own, change)
     // Which elements are null decides how many are left: those of this pluck, and those that a later one finds nothing in.
-    const dropped = further.some((later) => later.kind === "pluck" && later.stars === 2) ? read.own : none
-    const own = join(from.own, dropped, ...(drops ? [part.own, from.together] : []))
-    return from.elements(own, (element) => this.#follow(element.field(name), further))
+    const own = join(from.own, from.together, stars === 2 ? part.own : none, isDroppedLater ? read.own : none)
+    return list(own, change(from.any()), from.together)
   }
 }
 

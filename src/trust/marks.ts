@@ -143,6 +143,13 @@ export function without(marks: Marks, label: Label): Marks {
   return marks[label].length === 0 ? marks : { ...marks, [label]: [] }
 }
 
+/** The labels from sources that others do not have. */
+export function minus(marks: Marks, others: Marks): Marks {
+  const left = (label: Label): readonly Way[] =>
+    marks[label].filter(({ source }) => others[label].every((other) => compare(other.source, source) !== 0))
+  return isNone(marks) ? marks : { untrusted: left("untrusted"), private: left("private"), chosen: left("chosen") }
+}
+
 /** What strangers wrote becomes what they chose: the author wrote all values that there are. */
 export function chosenFrom(marks: Marks): Marks {
   if (marks.untrusted.length === 0) return marks

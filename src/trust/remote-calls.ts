@@ -3,10 +3,10 @@ import type { ImportSymbol, Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { expressionIn, propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { approvalBlock, approves, asksOthers, remoteOf, wordsOf, type Remote } from "./declared.ts"
+import { approvalBlock, approves, asksOthers, remoteOf, type Remote } from "./declared.ts"
 import { placeAt, type Bound, type Flow, type Place } from "./flow.ts"
 import { plain, type Labelled } from "./label-tree.ts"
-import { join, via, type Marks } from "./marks.ts"
+import { join, type Marks } from "./marks.ts"
 import type { Call, Rules } from "./rules.ts"
 import type { TypedLabels } from "./typed-labels.ts"
 
@@ -55,17 +55,14 @@ export class RemoteCalls {
     return { remote, path, span, decided, isApproved, bound: [...bound, ...inherited], block, isRepeated }
   }
 
-  /**
-   * A result has the labels of what the tool gives, of markers in its type, and of all that it was called with. With `on_failure: skip`, a part that does not fit its type makes
-   * the whole null: then all of it has the labels of every part.
-   */
-  resultOf({ remote: { id, symbol, server, gives }, bound, block }: Call): Labelled {
+  /** A result has the labels of what the tool gives, of markers in its type, and of all that it was called with. */
+  resultOf({ remote: { id, symbol, server, gives }, bound }: Call): Labelled {
     const types = propertyOf(symbol?.node.body, "output")?.value
     const typed = types?.kind === "types" ? this.#typed.ofFields(id, types.block.items, server) : plain
     const result = typed.with(join(gives, wholesOf(bound)))
+    // A part that does not fit its type makes the call fail.
     this.#flow.answer(result.whole)
-    const skip = wordsOf(block, "on_failure")?.includes("skip") === true ? propertyOf(block, "on_failure") : undefined
-    return skip === undefined ? result : result.with(via(result.whole, `${id}, which may fail`, skip.name))
+    return result
   }
 
   #bindingsOf(remote: Remote): readonly Bound[] {

@@ -8,12 +8,12 @@ import { AgentReadings } from "./agent-readings.ts"
 import { outermost, type Around } from "./around.ts"
 import { CalledFiles, type Follow } from "./called-files.ts"
 import { ClosedTypes, maxChoices } from "./closed-type.ts"
-import { asksOthers, usesTrust, wordsOf } from "./declared.ts"
+import { asksOthers, usesTrust } from "./declared.ts"
 import { withDeliveries } from "./deliveries.ts"
 import { Flow, placeAt, withVariables, type Bound, type Place, type Steps } from "./flow.ts"
 import { either, list, passed, plain, record, type Labelled } from "./label-tree.ts"
 import { made } from "./made-labels.ts"
-import { allLabels, join, none, via, type Marks } from "./marks.ts"
+import { allLabels, join, minus, none, via, type Marks } from "./marks.ts"
 import { RemoteCalls, wholesOf } from "./remote-calls.ts"
 import { Rules, marksOf, type Call, type Reading } from "./rules.ts"
 import { TypedLabels } from "./typed-labels.ts"
@@ -174,11 +174,12 @@ export class TrustPass implements Steps {
   #agent(id: string, name: string, symbol: AgentSymbol): void {
     const { place, decided, items } = this.#head(id, symbol)
     let reads = none
-    const touched = this.#flow.during(() => (reads = this.#reads(id, name, symbol, { ...place, decided })))
-    const { body } = symbol.declaration
+    const failed = this.#flow.attempt(symbol.declaration.body, id, () => {
+      reads = this.#reads(id, name, symbol, { ...place, decided })
+      this.#flow.touch(reads)
+      return reads
+    })
     const output = made(symbol.output, reads, this.#closed)
-    const skip = skipOf(body)
-    const failed = skip === undefined ? none : via(join(reads, touched), `${id}, which may fail`, skip.name)
     const value = this.#stepValue(id, symbol, output, join(decided, failed), items, reads)
     // Nobody knows that a model says no more than it answers: it may have thought aloud of its system text.
     this.#agents.set(name, { value, conversation: join(reads, output.whole) })
@@ -188,17 +189,26 @@ export class TrustPass implements Steps {
   #reads(id: string, name: string, symbol: AgentSymbol, place: Place): Marks {
     const { body } = symbol.declaration
     const models = this.#readings.modelsIn(propertyOf(body, "model"))
-    let locals = place.locals
-    const tried = this.#flow.during(() => (locals = this.#locals(name, symbol, place)))
-    const skip = skipOf(body)
-    // Where the run goes on after a failure, a local value that may fail decides whether the model and its tools are called.
-    const failed = skip === undefined ? none : via(tried, `${id}.on_failure`, skip.name)
-    const inner = { ...place, locals, decided: join(place.decided, failed) }
-    const own = this.#readings.own(id, body, inner)
-    const uses = this.#uses(id, body, inner)
-    const files = this.#files.used(id, body, inner)
-    const system = this.#readings.system(id, body, inner, models)
-    const before = [...own, ...system, ...uses.map(({ reading }) => reading)]
+    const prepared = { ...place, locals: this.#locals(name, symbol, place) }
+    const own = this.#readings.own(id, body, prepared)
+    const system = this.#readings.system(id, body, prepared, models)
+    const usedTools = this.#uses(id, body, prepared)
+    const usedFiles = this.#files.used(id, body, prepared)
+    // Where the run goes on after a failure, all that is evaluated before the model is called decides whether it is, and its tools.
+    const failed = via(this.#flow.failed, `${id}.on_failure`, symbol.declaration.name)
+    const results = usedTools.map(({ call, at }): Reading => {
+      const marks = via(this.#calls.resultOf(call).whole, `${id}.uses`, call.span)
+      this.read(call.remote.id, at, marks)
+      return { path: at.path, span: call.span, marks }
+    })
+    const before = [...own, ...system, ...results]
+    // What the model reads is reported as that.
+    const inner = { ...prepared, decided: join(place.decided, minus(failed, marksOf(before))) }
+    const uses = usedTools.map(({ call }) => {
+      const decided = call.remote.symbol?.kind === "prompt" ? join(place.decided, failed) : inner.decided
+      return { call: { ...call, decided } }
+    })
+    const files = usedFiles.map((file) => ({ ...file, call: { ...file.call, decided: inner.decided } }))
     const readings = [...before, ...this.#files.readings(files, marksOf(before), inner)]
     const reads = marksOf(readings)
     this.#readings.models(id, models, readings)
@@ -248,8 +258,12 @@ export class TrustPass implements Steps {
     const listed = items === undefined || loop === undefined ? none : via(items.own, `${id}.for`, loop.items)
     const often = join(start.decided, listed)
     if (when === undefined) return { place, decided: often, items }
-    const condition = this.#flow.of(when.condition, { ...place, path: `${id}.when`, decided: often })
-    return { place, decided: join(often, via(condition.whole, `${id}.when`, when.condition)), items }
+    let condition = none
+    // A step that may be skipped is also skipped where its condition fails.
+    const failed = this.#flow.attempt(declaration.body, id, () => {
+      return (condition = this.#flow.of(when.condition, { ...place, path: `${id}.when`, decided: often }).whole)
+    })
+    return { place, decided: join(often, via(join(condition, failed), `${id}.when`, when.condition)), items }
   }
 
   #locals(agent: string, symbol: AgentSymbol, place: Place): ReadonlyMap<string, Labelled> {
@@ -266,7 +280,8 @@ export class TrustPass implements Steps {
     return locals
   }
 
-  #uses(id: string, body: Syntax.Block<Syntax.Property>, place: Place): { call: Call; reading: Reading }[] {
+  /** What is used besides files. A prompt is rendered before the model is called. */
+  #uses(id: string, body: Syntax.Block<Syntax.Property>, place: Place): { call: Call; at: Place }[] {
     const uses = propertyOf(body, "uses")
     if (uses?.value.kind !== "uses") return []
     return uses.value.entries.flatMap((entry) => {
@@ -274,9 +289,8 @@ export class TrustPass implements Steps {
       if (remote === undefined) return []
       const at = { ...place, path: `${id}.uses.${secondName(entry.reference)}` }
       const call = this.#calls.call(remote, entry.block, this.#flow.bound(entry, at), entry.reference, at)
-      const marks = via(this.#calls.resultOf(call).whole, `${id}.uses`, entry.reference)
-      this.read(remote.id, at, marks)
-      return [{ call, reading: { path: at.path, span: entry.reference, marks } }]
+      if (remote.symbol?.kind === "prompt") this.#calls.resultOf(call)
+      return [{ call, at }]
     })
   }
 
@@ -298,7 +312,10 @@ export class TrustPass implements Steps {
       } else {
         const shown = value.kind === "requirement" ? [value.condition, value.otherwise] : [expression ?? value]
         for (const part of shown) {
-          const marks = this.#flow.within([part], at)
+          let marks = none
+          const touched = this.#flow.during(() => (marks = this.#flow.within([part], at)))
+          // An error in a requirement is shown, too.
+          if (value.kind === "requirement") marks = join(marks, touched)
           if (isOpen) this.rules.asked(id, path, part !== undefined && "start" in part ? part : name, marks)
         }
       }
@@ -306,11 +323,6 @@ export class TrustPass implements Steps {
     if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
     this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, none))
   }
-}
-
-/** `on_failure: skip` */
-function skipOf(body: Syntax.Block<Syntax.Property>): Syntax.Property | undefined {
-  return wordsOf(body, "on_failure")?.includes("skip") === true ? propertyOf(body, "on_failure") : undefined
 }
 
 /** A called file, seen by its caller. */

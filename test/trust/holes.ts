@@ -448,4 +448,65 @@ dynamic { d: call tool.find { input { x: "1" } on_failure: skip } }
 output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" } }  false: null } }`,
     },
   ],
+
+  "elements that move when others are dropped": [
+    ...["(dynamic.l.**.a)[0]?.b", "first(dynamic.l.**.a)?.b", "last(dynamic.l.**.a)?.b"].map((value): Hole => ({
+      source: `input { mail: untrusted string  none: maybe { b: string } }\ndynamic { l: [{ a: input.none }, { a: { b: input.mail } }, { a: input.none }] }\n${act(`${value} ?? ""`)}`,
+    })),
+    ...[
+      "{ a: maybe { b: string } }, { a: maybe { b: untrusted string } }",
+      "maybe { a: { b: string } }, maybe { a: { b: untrusted string } }",
+    ].map((types): Hole => ({ source: `input { xs: (${types}) }\n${act('(input.xs.**.a)[0]?.b ?? ""')}` })),
+    {
+      source: `input { xs: ({ a: maybe [{ b: string }] }, { a: maybe [{ b: untrusted string }] }) }\n${act("json((input.xs.*.a.**.b)[0])")}`,
+    },
+    {
+      source: `input { xs: ({ a: maybe { b: string } }, { a: maybe { b: private string } }) }\n${post('(input.xs.**.a)[0]?.b ?? ""')}`,
+      codes: leak,
+    },
+  ],
+
+  "an evaluation that fails on demand, while its value tells nothing": [
+    ...[
+      "length([parse_json(m) for m in input.mails])",
+      "length(input.rows.***.a)",
+      '({ a: parse_json(input.mails[0] ?? ""), b: 1 }).b',
+    ].flatMap((fragile): Hole[] =>
+      [
+        `agent a { model: model.small  instruction: "{{ ${fragile} }}"  on_failure: skip  output { ok: boolean } }\n${act("agent.a == null")}`,
+        `agent a { model: model.small  instruction: "{{ ${fragile} }}"  uses: [tool.act]  on_failure: skip  output { ok: boolean } }\noutput { x: agent.a }`,
+        `agent a { model: model.small  system: "{{ ${fragile} }}"  instruction: ""  uses: [tool.act]  on_failure: skip  output { ok: boolean } }\noutput { x: agent.a }`,
+        `agent a { model: model.small  instruction: ""  file { name: "a"  content: "{{ ${fragile} }}" }  uses: [tool.act]  on_failure: skip  output { ok: boolean } }\noutput { x: agent.a }`,
+        `agent a { model: model.small  instruction: ""  uses: [tool.act { bindings { x: ${fragile} } }]  on_failure: skip  output { ok: boolean } }\noutput { x: agent.a }`,
+        `agent a { model: model.small  instruction: ""  dynamic { d: ${fragile} }  uses: [tool.act]  on_failure: skip  output { ok: boolean } }\noutput { x: agent.a }`,
+        `agent a when ${fragile} == 1 { model: model.small  instruction: ""  on_failure: skip  output { ok: boolean } }\n${act("agent.a == null")}`,
+        `agent a when ${fragile} == 1 { model: model.small  instruction: ""  uses: [tool.act]  on_failure: skip  output { ok: boolean } }\noutput { x: agent.a }`,
+        `agent a { model: model.small  instruction: ""  require result.ok && ${fragile} == 1  uses: [tool.act]  output { ok: boolean } }\noutput { x: agent.a.ok }`,
+        `dynamic { d: call tool.echo { input { x: ${fragile} } on_failure: skip } }\n${act("dynamic.d == null")}`,
+        `output { x: call tool.act { input { x: ${fragile} } on_failure: skip } }`,
+        `output { x: call tool.echo { input { x: ${fragile}  y: call tool.act { input { } } } on_failure: skip } }`,
+        `resource r from mcp.shop.resource.r { gives: trusted }\ndynamic { d: read resource.r { bindings { x: "{{ ${fragile} }}" } on_failure: skip } }\n${act("dynamic.d == null")}`,
+        `prompt r from mcp.shop.prompt.r\ndynamic { d: render prompt.r { bindings { x: "{{ ${fragile} }}" } on_failure: skip } }\n${act("dynamic.d == null")}`,
+        `workflow w from "./w.wire"\ndynamic { d: call workflow.w { input { n: ${fragile} } on_failure: skip } }\n${act("dynamic.d == null")}`,
+        `workflow w from "./w.wire"\ndynamic { d: repeat workflow.w { input { n: 1 } until: ${fragile} == 1 next { n: 2 } at_most: 3 on_failure: skip } }\n${act("dynamic.d == null")}`,
+      ].map((steps) => ({
+        source: `input { mails: [untrusted string]  rows: [{ a: untrusted maybe string }] }\n${steps}`,
+        modules: {
+          "w.wire": "input { n: integer }\noutput { n: input.n }",
+        },
+      })),
+    ),
+    ...[
+      'instruction: "{{ FRAGILE }}"  on_failure: skip',
+      'instruction: ""  require result.ok && FRAGILE == 1',
+      'instruction: ""  uses: [tool.post { bindings { x: FRAGILE } }]  on_failure: skip',
+    ].map((properties): Hole => ({
+      source: `input { ibans: [private string] }\nagent a { model: model.small  ${properties.replace("FRAGILE", "length([parse_json(m) for m in input.ibans])")}  output { ok: boolean } }\noutput { x: agent.a }`,
+      codes: leak,
+    })),
+    {
+      source: `input { ibans: [private string] }\nask a { question: "?"  to: "desk"  require result.ok && length([parse_json(m) for m in input.ibans]) == 1  output { ok: boolean } }\noutput { x: ask.a.ok }`,
+      codes: leak,
+    },
+  ],
 }

@@ -1,5 +1,6 @@
 import type { Reach } from "../../../src/trust/reach-shape.ts"
 import type { Ran } from "./run-program.ts"
+import { holds } from "./world.ts"
 
 /** What a run did that the reach of its workflow does not have: the reach is an upper bound. */
 export function beyondReach(reach: Reach, { seen }: Ran): string[] {
@@ -10,7 +11,7 @@ export function beyondReach(reach: Reach, { seen }: Ran): string[] {
   let toolCalls = 0
   for (const { who, what } of seen) {
     const [kind, name = "", provider = ""] = who.split(" ")
-    const isPrivate = JSON.stringify(what).includes("PP")
+    const isPrivate = holds("private", what)
     if (kind === "model") {
       modelCalls++
       const host = backends.get(provider)

@@ -4,7 +4,7 @@ import { beyondReach } from "./beyond-reach.ts"
 import type { Accepted } from "./accepted-program.ts"
 import { runProgram, type Ran } from "./run-program.ts"
 import type { Settled } from "./program.ts"
-import { holdsStrangersWords, type Variation } from "./world.ts"
+import { holds, type Variation } from "./world.ts"
 
 // Noninterference: two runs that differ in what strangers wrote make the same calls to what requires trust; two that differ in what
 // is private look the same to what is not cleared.
@@ -180,7 +180,7 @@ function strangersWords(settled: Settled, { seen }: Ran): Difference[] {
       (/trusted|strict/.test(requires) ? Object.keys(what as object) : [])
     return names.flatMap((argument) => {
       const value = (what as Record<string, JsonValue>)[argument] ?? null
-      return holdsStrangersWords(value)
+      return holds("untrusted", value)
         ? [
             {
               rule: "strangers' words",

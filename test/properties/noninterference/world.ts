@@ -28,8 +28,8 @@ export interface Seen {
   readonly what: JsonValue
 }
 
-/** Words of strangers and private words show in every text that was made from them. */
-const tokens: Readonly<Record<Mark, string>> = { untrusted: "UU", private: "PP" }
+/** Strangers' words and private words show in every text that was made from them, in either case. Base64 and digests never have them. */
+const tokens: Readonly<Record<Mark, string>> = { untrusted: "¤¤", private: "§§" }
 
 /** Choices beyond this many are words (trust.md, closed types). */
 const maxChoices = 1_000_000
@@ -242,14 +242,14 @@ export class World implements ModelClient, ToolHost {
     const facts = this.#settled.program.asks.get(name)
     if (facts === undefined) throw new Error(`No question is called ${name}`)
     if (facts.expires && hashOf(`${this.#variation.seed} ${name}`) % 2 === 0) return undefined
-    return makeValue(
-      facts.output,
-      this.#maker(
-        `ask ${name} ${iteration ?? ""} ${JSON.stringify((question as { scope?: string }).scope ?? "")}`,
-        "person",
-        "",
-      ),
-    )
+    const scope = JSON.stringify((question as { scope?: string }).scope ?? "")
+    const person = this.#maker(`ask ${name} ${iteration ?? ""} ${scope}`, "person", "")
+    // Markers in the type of an answer are ignored.
+    const marks = new Set<Mark>()
+    return makeValue(facts.output, {
+      seedAt: (path, _, isOpen) => person.seedAt(path, marks, isOpen),
+      text: (at) => person.text(at, marks),
+    })
   }
 }
 
@@ -268,11 +268,22 @@ function viewOf(request: ModelRequest): JsonObject {
   })
   return {
     system,
-    input: read as unknown as JsonValue,
+    input: readable(read as unknown as JsonValue),
     tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
     contract: contract === null ? null : contract.name,
     format: response_format,
   }
+}
+
+/** The text of a file in place of its Base64: a model reads the text. */
+function readable(value: JsonValue): JsonValue {
+  if (typeof value === "string") {
+    const [, data] = /^data:text\/[^,]*;base64,(.*)$/s.exec(value) ?? []
+    return data === undefined ? value : Buffer.from(data, "base64").toString()
+  }
+  if (Array.isArray(value)) return value.map(readable)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, readable(one)]))
 }
 
 function originOf({ backend, model }: ModelRequest): string {
@@ -316,8 +327,8 @@ function tokensIn(text: string): string {
     .join("")
 }
 
-export function holdsStrangersWords(value: JsonValue): boolean {
-  return JSON.stringify(value).includes(tokens.untrusted)
+export function holds(mark: Mark, value: JsonValue): boolean {
+  return JSON.stringify(value).includes(tokens[mark])
 }
 
 function hosted(args: readonly (readonly [string, WireType])[]): HostedTool {

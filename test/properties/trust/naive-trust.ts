@@ -162,6 +162,8 @@ class NaiveTrust {
   readonly #caller: Caller | undefined
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #prefix: string
+  /** What may have failed by now, where the run goes on after a failure. */
+  #caught: string[] | undefined
 
   constructor(workflow: Workflow, graph: Graph, caller?: Caller) {
     this.#workflow = workflow
@@ -213,7 +215,19 @@ class NaiveTrust {
 
   /** If a call that fails is seen by somebody, anything in it may have made it fail. */
   #anything(nodes: readonly string[]): void {
+    this.#caught?.push(...nodes)
     this.#graph.flow(nodes, this.#node("anything"))
+  }
+
+  /** What may fail meanwhile: the run goes on then, where something `skips`. */
+  #catching(skips: boolean, run: () => void): readonly string[] {
+    const outer = this.#caught
+    if (skips) this.#caught = [...(outer ?? [])]
+    run()
+    const caught = skips ? (this.#caught ?? []) : []
+    outer?.push(...caught)
+    this.#caught = outer
+    return caught
   }
 
   /** An array in nodes of its own. */
@@ -252,15 +266,22 @@ class NaiveTrust {
     return { prefix, given: { text, flag: [inner.#node("output.flag")], list: inner.#kept("output.list"), own: [] } }
   }
 
-  #fileCall({ workflow, input, approval, skips, repeat }: FileCall, where: Where): Given {
+  #fileCall(call: FileCall, where: Where): Given {
+    let given: Given | undefined
+    const caught = this.#catching(call.skips, () => (given = this.#fileCalled(call, where)))
+    if (given === undefined) throw new Error("A call gives something")
+    return withOwn(given, caught)
+  }
+
+  #fileCalled({ workflow, input, approval, repeat }: FileCall, where: Where): Given {
     const declared = this.#declaration(workflow)
     const mark = this.#node(`workflow.${workflow}`)
     const ended = this.#node(`ended ${this.#graph.fresh()}`)
     const sent = this.#input(input, where)
-    this.#fileCalled(declared, approval, where, [...sent.values()].flat(), [])
+    this.#fileSinks(declared, approval, where, [...sent.values()].flat(), [])
     const first = this.#inside(declared, where)
     this.#fill(first.prefix, sent)
-    if (repeat === undefined) return withOwn(first.given, skips ? [mark, `${first.prefix}anything`] : [mark])
+    if (repeat === undefined) return withOwn(first.given, [mark])
     // All rounds after the first are one call that gives its result to itself.
     const later = this.#inside(declared, { ...where, decided: [...where.decided, ended] })
     this.#fill(later.prefix, sent)
@@ -280,8 +301,7 @@ class NaiveTrust {
     for (const [path, nodes] of this.#next(repeat.next, result, ended, where)) {
       this.#graph.flow([...nodes, ended], `${later.prefix}${path}`)
     }
-    const failed = skips ? [`${first.prefix}anything`, `${later.prefix}anything`] : []
-    return withOwn(result, [ended, ...failed])
+    return withOwn(result, [ended])
   }
 
   #fill(prefix: string, sent: ReadonlyMap<string, readonly string[]>): void {
@@ -352,7 +372,7 @@ class NaiveTrust {
   #fileUsed({ workflow, bound, approval }: FileUse, where: Where, reads: string): void {
     const declared = this.#declaration(workflow)
     const sent = this.#input(bound, where)
-    this.#fileCalled(declared, approval, where, [...sent.values()].flat(), [reads])
+    this.#fileSinks(declared, approval, where, [...sent.values()].flat(), [reads])
     for (let call = 0; call < 2; call++) {
       const { prefix, given } = this.#inside(declared, { ...where, decided: [...where.decided, reads] })
       this.#fill(prefix, sent)
@@ -364,7 +384,7 @@ class NaiveTrust {
     }
   }
 
-  #fileCalled(
+  #fileSinks(
     { name, requiresTrust }: FileDeclaration,
     approval: Approval,
     { step, decided }: Where,
@@ -407,12 +427,13 @@ class NaiveTrust {
   #called(
     { name, server, requires, isCleared, approval }: Tool,
     own: Approval,
-    { step, decided }: Where,
+    { step, decided: decisions }: Where,
     to: readonly string[] | undefined,
     filled: readonly string[],
     isUse: boolean,
   ): void {
     const bound = to ?? []
+    const decided = [...decisions, ...(isUse ? [] : (this.#caught ?? []))]
     // A tool that fails may say what it was called with.
     this.#anything([this.#node(`tool.${name}`), ...bound, ...(isUse ? [] : filled)])
     const sink = `${step} tool.${name}`
@@ -436,27 +457,44 @@ class NaiveTrust {
   // ------------------------------------------------------------------------------------------------------------- steps
 
   #agent(agent: Agent): void {
-    const { name, loop, when, instruction, system, requirement, context, uses, files, skips, models } = agent
+    const { name, loop, when, skips } = agent
     const id = `agent.${name}`
     const start = this.#start(id)
     const items = loop && this.#items(loop, start)
     const variables = loop && items ? withVariable(start, loop, items) : start.variables
     const own = [...start.decided, ...(items?.own ?? [])]
-    const condition = when === undefined ? [] : this.#condition(when, { ...start, variables, decided: own })
-    const inner: Where = { step: start.step, decided: [...own, ...condition], variables }
+    let condition: readonly string[] = []
+    const judged = this.#catching(skips, () => {
+      if (when !== undefined) condition = this.#condition(when, { ...start, variables, decided: own })
+    })
+    const outer: Where = { step: start.step, decided: [...own, ...condition, ...judged], variables }
+    const caught = this.#catching(skips, () => this.#asked(agent, outer))
     const node = (part: string): string => this.#node(`${id}${part}`)
     const graph = this.#graph
+    graph.flow([node(":reads")], node(".text"))
+    graph.flow([node(":reads")], node(".ok"), ["private"])
+    for (const part of [".text", ".ok", ":length"]) {
+      graph.flow([...outer.decided, ...caught, ...(skips ? [node(":reads")] : [])], node(part))
+    }
+    graph.flow([node(":reads"), ...(items?.gathered ?? [])], node(":together"))
+    graph.flow([node(":said"), node(":reads")], node(":conversation"))
+  }
 
+  /** What the model of an agent reads, and what it may call. */
+  #asked({ name, instruction, system, requirement, context, uses, files, models }: Agent, outer: Where): void {
+    const id = `agent.${name}`
+    const node = (part: string): string => this.#node(`${id}${part}`)
+    const graph = this.#graph
     const texts = [instruction, ...(requirement === undefined ? [] : [requirement])]
     graph.flow(
-      texts.flatMap((one) => this.#text(one, inner)),
+      texts.flatMap((one) => this.#text(one, outer)),
       node(":said"),
     )
     if (context !== undefined) {
       graph.flow([this.#node(`agent.${context.name}:conversation`)], node(":context"))
       if (context.compact !== undefined) {
-        graph.flow(this.#text(context.compact.instruction, inner), node(":context"))
-        if (context.compact.model === "fast") this.#shown(start.step, [node(":context")])
+        graph.flow(this.#text(context.compact.instruction, outer), node(":context"))
+        if (context.compact.model === "fast") this.#shown(outer.step, [node(":context")])
       }
       graph.flow([node(":context")], node(":said"))
     }
@@ -468,31 +506,24 @@ class NaiveTrust {
           ? imported === undefined
             ? undefined
             : [this.#node(`input.${imported}`)]
-          : this.#text(to, inner)
+          : this.#text(to, outer)
       results.push(this.#node(`tool.${tool}`), ...(nodes ?? []))
       return nodes
     })
     graph.flow([node(":said"), ...results], node(":reads"))
-    if (system !== undefined) graph.flow(this.#text(system, inner), node(":reads"))
+    if (system !== undefined) graph.flow(this.#text(system, outer), node(":reads"))
+    const inner = { ...outer, decided: [...outer.decided, ...(this.#caught ?? [])] }
     for (const file of files) this.#fileUsed(file, inner, node(":reads"))
 
     const models_ = [...models, ...(context?.compact === undefined ? [] : [context.compact.model])]
-    if (models.includes("fast")) this.#shown(start.step, [node(":reads")])
-    if (models_.includes("fast")) this.#shown(start.step, inner.decided)
+    if (models.includes("fast")) this.#shown(outer.step, [node(":reads")])
+    if (models_.includes("fast")) this.#shown(outer.step, inner.decided)
     for (const [index, { tool, approval }] of uses.entries()) {
       this.#called(this.#tool(tool), approval, inner, bound[index], [node(":reads")], true)
       if (this.#tool(tool).requires !== undefined) continue
-      const finding = `undeclared-effect ${start.step} tool.${tool}`
+      const finding = `undeclared-effect ${outer.step} tool.${tool}`
       this.#sink({ label: "untrusted", finding, nodes: [node(":reads")], isOnce: true })
     }
-
-    graph.flow([node(":reads")], node(".text"))
-    graph.flow([node(":reads")], node(".ok"), ["private"])
-    for (const part of [".text", ".ok", ":length"]) {
-      graph.flow([...inner.decided, ...(skips ? [node(":reads")] : [])], node(part))
-    }
-    graph.flow([node(":reads"), ...(items?.gathered ?? [])], node(":together"))
-    graph.flow([node(":said"), node(":reads")], node(":conversation"))
   }
 
   #shown(step: string, nodes: readonly string[]): void {
