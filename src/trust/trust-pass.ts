@@ -280,7 +280,7 @@ export class TrustPass implements Steps {
     return locals
   }
 
-  /** What is used besides files. A prompt is rendered before the model is called. */
+  /** The tools, resources and prompts among what a model may use. A prompt is rendered before the model is called. */
   #uses(id: string, body: Syntax.Block<Syntax.Property>, place: Place): { call: Call; at: Place }[] {
     const uses = propertyOf(body, "uses")
     if (uses?.value.kind !== "uses") return []
