@@ -4,9 +4,9 @@ import type { Diagnostic } from "../source/diagnostic.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import { expressionIn, propertyOf, secondName, valuesOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Around } from "./around.ts"
-import { assumedInput, deepestCall, freshBudget } from "./around.ts"
-import { Crossing } from "./crossing.ts"
+import type { CallerContext } from "./caller-context.ts"
+import { assumedInput, maxCallDepth, freshBudget } from "./caller-context.ts"
+import { CallLabels } from "./call-labels.ts"
 import type { Remote } from "./declared.ts"
 import { wordsOf } from "./declared.ts"
 import type { Bound, Flow, Place } from "./flow.ts"
@@ -37,7 +37,7 @@ export interface FileLabels {
 export type Follow = (
   program: Program,
   watcher: Watcher | undefined,
-  around: Around,
+  caller: CallerContext,
   input?: Labelled,
 ) => FileLabels & { readonly found: readonly Diagnostic[] }
 
@@ -47,7 +47,7 @@ interface CallingFile {
   readonly flow: Flow
   readonly rules: Rules
   readonly calls: RemoteCalls
-  readonly around: Around
+  readonly caller: CallerContext
   readonly watcher: Watcher | undefined
   readonly follow: Follow
 }
@@ -195,21 +195,21 @@ export class CalledFiles {
     given: (field: string) => Labelled,
     { path, span, decided }: Call,
   ): FileLabels & { readonly report: () => void } {
-    const { rules, around, follow } = this.#here
-    const { budget, depth } = around
-    const crossing = new Crossing(symbol, span, around.base)
+    const { rules, caller, follow } = this.#here
+    const { budget, depth } = caller
+    const labels = new CallLabels(symbol, span, caller.base)
     const watcher = this.#here.watcher?.file(symbol, stepOf(path))
     const all = join(decided, ...symbol.input.fields.map(({ name }) => given(name).whole))
     const isAlone = isNone(all) && watcher === undefined
-    const isDeep = depth >= deepestCall
+    const isDeep = depth >= maxCallDepth
     if (isDeep || (!isAlone && budget.left-- <= 0)) {
       // Whoever watches is shown the most that may happen in it. Deeper calls are not made.
       if (!isDeep && watcher !== undefined && !budget.assumed.has(symbol.program)) {
         budget.assumed.add(symbol.program)
-        follow(symbol.program, watcher, around, assumedInput(symbol.program))
+        follow(symbol.program, watcher, caller, assumedInput(symbol.program))
       }
       const { output, touched } = this.#alone(symbol)
-      const own = crossing.leaving(join(output.whole, touched))
+      const own = labels.leaving(join(output.whole, touched))
       const most = via(join(all, own), `${symbol.file}, which is not followed`, span)
       this.#here.flow.answer(most)
       return {
@@ -221,17 +221,17 @@ export class CalledFiles {
     const inside = isAlone
       ? this.#alone(symbol)
       : follow(symbol.program, watcher, {
-          given: (name) => crossing.enter(given(name)),
-          decided: crossing.entering(decided),
+          given: (name) => labels.enter(given(name)),
+          decided: labels.entering(decided),
           budget,
           depth: depth + 1,
           base: symbol.base,
         })
     const found = "found" in inside ? (inside.found as readonly Diagnostic[]) : []
-    const touched = crossing.leaving(inside.touched)
+    const touched = labels.leaving(inside.touched)
     this.#here.flow.answer(touched)
     return {
-      output: crossing.leave(inside.output),
+      output: labels.leave(inside.output),
       touched,
       report: () => rules.inside(symbol, path, span, found),
     }
@@ -240,8 +240,8 @@ export class CalledFiles {
   /** A file that is given nothing labelled, as most are. What goes wrong in it is reported there. */
   #alone({ program, base }: WorkflowSymbol): FileLabels {
     return remembered(knownAlone, program, () => {
-      const around = { given: () => plain, decided: none, budget: freshBudget(), depth: 0, base }
-      const { output, touched } = this.#here.follow(program, undefined, around)
+      const caller = { given: () => plain, decided: none, budget: freshBudget(), depth: 0, base }
+      const { output, touched } = this.#here.follow(program, undefined, caller)
       return { output, touched }
     })
   }

@@ -167,10 +167,11 @@ export class Labelled {
   }
 
   /** At least as many labels in a finite tree: what is deeper, or more than so many parts, has those of all that is in it. */
-  widened(depth = 5, left = { parts: 100 }): Labelled {
+  widened(depth = 5, left = { parts: 200 }): Labelled {
     if (this.#isFlat()) return this
-    if (depth === 0 || left.parts-- <= 0) return flat(this.whole)
+    if (depth === 0 || left.parts <= 0) return flat(this.whole)
     const { parts, cases, rest, each } = this.#parts()
+    left.parts -= parts.size + cases.size + 1
     const inner = (part: Labelled): Labelled => part.widened(depth - 1, left)
     const shape = { parts: mapped(parts, inner), cases: mapped(cases, inner), rest: inner(rest), each: inner(each) }
     return new Labelled(this.own, this.whole, this.together, () => shape)

@@ -16,6 +16,8 @@ export function mayFail(program: Program, node: Syntax.Expression): boolean {
     case "object":
     case "group":
     case "default":
+    // The author vouches for the value, and so for making it.
+    case "exception":
     // The flow looks at each step of a chain.
     case "chain":
       return false

@@ -9,13 +9,13 @@ export interface Choice {
 }
 
 /** Values deeper in an output are part of the ones above. */
-const deepest = 6
+const maxDepth = 6
 
 /** The choices that a value leaves to whoever makes it: the largest closed values in it, the cases of variants, and what may be null. */
 export function choicesIn(type: Type, path: string, closed: ClosedTypes, types: TypeTable, depth = 0): Choice[] {
   if (closed.isClosed(type)) return [{ path, type: spelled(type, types) }]
   const inner = (part: Type, at: string): Choice[] => choicesIn(part, at, closed, types, depth + 1)
-  if (depth === deepest) return [{ path, type: "parts of it" }]
+  if (depth === maxDepth) return [{ path, type: "parts of it" }]
   switch (type.kind) {
     case "record":
       return type.fields.flatMap((field) => inner(field.type, `${path}.${field.name}`))

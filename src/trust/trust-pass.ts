@@ -5,7 +5,7 @@ import type { Span } from "../source/span.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { AgentReadings } from "./agent-readings.ts"
-import { outermost, type Around } from "./around.ts"
+import { outermost, type CallerContext } from "./caller-context.ts"
 import { CalledFiles, type Follow } from "./called-files.ts"
 import { ClosedTypes, maxChoices } from "./closed-type.ts"
 import { asksOthers, usesTrust } from "./declared.ts"
@@ -42,21 +42,21 @@ export class TrustPass implements Steps {
   readonly #agents = new Map<string, AgentLabels>()
   readonly #values = new Map<string, Labelled>()
   readonly #watcher: Watcher | undefined
-  readonly #around: Around
+  readonly #caller: CallerContext
   /** What the file gives to its caller. */
   output: Labelled = plain
   #input: Labelled | undefined
 
-  /** `around`: what a caller of the file knows. */
-  constructor(program: Program, watcher?: Watcher, input?: Labelled, around: Around = outermost(program)) {
+  /** `caller`: what a caller of the file knows. */
+  constructor(program: Program, watcher?: Watcher, input?: Labelled, caller: CallerContext = outermost(program)) {
     this.#program = program
     this.#watcher = watcher
-    this.#around = around
+    this.#caller = caller
     this.rules = new Rules(
       (span) => placeHere(program, span),
-      around.base,
+      caller.base,
       usesTrust(program),
-      around.depth > 0 ? program.files.file : undefined,
+      caller.depth > 0 ? program.files.file : undefined,
     )
     this.#input = input
     this.#flow = new Flow(program, this)
@@ -66,7 +66,7 @@ export class TrustPass implements Steps {
     const flow = this.#flow
     const calls = new RemoteCalls(program, flow, rules, this.#typed)
     this.#calls = calls
-    this.#files = new CalledFiles({ program, flow, rules, calls, around, watcher, follow })
+    this.#files = new CalledFiles({ program, flow, rules, calls, caller, watcher, follow })
     this.#readings = new AgentReadings(
       program,
       flow,
@@ -92,7 +92,7 @@ export class TrustPass implements Steps {
   }
 
   #placeAt(path: string, span: Span): Place {
-    return { ...placeAt(path, span), decided: this.#around.decided }
+    return { ...placeAt(path, span), decided: this.#caller.decided }
   }
 
   #order(): string[] {
@@ -123,7 +123,7 @@ export class TrustPass implements Steps {
   input(): Labelled {
     const { input } = this.#program
     if (this.#input !== undefined) return this.#input
-    const { given } = this.#around
+    const { given } = this.#caller
     const items = input?.declaration.body.items ?? []
     const typed = this.#typed.ofFields("input", items)
     // Markers of a called file add to the labels of what it is given.
@@ -213,7 +213,9 @@ export class TrustPass implements Steps {
     const reads = marksOf(readings)
     this.#readings.models(id, models, readings)
     const compaction = this.#readings.compaction(id, body, own)
-    this.#readings.decision([...models, ...compaction], inner.decided, symbol)
+    this.#readings.decision(models, inner.decided, symbol)
+    // A model that compacts a conversation reads nothing else.
+    this.#readings.decision(compaction, join(place.decided, failed), symbol)
     for (const { call } of [...uses, ...files]) {
       const kind = call.remote.symbol?.kind
       // A model decides what is called or read, and fills what nothing binds: of a resource, only its server knows what that is. A prompt
@@ -326,8 +328,8 @@ export class TrustPass implements Steps {
 }
 
 /** A called file, seen by its caller. */
-function follow(...[program, watcher, around, input]: Parameters<Follow>): ReturnType<Follow> {
-  const pass = new TrustPass(program, watcher, input, around)
+function follow(...[program, watcher, caller, input]: Parameters<Follow>): ReturnType<Follow> {
+  const pass = new TrustPass(program, watcher, input, caller)
   pass.run()
   return { output: pass.output, touched: pass.touched, found: pass.rules.found }
 }

@@ -1,6 +1,6 @@
 import type { Program } from "../check/program.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
-import { assumedInput } from "./around.ts"
+import { assumedInput } from "./caller-context.ts"
 import { usesTrust } from "./declared.ts"
 import { takesDeliveries } from "./deliveries.ts"
 import { TrustPass } from "./trust-pass.ts"

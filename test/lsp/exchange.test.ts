@@ -380,3 +380,45 @@ test("an editor that goes without a word gets its answers, and leaves no server 
   await within(30_000, "the end", closed)
   assert.equal(child.exitCode, 1)
 })
+
+test("the quick fix that trusts a value puts the cursor into its reason", async () => {
+  const untrusted = `input {
+    mail: untrusted string
+}
+
+mcp shop {
+    endpoint: "demo"
+}
+
+tool refund from mcp.shop.tool.refund {
+    requires: trusted
+}
+
+output {
+    done: call tool.refund { input { note: input.mail } }
+}
+`
+  const fixed = untrusted.replace("note: input.mail", 'note: trust input.mail because ""')
+  for (const snippetEditSupport of [true, false]) {
+    const editor = await startEditor({
+      ...full,
+      workspace: { workspaceEdit: { documentChanges: true, snippetEditSupport } },
+    })
+    editor.open(uri, untrusted)
+    const [diagnostic] = (await editor.diagnostics(uri, 1)).diagnostics
+    assert.equal(diagnostic?.code, "untrusted-action")
+    const actions = await editor.ask<CodeAction[]>("textDocument/codeAction", {
+      textDocument: { uri },
+      range: diagnostic.range,
+      context: { diagnostics: [diagnostic] },
+    })
+    const action = actions.find(({ title }) => title.startsWith("Trust") || title.includes("because"))
+    const [change] = action?.edit?.documentChanges ?? []
+    assert.ok(change !== undefined && "edits" in change, JSON.stringify(actions))
+    const values = change.edits.map((edit) => ("snippet" in edit ? edit.snippet.value : edit.newText))
+    assert.equal(values.includes(' because "$0"'), snippetEditSupport, JSON.stringify(values))
+    const edits = change.edits.map(({ range }, at) => ({ range, newText: (values[at] ?? "").replace("$0", "") }))
+    assert.equal(edited(untrusted, edits), fixed)
+    assert.equal(await editor.end(), 0)
+  }
+})

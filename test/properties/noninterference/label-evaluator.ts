@@ -69,8 +69,9 @@ class LabelledRun {
       const value = marked(type, fromJson(this.made(type), none), "input")
       return [name, program.filled.has(name) ? joined(value, new Set(["untrusted"])) : value]
     })
+    const decided: Labels = program.isDeliveredWhen ? new Set(["untrusted"]) : none
     try {
-      new LabelledFile(this, this.tree("main.wire"), { own: none, fields: new Map(fields) }, none).run()
+      new LabelledFile(this, this.tree("main.wire"), { own: none, fields: new Map(fields) }, decided).run()
     } catch (error) {
       if (!(error instanceof Failed)) throw error
     }

@@ -57,6 +57,8 @@ export interface Program {
   readonly input: Fields
   /** Input fields that a webhook fills. */
   readonly filled: ReadonlySet<string>
+  /** What a webhook is sent decides whether there is a run. */
+  readonly isDeliveredWhen: boolean
   readonly toggles: readonly Toggle[]
   readonly tools: ReadonlyMap<string, ToolFacts>
   readonly servers: ReadonlyMap<string, ServerFacts>

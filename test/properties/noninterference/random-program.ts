@@ -108,6 +108,7 @@ export function randomProgram(random: Random, emphasis: Emphasis = random.pick(e
     modules,
     input: main.input,
     filled: main.filled,
+    isDeliveredWhen: main.isDeliveredWhen,
     toggles: whole.toggles,
     tools: whole.tools,
     servers: whole.servers,
@@ -137,6 +138,8 @@ class FileWriter implements Callables {
   input: Fields = []
   /** Input fields that a webhook fills. */
   filled: ReadonlySet<string> = new Set()
+  /** A webhook decides by what it is sent. */
+  isDeliveredWhen = false
   readonly #random: Random
   readonly #whole: Whole
   readonly #path: string
@@ -715,7 +718,8 @@ class FileWriter implements Callables {
           ? `${name}: header."X-Name" ?? query.name ?? ""`
           : `${name}: body.${name}`
       })
-      const when = random.chance(0.5) ? 'when: body.ref == "main"' : ""
+      this.isDeliveredWhen = random.chance(0.5)
+      const when = this.isDeliveredWhen ? 'when: body.ref == "main"' : ""
       this.#add(
         `webhook hook { verify: ${random.pick(["github", "stripe", 'hmac { header: "X-Sign" }'])} secret: secrets.hook ${when} input { ${values.join("\n    ")} } }`,
       )

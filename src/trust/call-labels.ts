@@ -7,7 +7,7 @@ import { changed, placed, placesOf, type Marks, type Way } from "./marks.ts"
  * Labels that go into a called file and come out of it. Names of servers are those of one file: what a server gave may go back to it
  * only in the file that got it. A way through the file is one place of the caller, with those of the file inside of it.
  */
-export class Crossing {
+export class CallLabels {
   readonly #symbol: WorkflowSymbol
   readonly #span: Span
   readonly #base: number

@@ -4,7 +4,7 @@ import { flat, type Labelled } from "./label-tree.ts"
 import { allLabels, type Marks } from "./marks.ts"
 
 /** What the caller of a file knows of the call. */
-export interface Around {
+export interface CallerContext {
   /** The labels of a field of the input; undefined for the file that is checked. */
   readonly given?: (field: string) => Labelled
   /** What decides that the file is called. */
@@ -21,16 +21,16 @@ export interface Around {
 }
 
 /** At most so many calls of files within each other are made. */
-export const deepestCall = 8
+export const maxCallDepth = 8
 /** Files that call many files, which call many: a few hundred lines could keep the checker busy for hours. */
 const maxFollowed = 2000
 
-export function freshBudget(): Around["budget"] {
+export function freshBudget(): CallerContext["budget"] {
   return { left: maxFollowed, assumed: new Set() }
 }
 
 /** Nobody calls the file that is checked. */
-export function outermost(program: Program): Around {
+export function outermost(program: Program): CallerContext {
   return { decided: deliveredWhen(program), budget: freshBudget(), depth: 0, base: 0 }
 }
 
