@@ -4,6 +4,7 @@ import { folderTable, picture } from "./docs-of-layers.ts"
 import { errorTable, eventTable, questionTable, reference, routeTable } from "./docs-of-http.ts"
 import { limitsOfAll } from "./docs-of-limits.ts"
 import { allSettings, firstSettings } from "./docs-of-settings.ts"
+import { functionNames } from "../src/check/function-table.ts"
 import { languageGuide } from "../src/editor/guide/language-guide.ts"
 import { vimSyntax } from "./vim-syntax.ts"
 import { root } from "./setup.mjs"
@@ -31,6 +32,8 @@ const whole: Readonly<Record<string, () => string>> = {
   "editors/vim/syntax/wire.vim": vimSyntax,
 }
 
+const grammar = "editors/vscode/syntaxes/wire.tmLanguage.json"
+
 const isCheck = process.argv.includes("--check")
 for (const [page, parts] of Object.entries(pages)) {
   const before = readFileSync(join(root, page), "utf8")
@@ -43,6 +46,13 @@ for (const [page, parts] of Object.entries(pages)) {
 for (const [page, make] of Object.entries(whole)) {
   put(page, existsSync(join(root, page)) ? readFileSync(join(root, page), "utf8") : "", make())
 }
+
+const before = readFileSync(join(root, grammar), "utf8")
+put(
+  grammar,
+  before,
+  before.replace(/\(\?:length\|[\w|]+\)/, () => `(?:${functionNames.join("|")})`),
+)
 
 function put(page: string, before: string, after: string): void {
   if (after === before) return

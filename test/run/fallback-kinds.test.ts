@@ -30,10 +30,9 @@ for (const first of voices) {
           : json(first.error(500, "down"), 500),
       )
       const other = await fakeBackend(t, () => json(second.says({ text: '{"text":"She is there."}' })))
-      const kinds = { responses: "openai", chat: "openai_chat", anthropic: "anthropic", google: "google" }
       const { plan, diagnostics } = compile(`
-provider p from ${kinds[first.api]} { endpoint: "${one.backend.endpoint}" }
-provider q from ${kinds[second.api]} { endpoint: "${other.backend.endpoint}" }
+provider p from ${first.kind} { endpoint: "${one.backend.endpoint}" }
+provider q from ${second.kind} { endpoint: "${other.backend.endpoint}" }
 model fast from p { id: "m-1" inference { max_retries: 0 } price { input: 1 output: 1 } }
 model careful from q { id: "m-2" price { input: 1 output: 1 } }
 mcp s { endpoint: "https://tools.test" }
@@ -81,9 +80,9 @@ output { text: agent.look.text }`)
       assert.deepEqual(
         completed?.calls.map(({ model: name, provider, id }) => [name, provider, id]),
         [
-          ["fast", kinds[first.api], "m-1"],
-          ["fast", kinds[first.api], "m-1"],
-          ["careful", kinds[second.api], "m-2"],
+          ["fast", first.kind, "m-1"],
+          ["fast", first.kind, "m-1"],
+          ["careful", second.kind, "m-2"],
         ],
       )
       assert.equal(completed?.usage.cost, 0.00003)

@@ -6,58 +6,11 @@ import { flagOf, readSettings, settingTable } from "./settings.ts"
 test("the defaults", () => {
   const { settings, wrong, unknown } = readSettings({}, {})
   assert.deepEqual([wrong, unknown], [[], []])
-  assert.deepEqual(settings, {
-    host: "127.0.0.1",
-    port: 13_703,
-    processes: 1,
-    secretVariables: {},
-    secretsFile: undefined,
-    workflows: undefined,
-    store: "sqlite",
-    postgresCa: undefined,
-    postgresCert: undefined,
-    postgresKey: undefined,
-    postgresSchema: "wire",
-    natsCreds: undefined,
-    natsCa: undefined,
-    natsCert: undefined,
-    natsKey: undefined,
-    natsPrefix: "wire",
-    natsReplicas: undefined,
-    natsMaxBytes: undefined,
-    dataDir: "./data",
-    encryptionKey: undefined,
-    encryptionKeyOld: undefined,
-    apiKeys: undefined,
-    triggerCaller: undefined,
-    metricsKey: undefined,
-    auditFile: undefined,
-    operatorKeys: undefined,
-    egress: undefined,
-    allowedHosts: [],
-    allowedOrigins: [],
-    notifyOrigins: [],
-    notifySecret: undefined,
-    maxIterations: 10_000,
-    maxCalled: 10_000,
-    cacheTtl: 3_600_000,
-    retention: 86_400_000,
-    maxRuns: 1000,
-    maxQueued: 1000,
-    maxWaiting: 10_000,
-    groups: [],
-    maxRunsPerCaller: undefined,
-    maxBody: 8_388_608,
-    keepRequests: true,
-    maxRunLog: 536_870_912,
-    maxStoredPerCaller: undefined,
-    maxRunMemory: 134_217_728,
-    rateLimit: 1000,
-    traceHosts: "none",
-    playground: true,
-    demo: true,
-    logLevel: "info",
-  })
+  assert.deepEqual(Object.keys(settings ?? {}).toSorted(), [...Object.keys(settingTable), "secretVariables"].toSorted())
+  // A value of each sort of setting, and those that others rely on.
+  const { host, port, store, egress, allowedHosts, retention, maxBody, playground, maxRunsPerCaller } = settings ?? {}
+  assert.deepEqual([host, port, store, retention, maxBody], ["127.0.0.1", 13_703, "sqlite", 86_400_000, 8_388_608])
+  assert.deepEqual([egress, maxRunsPerCaller, allowedHosts, playground], [undefined, undefined, [], true])
 })
 
 test("a flag wins over a variable, an empty variable counts as unset", () => {

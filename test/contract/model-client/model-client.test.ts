@@ -271,13 +271,7 @@ for (const voice of voices) {
     })
 
     test("a bound that the run needs is not dropped when the backend refuses it", async (t) => {
-      const names = {
-        responses: "max_output_tokens",
-        chat: "max_tokens",
-        anthropic: "max_tokens",
-        google: "maxOutputTokens",
-      }
-      const { backend, fake } = await start(t, voice, () => json(voice.unknownField(names[voice.api]), 400))
+      const { backend, fake } = await start(t, voice, () => json(voice.unknownField(voice.maxTokens), 400))
       const reserve = (): Promise<Reservation> => Promise.resolve({ max_tokens: 50, settle: () => undefined })
       const failure = await askModel(t).refuse({ backend }, { reserve })
       assert.equal(failure.error.kind, "provider_error")

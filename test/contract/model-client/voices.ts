@@ -32,6 +32,10 @@ export interface Asked {
 /** How one API sounds: a backend that speaks it, and what can be read from a request to it. */
 export interface Voice {
   readonly api: ApiName
+  /** A kind of provider that speaks it. */
+  readonly kind: string
+  /** Its name for the most tokens of an answer. */
+  readonly maxTokens: string
   readonly url: (stream: boolean) => string
   readonly key: (headers: Readonly<Record<string, unknown>>) => unknown
   says(said: Said): JsonObject
@@ -80,6 +84,8 @@ const text = (value: JsonValue | undefined): string => (typeof value === "string
 
 const responses: Voice = {
   api: "responses",
+  kind: "openai",
+  maxTokens: "max_output_tokens",
   url: () => "/v1/responses",
   key: (headers) => headers["authorization"],
   names: true,
@@ -161,6 +167,8 @@ const responses: Voice = {
 
 const chat: Voice = {
   api: "chat",
+  kind: "openai_chat",
+  maxTokens: "max_tokens",
   url: () => "/v1/chat/completions",
   key: (headers) => headers["authorization"],
   names: false,
@@ -284,6 +292,8 @@ function chatEnd(end: Said["end"], calls: boolean): string {
 
 const anthropic: Voice = {
   api: "anthropic",
+  kind: "anthropic",
+  maxTokens: "max_tokens",
   url: () => "/v1/messages",
   key: (headers) => headers["x-api-key"],
   names: true,
@@ -435,6 +445,8 @@ function anthropicEnd({ calls = [], end }: Said): string {
 
 const google: Voice = {
   api: "google",
+  kind: "google",
+  maxTokens: "maxOutputTokens",
   url: (stream) =>
     stream ? "/v1/models/test-model:streamGenerateContent?alt=sse" : "/v1/models/test-model:generateContent",
   key: (headers) => headers["x-goog-api-key"],
