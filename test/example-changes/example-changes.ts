@@ -245,7 +245,8 @@ export const relayDemo: DemoApi = {
 export function checkUnfinishedOutput(checking: CheckContext): void {
   for (const { name } of checking.blocks.output.flatMap(({ body }) => body.items)) {
     if (name.text !== "todo") continue
-    checking.report("unfinished-output", "output.todo", name, "A field of \`output\` is named \`todo\`", "Give it its name.")
+    const message = "A field of \`output\` is named \`todo\`"
+    checking.report("unfinished-output", "output.todo", name, message, "Give it its name.")
   }
 }
 `,
