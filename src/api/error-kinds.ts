@@ -17,7 +17,7 @@ export type ApiError = WireError<ApiErrorKind>
 /** The body of every answer that is an error. */
 export interface ErrorAnswer {
   readonly error: ApiError
-  /** Of a run that goes on without the client, which can ask for it later. */
+  /** Names a run that goes on without the client, which can ask for it later. */
   readonly run_id?: string
 }
 
@@ -50,7 +50,7 @@ export const errorStatus: Readonly<Record<ApiErrorKind, number>> = {
   timeout: 504,
 }
 
-/** What a caller can do about each kind, for docs/http.md. */
+/** Advice for callers about each kind, for docs/http.md. */
 export const errorAdvice: Readonly<Record<ApiErrorKind, string>> = {
   invalid_request: "fix the request: the issues name the fields",
   unauthorized: "send `Authorization: Bearer …` with a key of `WIRE_API_KEYS`",

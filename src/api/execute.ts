@@ -132,7 +132,7 @@ export const oneSource = {
   oneOf: [{ required: ["workflow_source"] }, { required: ["workflow_source_base64"] }],
 }
 
-/** What a request for a run has besides the source. */
+/** Fields of a request for a run, besides the source. */
 export const requestFields = {
   input: maybe(anyObject({ description: "Must fit the workflow's `input` block exactly; `{}` unless given." })),
   secrets: maybe(
@@ -196,7 +196,7 @@ const waiting = named(
   }),
 )
 
-/** What all routes that start a run share. */
+/** Answers and errors that all routes that start a run share. */
 export const startsRun = {
   headers: {
     "Idempotency-Key": string({

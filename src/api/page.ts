@@ -3,7 +3,7 @@ import { integer, nullable, optional, string, withRefusal } from "../base/typed-
 export const defaultLimit = 50
 const maxItems = 500
 
-/** Which part of a list is asked for. `usual`: how many items it has without a limit. */
+/** Query fields that select a page of a list. `usual`: the size of a page without a limit. */
 export const pageFields = (usual: string) => ({
   limit: optional(
     withRefusal(

@@ -8,7 +8,7 @@ const bound = object({
   because: optional(string({ description: "Why nothing bounds it." })),
 })
 
-/** What a workflow can do at most. */
+/** The most that a workflow can do. */
 export const reach = named(
   "Reach",
   object({

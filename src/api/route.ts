@@ -69,7 +69,7 @@ export const json = (description: string, schema: Schema<unknown>, headers?: rea
 
 const noQuery: Schema<object> = closed({})
 
-/** What the query has to fit; null where it is not looked at. */
+/** The schema of the query; null where the route ignores it. */
 export const queryOf = ({ query }: Route): JsonObject | null => (query === undefined ? noQuery : query)
 
 /** Every error that a route answers with. */

@@ -75,7 +75,7 @@ export interface StreamOptions extends ExecuteCallOptions, Omit<FollowOptions, "
   readonly onRun?: (run_id: string) => void
 }
 
-/** What goes with the input of a workflow with a name. */
+/** Options beside the input of a workflow with a name. */
 export interface WorkflowRequest {
   /** Come before those of the server. */
   readonly secrets?: JsonObject
@@ -251,7 +251,7 @@ export class WireworksClient {
     return this.#service.json<RunsAnswer>("GET", `/runs${queryOf(query)}`, undefined, options)
   }
 
-  /** What a run was asked to do: source, input and options, without secrets. */
+  /** Returns the request of a run: source, input and options, without secrets. */
   runRequest(run_id: string, options: CallOptions = {}): Promise<RunRequestAnswer> {
     return this.#service.json<RunRequestAnswer>("GET", `${runPath(run_id)}/request`, undefined, options)
   }

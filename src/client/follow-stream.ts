@@ -8,7 +8,7 @@ import { readEvents, type StreamEvent } from "./read-events.ts"
 
 const firstWait = 1000
 const longestWait = 15_000
-/** Of what the service asks for. */
+/** The longest wait that a service can ask for. */
 const longestAsked = 60_000
 
 export interface FollowedStream {

@@ -22,7 +22,7 @@ export interface AskingRun {
 /** The run waits for people: `execute` has no output yet. The run goes on when it is answered. */
 export class RunWaiting extends Error {
   readonly run: AskingRun
-  /** What it waits for. */
+  /** The questions that the run waits for. */
   readonly questions: readonly Question[]
 
   constructor(run: AskingRun, questions: readonly Question[]) {

@@ -4,7 +4,7 @@ import { totalTokens, type PriceOf } from "./usage.ts"
 import type { Money } from "./money.ts"
 import { costOf, toMoney } from "./money.ts"
 
-/** What was used so far, by the run or by one agent. */
+/** Consumption so far, of the run or of one agent. */
 export interface Consumption {
   tokens: number
   cost: Money
@@ -42,7 +42,7 @@ export class ConsumptionSum {
   readonly #around: SumAround | null
   readonly #run = noConsumption()
   readonly #agents = new Map<string, Consumption>()
-  /** Those of all sums of a run. */
+  /** Open calls, shared by all sums of a run. */
   readonly #open: Map<string, OpenCall>
 
   constructor(priceOf: PriceOf, around: SumAround | null = null) {
@@ -115,7 +115,7 @@ export class ConsumptionSum {
   }
 }
 
-/** What a call counts for when it is over. */
+/** The consumption of a call that has ended. */
 export function spentOf(
   usage: TokenUsage | null,
   answered: boolean,

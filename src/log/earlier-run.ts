@@ -31,7 +31,7 @@ export interface EffectPlace {
 }
 
 /**
- * What an earlier run leaves to a re-run. Items of a loop, and of lists, are found by their facts, whatever their position: each is given
+ * The results of an earlier run that a re-run can take over. Items of a loop, and of lists, are found by their facts, whatever their position: each is given
  * once, the one of the same position first.
  */
 export class EarlierRun {
@@ -67,7 +67,7 @@ export class EarlierRun {
     this.#tables = called === null ? tablesOf(past, null) : this.#ofFile(called.file)
   }
 
-  /** What it leaves to a workflow that the re-run calls: results of steps of the same file, in whatever call. */
+  /** Results for a workflow that the re-run calls: those of steps of the same file, in whatever call. */
   within(scope: string, file: string): EarlierRun {
     const own = scope.slice(this.#scope === null ? 0 : this.#scope.length + 1)
     // A call runs again as a whole where `from` names it, or the value that makes it.

@@ -58,7 +58,7 @@ function fieldsOf({ properties }: JsonObject): [string, JsonObject][] {
   )
 }
 
-/** What the fields of the form are where a person leaves them out. */
+/** Default values of the form's fields, for those that a person leaves out. */
 export function defaultsIn(schema: JsonObject): JsonObject {
   const fields = fieldsOf(formIn(schema) ?? {})
   return Object.fromEntries(

@@ -9,7 +9,7 @@ interface AnyEvent {
   readonly data: { readonly scope?: string }
 }
 
-/** What each type of event does to a state. An event without a handler does nothing. */
+/** Handlers by type of event: each changes a state. An event without a handler changes nothing. */
 export type EventHandlers<State, Event extends AnyEvent> = {
   readonly [Type in EventType]?: (state: State, event: Extract<Event, { readonly type: Type }>, at: number) => void
 }

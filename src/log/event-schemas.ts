@@ -263,7 +263,7 @@ const ended = {
 }
 
 /**
- * What an event is to a run that goes on from its log. `work`: a model, a server or a person has done something that would cost again if
+ * The role of an event for a run that goes on from its log. `work`: a model, a server or a person has done something that would cost again if
  * it were done again, so that it is stored before anything that depends on it. `repeated`: a run that gets no further can write it again each time it is
  * taken up; all other events are written once for a place, and so are progress. `end`: the last event.
  */
@@ -346,7 +346,7 @@ export const events = {
   step_skipped: event(
     "A step is left out: its condition was false, or (`error`) it failed and has `on_failure: skip`, right after its `agent_failed`. With `site` the step goes on: a `call`, `read` or `render` in it failed, whose own `on_failure: skip` makes its value null.",
     { step: string({ description: "`agent.escalate`." }), ...site, ...iteration, ...items, error: optional(error) },
-    // What a condition decided is stored before anything that depends on it is asked.
+    // The decision of a condition is stored before anything that depends on it starts.
     "work",
   ),
   step_reused: event("A re-run takes the result of a step, call, read or render over from an earlier run.", {
@@ -471,7 +471,7 @@ export const partial = {
 
 const roles: Readonly<Record<string, DescribedEvent<unknown> | undefined>> = events
 
-/** Of an event of a release that this one does not know: `other`. */
+/** The role of an event; `other` for events of newer releases. */
 export function roleOf(type: string): EventRole {
   return roles[type]?.role ?? "other"
 }

@@ -30,7 +30,7 @@ export type Usage = Shape<typeof usage>
 
 export type { ErrorKind }
 
-/** What every error looks like, in a response's body and in `workflow_failed` alike. */
+/** The shape of every error, in a response's body and in `workflow_failed` alike. */
 export type WireError<Kind extends string = ErrorKind> = Omit<Shape<typeof runError>, "kind"> & { readonly kind: Kind }
 
 export type ErrorIssue = Shape<typeof issue>
@@ -69,7 +69,7 @@ export type AnsweredBy = Shape<typeof answeredBy>
 export type Question = Shape<typeof question>
 export type QuestionStatus = Question["status"]
 
-/** What started a run without a caller. */
+/** The schedule or webhook that started a run without a caller. */
 export type RunTrigger = Shape<typeof trigger>
 
 export type EventType = keyof typeof events

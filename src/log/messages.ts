@@ -44,7 +44,7 @@ export interface FilePart {
   readonly url: string
   /** Null: the adapter makes one up where its API wants one. */
   readonly name: string | null
-  /** What the author says of it, and whether answers cite it: for APIs that have such options. Absent where it is not set. */
+  /** The author's description, and whether answers cite the document: for APIs with such options. Absent where the author sets none. */
   readonly context?: string
   readonly citations?: true
 }
@@ -57,7 +57,7 @@ export interface AssistantText extends TextPart {
 
 export interface ToolCallPart {
   readonly type: "tool_call"
-  /** As the provider gave it: an adapter maps it where its API takes other ids. */
+  /** The provider's own id; an adapter maps it where its API takes other ids. */
   readonly call_id: string
   readonly name: string
   /** JSON text as the model wrote it. */

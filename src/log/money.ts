@@ -41,7 +41,7 @@ function perToken(price: Price): TokenPrice {
   return known
 }
 
-/** What the tokens cost. Reasoning tokens are among the output tokens. */
+/** The cost of the tokens. Reasoning tokens are among the output tokens. */
 export function costOf({ input_tokens, cached_tokens, output_tokens }: TokenUsage, price: Price): Money {
   const each = perToken(price)
   const cached = Math.min(cached_tokens, input_tokens)

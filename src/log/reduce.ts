@@ -38,7 +38,7 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
   return state
 }
 
-/** What calls of steps that have not ended have used, those of called workflows included. */
+/** The usage of calls in steps that have not ended, including steps of called workflows. */
 function reportedInAll(state: RunState): Usage | null {
   const own = reportedUsage(state)
   if (state.inside === undefined) return own

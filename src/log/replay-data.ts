@@ -7,7 +7,7 @@ import type { LogWriter } from "./log-version.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
 /**
- * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
+ * Data that a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
  * that tells of it; values that follow from outcomes are computed again.
  */
 interface ReplayDataOf {
@@ -17,7 +17,7 @@ interface ReplayDataOf {
     readonly turn: number
     /** Attempts of the turn so far, those of all models together. */
     readonly attempts: number
-    /** Those of the model that failed, in this turn. */
+    /** Calls of the model that failed, in this turn. */
     readonly calls: readonly ModelCallRecord[]
   }
   agent_completed: WithRequests & {
@@ -76,7 +76,7 @@ export type EffectReplayData =
 /** A call that the model made. */
 export interface ModelCallReplayData {
   readonly turn: number
-  /** Which of the turn's calls this is, from 0. */
+  /** Position among the calls of the turn, from 0. */
   readonly index: number
   /** With the first call of a turn: the whole turn. */
   readonly answer?: TurnReplayData
@@ -106,7 +106,7 @@ export interface RequirementsReplayData {
   readonly captured: CapturedValues
 }
 
-/** What each requirement of a step refers to besides `result`. */
+/** Values that each requirement of a step refers to, besides `result`. */
 export type CapturedValues = readonly (readonly CapturedValue[])[]
 
 /** `error`: the sentence of the error that evaluating it brought. */
@@ -116,15 +116,15 @@ export type CapturedValue = { readonly value: JsonValue } | { readonly error: st
 export interface CallOfWorkflowReplayData {
   /** The path of its file. */
   readonly file: string
-  /** Of a call that a model made. */
+  /** Set for a call that a model made. */
   readonly call?: ModelCallReplayData
 }
 
 /** A question about a call. */
 export interface ApprovalReplayData {
-  /** What the start of the call would keep. */
+  /** The replay data that the start of the call would have. */
   readonly call: ModelCallReplayData | WorkflowCallReplayData
-  /** Of a call of a workflow: the scope that it will have. */
+  /** The scope that a call of a workflow will have. */
   readonly scope?: string
   /** The agent that makes the call, if one does. */
   readonly agent?: string

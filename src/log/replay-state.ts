@@ -9,7 +9,7 @@ import type { TurnReplayData } from "./replay-data.ts"
 import type { LogWriter } from "./log-version.ts"
 
 /**
- * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
+ * The state that a log records. A resumed run is an ordinary run with a past: it goes through the same steps,
  * and each effect that the past knows the outcome of is not made again.
  */
 export interface ReplayState {
@@ -29,7 +29,7 @@ export interface ReplayState {
   /** Steps that were skipped, by `placeKey` of their id. */
   readonly skipped: Set<string>
   spent: Spent
-  /** What counts against the run's limits. */
+  /** Consumption that counts against the run's limits. */
   used: ConsumptionByAll
   /** When each agent first started, in milliseconds, and when it last ended a step. */
   readonly agentTimes: Map<string, AgentTime>
@@ -51,7 +51,7 @@ export interface ReplayState {
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
   readonly effects: Map<string, EffectReplayState>
-  /** Those that failed, and whose value is null therefore. */
+  /** Effects that failed, so that their value is null. */
   readonly skippedEffects: Set<string>
   /** Fallbacks of the models that summarise for an agent, by agent. */
   readonly summaryFallbacks: Map<string, FallbackReplayState[]>
@@ -128,13 +128,13 @@ export interface TurnReplayState {
 
 export interface CallReplayState {
   readonly callId: string
-  /** Of a call of a workflow. */
+  /** Set for a call of a workflow. */
   readonly scope?: string
   /** Null for one that has only been asked about. */
   startedAt: number | null
-  /** What was asked about it, in order. */
+  /** Questions about the call, in order. */
   readonly questions: QuestionReplayState[]
-  /** What the server asked last, and has no answer to. */
+  /** Questions of the server's last round that nobody has answered. */
   asked: AskedByServer | null
   outcome: CallOutcome | null
 }
@@ -214,7 +214,7 @@ export function emptyReplayState(): ReplayState {
   }
 }
 
-/** What happened inside a called workflow: questions and idle time are those of the run. */
+/** The state of a called workflow, which shares questions and idle time with the run. */
 export function emptyPastInside({ idle, questions, inside }: ReplayState): ReplayState {
   return { ...emptyReplayState(), idle, questions, inside }
 }

@@ -26,10 +26,10 @@ export type SeenEvent = {
   }
 }[EventType]
 
-/** What each event changes in the state that people see. */
+/** Handlers of events for the state that people see. */
 export type ShownHandlers = EventHandlers<RunState, SeenEvent>
 
-/** What a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */
+/** The state that a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */
 export interface RunState {
   status: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled"
   started_at: number | null
@@ -41,7 +41,7 @@ export interface RunState {
   usage: Usage
   /** Calls that the end of the run cut off: what they used is not in `usage`. Absent where there is none. */
   cut_off?: number
-  /** Of a run with limits: what is used of each. Calls count when their step has ended, and exactly at the end of the run. */
+  /** Limits of the run with the consumption of each. Calls count when their step has ended, and exactly at the end of the run. */
   limits: ShownRunLimits | null
   /** The earlier run that this one took results over from. */
   rerun_of?: string
@@ -90,7 +90,7 @@ export interface NodeState {
   reused?: number
   loop: { total: number; started: number; completed: number; skipped: number } | null
   error: WireError | null
-  /** What it waits for from people, and since when; absent where it does not. */
+  /** The kind of question that the node waits for, and since when; absent where it does not wait. */
   asking?: { readonly kind: Question["kind"]; readonly since: number }
 }
 
@@ -119,7 +119,7 @@ export interface Span {
   /** Position of the span that it is a part of. */
   readonly parent: number | null
   readonly iteration?: number
-  /** Of a call, read or render in a list: the positions of its items. */
+  /** Positions of the items, for a call, read or render in a list. */
   readonly items?: readonly number[]
   start: number
   end: number | null
@@ -133,30 +133,30 @@ export interface Span {
   /** The caller of the re-run gave it. */
   given?: true
   instruction?: string
-  /** Of a model call. */
+  /** Set for a model call. */
   call?: ModelCallRecord
-  /** Of a fallback: the model that failed, by its declared name; the span's name is that of the next one. */
+  /** Set for a fallback: the declared name of the model that failed. The span's name is that of the next model. */
   from?: string
-  /** Of a retry. */
+  /** Set for a retry. */
   reason?: string
   attempt?: number
-  /** Of a retry: the requirements that sent the output back, where they did. */
+  /** Set for a retry: the requirements that sent the output back, where they did. */
   requirements?: readonly Rejection[]
-  /** Of a retry: what the conversation ends with from then on, where that is new. Of a prompt: its messages. */
+  /** Messages of a prompt, or new messages that the conversation ends with from a retry on. */
   messages?: ShownMessages
-  /** Of a step that failed, or of a fallback: the last answer, where it was rejected. */
+  /** The last answer of a failed step or a fallback, where it was rejected. */
   answer?: string
-  /** Of a call, read or render in an expression: `siteKey` of the expression. */
+  /** The `siteKey` of the expression that calls, reads or renders. */
   site?: string
-  /** Of a tool call. */
+  /** Set for a tool call. */
   server?: string
-  /** What a tool of an api sent and got. */
+  /** Method and status of the request that a tool of an api made. */
   http?: { readonly method: string; readonly status: number }
   call_id?: string
-  /** Of a call of a workflow. */
+  /** Set for a call of a workflow. */
   scope?: string
   arguments?: JsonValue
-  /** Of a tool call, a call of a workflow or a resource, or the summary of a compaction. */
+  /** Result of a tool call, a called workflow or a resource; the summary of a compaction. */
   result?: JsonValue
 }
 

@@ -16,13 +16,13 @@ export interface StoredRequest {
   readonly isText?: true
   /** The body is the text of its JSON. */
   readonly isJson?: true
-  /** Of the body as it was sent. */
+  /** Size of the body as it was sent. */
   readonly bytes: number
   /** Secrets were replaced in it: what was sent differs. */
   readonly redacted?: true
 }
 
-/** What one event keeps: requests, and the parts that no event before has. */
+/** Requests that one event keeps, with the parts that no earlier event has. */
 export interface StoredRequests {
   readonly requests: readonly StoredRequest[]
   readonly parts?: Readonly<Record<string, JsonValue>>

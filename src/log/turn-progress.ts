@@ -4,7 +4,7 @@ import { readMessages, storeMessages, type StoredMessages } from "./stored-messa
 
 /** How far a turn has come: joined from what the log kept with every retry, and given back where the turn is taken up again. */
 export interface TurnProgress {
-  /** Those made so far; none of their answers held. */
+  /** Calls made so far; none of their answers was accepted. */
   readonly calls: readonly ModelCallRecord[]
   /** Failed calls in a row. */
   readonly retries: number
@@ -14,21 +14,21 @@ export interface TurnProgress {
   readonly not_before: number
   /** Added to the conversation for this turn: an answer that did not fit, and what is wrong with it. */
   readonly added: readonly Message[]
-  /** The tools are done with. */
+  /** The model gets no more tools. */
   readonly closing: boolean
-  /** How the output is asked for by now, in the client's own word. */
+  /** The output format in use, in the client's own word. */
   readonly format: string | null
 }
 
-/** What a retry adds to the progress of its turn: the log keeps nothing twice. */
+/** The part of a turn's progress that a retry adds: the log keeps nothing twice. */
 export interface RetryProgress extends Omit<TurnProgress, "calls" | "added"> {
-  /** Those made since the retry before. */
+  /** Calls made since the retry before. */
   readonly new_calls: readonly ModelCallRecord[]
   /** Absent where it has not changed since. */
   readonly added?: TurnProgress["added"]
 }
 
-/** What the log keeps of a retry. */
+/** A retry as the log keeps it. */
 export type ProgressReplayData = Omit<RetryProgress, "added"> & { readonly added?: StoredMessages }
 
 /** The progress of a turn after one more retry. */

@@ -53,7 +53,7 @@ export interface UsageChange {
   readonly usage: Usage
 }
 
-/** What events add to the usage, or, where their last one tells the whole, that. Null: they change nothing. */
+/** The usage that events add, or the whole usage where the last event has it. Null: they change nothing. */
 export function usageOfEvents(events: readonly SeenEvent[]): UsageChange | null {
   const last = events.at(-1)
   const whole = last !== undefined && usageOfEnd(last) !== undefined

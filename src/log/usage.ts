@@ -16,7 +16,7 @@ export function showUsage(usage: Usage): Usage {
   return usage.cost === null ? usage : { ...usage, cost: Math.round(usage.cost * 1e6) / 1e6 }
 }
 
-/** Those that were sent and those that came back. */
+/** The sum of input and output tokens. */
 export function totalTokens({
   input_tokens,
   output_tokens,

@@ -110,7 +110,7 @@ export function asHttpError(error: unknown): HttpError | undefined {
   return error instanceof Error && "code" in error ? ofFastify(error as FastifyError) : undefined
 }
 
-/** What Fastify itself refuses before a route sees the request. */
+/** Errors by which Fastify refuses a request before a route sees it. */
 function ofFastify(error: FastifyError): HttpError | undefined {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
@@ -132,7 +132,7 @@ function ofFastify(error: FastifyError): HttpError | undefined {
   }
 }
 
-/** What Ajv found, in the author's words. */
+/** Translates Ajv's findings into messages for the author. */
 interface SchemaProblem {
   readonly keyword: string
   readonly instancePath: string

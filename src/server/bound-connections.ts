@@ -6,7 +6,7 @@ import type { Socket } from "node:net"
  * connections that are only held cost a client nothing, and must not take the file descriptors of runs, or the place of others.
  */
 export function boundConnections(server: Server, most: number): void {
-  /** Those without a request, the longest so first. */
+  /** Connections without a request, the longest idle first. */
   const idle = new Set<Socket>()
   /** Requests of one connection that are not answered yet: clients may send several at once. */
   const pending = new WeakMap<Socket, number>()

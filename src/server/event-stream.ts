@@ -56,7 +56,7 @@ async function write({ response, end }: OpenStream, text: string | Buffer): Prom
 /** All open streams, which share one heartbeat. */
 export class EventStreams {
   readonly #open = new Set<OpenStream>()
-  /** Those of them that a client can take up again where they broke off. */
+  /** Streams that a client can resume where they broke off. */
   readonly #ofRuns = new Set<OpenStream>()
   #timer: NodeJS.Timeout | undefined
 

@@ -18,7 +18,7 @@ export function idempotencyKey(request: FastifyRequest): string | undefined {
 }
 
 /**
- * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
+ * A digest that is equal for equal requests: everything but the secrets counts, whatever the order of keys. Headers do not count. A
  * workflow of the server's folder counts by its name: its file may have changed since. A turn of a chat counts with all that its
  * answer repeats.
  */

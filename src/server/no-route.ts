@@ -18,7 +18,7 @@ export function answerNoRoute(app: FastifyInstance): void {
   })
   const nothingThere = (request: FastifyRequest): HttpError => {
     const path = pathOf(request)
-    // Of an alias, the path as it was sent.
+    // For an alias, the message names the path that the client sent.
     const sent = withoutQuery(request.originalUrl).slice(0, 200)
     const methods = known.filter(({ pattern }) => fitsPattern(path, pattern)).map(({ method }) => method)
     if (methods.length === 0) return refuse("not_found", `There is no route ${request.method} ${sent}`)

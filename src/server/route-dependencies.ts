@@ -24,7 +24,7 @@ export interface McpRoute {
   ): Promise<void>
 }
 
-/** What the routes share. */
+/** Dependencies that the routes share. */
 export interface RouteDependencies {
   readonly runs: Runs
   readonly store: RunStore

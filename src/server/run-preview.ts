@@ -12,7 +12,7 @@ const maxSteps = 4
 /** The latest moment that a date can be. */
 const latestTime = 8_640_000_000_000_000
 
-/** What a run was given and what came of it, each in a line. */
+/** The input and the result of a run, each in one line. */
 export async function previewOf(
   store: RunStore,
   { run_id, finished_at }: ListedRun,

@@ -13,7 +13,7 @@ import type { McpRoute, RouteDependencies, ServerLog } from "./route-dependencie
 export interface ServerOptions {
   readonly version: string
   readonly maxBody: number
-  /** What bodies that are being received and answers that have not been read may take together. No bounds unless set. */
+  /** Memory for bodies that are arriving and answers that nobody has read yet. Unbounded unless set. */
   readonly transit?: MemoryBounds
   readonly keys: readonly CallerKey[]
   /** Keys that see, cancel and delete runs of all callers, and start and answer none. */
@@ -55,9 +55,9 @@ export interface ServerOptions {
     text(): Promise<{ readonly type: string; readonly text: string }>
     readonly service: RequestMetrics
   }
-  /** What keeps the service from its work right now. */
+  /** The trouble that keeps the service from its work right now; null without any. */
   readonly trouble: () => TroubleKind | null
-  /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers. */
+  /** A sentence for callers about what the process lacks, so that any failure may come from that; null without a shortage. */
   readonly shortage: () => string | null
   /** Connections at a time; as many as there are unless set. One caller may have requests on half of them. */
   readonly maxConnections?: number | undefined

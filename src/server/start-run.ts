@@ -53,7 +53,7 @@ export async function startRun(
 
 export interface AdmittedRun {
   readonly run_id: string
-  /** That of the request, where it has one. */
+  /** The key of the request, where it has one. */
   readonly key: string | undefined
   /** The key had this run already. */
   readonly replayed: boolean

@@ -23,14 +23,14 @@ export interface LoadedWorkflow extends SourceText {
 
 export type LoadOutcome =
   | { readonly loaded: LoadedWorkflow }
-  /** What keeps it from being compiled; `version` is that of the file, where it could be read. */
+  /** The problem that keeps it from being compiled; `version` is that of the file, where it could be read. */
   | { readonly issue: WorkflowIssue; readonly version: string | null }
 
 /** The file's bytes; null for one that is no longer there, or not to be read now. `root`: the folder that it must be in, without links. */
 export async function readWorkflow(path: string, root: string): Promise<Buffer | WorkflowIssue | null> {
   let file: FileHandle
   try {
-    // What was a file when the folder was looked at may be a pipe by now: opening it must not wait for a writer.
+    // A path that was a file when the folder was scanned may be a pipe by now: opening it must not wait for a writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     return unreadable(error)
@@ -57,7 +57,7 @@ async function readOpen(file: FileHandle, path: string, root: string): Promise<B
   for (let read = 1; read > 0 && length < bytes.length; length += read) {
     read = (await file.read(bytes, length)).bytesRead
   }
-  // One that has grown is being written: it is looked at again.
+  // A file that has grown is being written: it is read again.
   return length > facts.size ? null : bytes.subarray(0, length)
 }
 

@@ -49,7 +49,7 @@ export class ServerSecrets {
     return this.#version
   }
 
-  /** Those that a workflow may have of these: its own before those of all, and those before variables. */
+  /** The secrets with these names that a workflow may have: its own come first, then those of all workflows, then variables. */
   of(workflow: string, names: readonly string[]): JsonObject {
     this.#refresh()
     const own = this.#read.workflows.get(workflow) ?? {}

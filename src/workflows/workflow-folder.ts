@@ -45,7 +45,7 @@ const goneMs = 250
 /** Some file systems do not say what changes in them. */
 const pollMs = 2_000
 
-/** What a file was found to be, and since when. */
+/** The state of a file, and since when it has had it. */
 interface Sighting {
   /** Null for one that is missing. */
   readonly file: FoundFile | null
@@ -60,7 +60,7 @@ export class WorkflowFolder {
   readonly #options: FolderOptions
   readonly #halfWrittenMs: number
   readonly #workflows = new Map<string, NamedWorkflow>()
-  /** Of every file that was taken in, by name: the state it had then. Also of those that are not served. */
+  /** The last state of every file that was read, by name, including files that are not served. */
   readonly #stamps = new Map<string, string>()
   readonly #sightings = new Map<string, Sighting>()
   /** The bytes of all files that were taken in, by their paths from the folder. */
@@ -408,7 +408,7 @@ export class WorkflowFolder {
     }
   }
 
-  /** As soon as the first of the files that are being watched may be quiet. */
+  /** Waits until the first of the watched files may be quiet. */
   #lookAgain(now: number): void {
     if (this.#sightings.size === 0 || this.#closed) return
     let wait = this.#halfWrittenMs

@@ -12,7 +12,7 @@ export function whyNotName(name: string): string | null {
   return name.length > longestName ? `It has more than ${longestName} characters` : null
 }
 
-/** What a segment begins with hides all below it. */
+/** A segment that begins so hides everything below it. */
 export function isHidden(segment: string): boolean {
   return segment.startsWith("_") || segment.startsWith(".")
 }

@@ -38,7 +38,7 @@ export function workflowDetail(workflow: NamedWorkflow, secrets: Pick<ServerSecr
   }
 }
 
-/** What keeps a workflow from being executed; empty for one that serves, also while its file has errors. */
+/** Problems that keep a workflow from being executed; empty for one that serves, even while its file has errors. */
 export function obstacles(workflow: NamedWorkflow, secrets: Pick<ServerSecrets, "of">): readonly AnyIssue[] {
   if (workflow.serving === null) return workflow.issues.filter(isError)
   return exposures(workflow, secrets)
@@ -74,7 +74,7 @@ function unsigned({ name, serving }: NamedWorkflow, secrets: Pick<ServerSecrets,
   })
 }
 
-/** Those of runs and those of webhooks. */
+/** Secrets of runs and of webhooks. */
 function declaredSecrets({ serving }: NamedWorkflow): readonly string[] {
   const ofRuns = Object.keys(serving?.described.schemas?.secrets["properties"] ?? {})
   const signing = (serving?.described.triggers ?? []).flatMap((one) => (one.kind === "webhook" ? one.secrets : []))

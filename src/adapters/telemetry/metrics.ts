@@ -13,7 +13,7 @@ export interface LiveCounts {
   readonly active: () => number
   readonly queued: () => number
   readonly streams: () => number
-  /** What waits for people in the whole store, whichever process put it there. Rejects while the store fails. */
+  /** Counts of runs and questions that wait for people, in the whole store. Rejects while the store fails. */
   readonly waiting: () => Promise<WaitCounts>
   /** The store's time, and how far the clock of this process is ahead of it; then the broker of a cluster, null without a cluster. */
   readonly clock: { now(): number; readonly aheadMs: number }
@@ -26,10 +26,10 @@ export interface Metrics {
   readonly observer: RunObserver
   /** One attempt to deliver a notification. */
   notified(outcome: "delivered" | "failed" | "gave_up"): void
-  /** What became of a due time or a delivery; `lagMs` is how late a due time's run was started. */
+  /** Counts the outcome of a due time or a delivery; `lagMs` is how late the run of a due time was started. */
   triggered(workflow: string, name: string, outcome: TriggerOutcome, lagMs: number | null): void
   readonly service: ServiceMetrics
-  /** Of the text. */
+  /** Content type of the text. */
   readonly type: string
   text(): Promise<MetricsText>
 }

@@ -64,7 +64,7 @@ function stepCounts(make: Instruments): Counts {
     agent_completed: (_, { data }) => (data.cached ? cached : completed).add(),
     agent_failed: () => failed.add(),
     step_skipped(_, { data }) {
-      // One that failed is counted as that.
+      // A step that failed is counted as failed.
       if (data.error === undefined) skipped.add()
     },
   }

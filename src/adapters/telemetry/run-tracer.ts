@@ -7,7 +7,7 @@ import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import { finishedWork } from "./finished-work.ts"
 
-/** As MCP's `_meta` and HTTP name them. */
+/** Names of trace fields in MCP's `_meta` and in HTTP headers. */
 export interface TraceHeaders {
   readonly traceparent: string
   readonly tracestate?: string
@@ -41,7 +41,7 @@ export class RunTracer implements RunObserver {
   readonly #runs = new Map<string, TracedRun>()
   /** The spans that runs without an event yet belong under. */
   readonly #parents = new Map<string, Context>()
-  /** What their spans say of the workflow, and of the caller. */
+  /** Attributes of their spans about the workflow and the caller. */
   readonly #facts = new Map<string, { readonly name: Attributes; readonly root: Attributes }>()
 
   constructor(tracer: Tracer) {
@@ -117,7 +117,7 @@ export class RunTracer implements RunObserver {
         this.#step(run, event.data, at, event.data.calls, {}, event.data.error)
         break
       case "step_skipped":
-        // Those of a loop would be as many as its items.
+        // Loops get none: there would be one for each item.
         if (event.data.iteration === undefined && event.data.site === undefined)
           run.span.addEvent("step_skipped", { step: event.data.step }, at)
         break
@@ -356,7 +356,7 @@ function telemetryName(kind: string): string {
 interface TracedAgent {
   readonly agent: string
   readonly iteration?: number
-  /** Of a step in a called workflow. */
+  /** Set for a step in a called workflow. */
   readonly scope?: string
 }
 

@@ -8,7 +8,7 @@ export interface StoreTimer {
   failed(operation: string): void
 }
 
-/** Those that runs and requests wait for. */
+/** Operations that runs and requests wait for. */
 const timed = ["create", "append", "lookup", "request", "read", "claim", "renew", "requestCancel"] as const
 
 /** The same store; the operations that runs and requests wait for are timed. */

@@ -5,7 +5,7 @@ import { sendsTraces } from "./sends-traces.ts"
 
 export interface Traces {
   readonly observer: RunObserver
-  /** Of a run under way, for the tools that it calls: `00-…-…-01`, and what the caller's tracing systems added. */
+  /** Trace headers of a running run, for the tools that it calls: `00-…-…-01`, and what the caller's tracing systems added. */
   context(run_id: string): TraceHeaders | null
   /** Sends what is left. */
   close(): Promise<void>

@@ -21,7 +21,7 @@ interface About {
 /** The answer that an agent is writing. */
 interface Answer {
   readonly attempt: number
-  /** That of the deltas. */
+  /** The attempt that the deltas name. */
   readonly deltaAttempt: number
   readonly reader: PartialJson
   /** Values that were reported; null once they are more than the output's event shows. */
@@ -35,7 +35,7 @@ interface Answer {
 export class AgentPartials {
   readonly #answers = new Map<string, Answer>()
 
-  /** What an event adds. Every event of the run has to be given, in order. */
+  /** Returns the news that an event brings. Callers pass every event of the run, in order. */
   take(event: LogEvent): readonly AgentPartial[] {
     switch (event.type) {
       case "agent_delta":

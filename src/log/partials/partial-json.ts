@@ -26,7 +26,7 @@ interface BegunString {
   fresh: string
 }
 
-/** What the reader expects next. */
+/** The part of the grammar that the reader expects next. */
 type Expected = "value" | "key" | "first-key" | "first-item" | "colon" | "more" | "end"
 
 const blank = /[ \t\n\r]*/y
@@ -71,7 +71,7 @@ export class PartialJson {
     return this.#state
   }
 
-  /** What the next piece of the text adds. */
+  /** Reads the next piece of the text, and returns what it adds. */
   push(text: string): PartialScalar[] {
     let at = 0
     while (at < text.length && this.#state !== "stopped") at = this.#step(text, at)

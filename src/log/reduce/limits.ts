@@ -8,13 +8,13 @@ import { endedWork } from "../usage-after.ts"
 const seen = new WeakMap<RunState, number>()
 const idle = new WeakMap<RunState, number>()
 
-/** What a run with limits has used after an event. */
+/** Updates the consumption of a run with limits after an event. */
 export function countUse(state: RunState, event: SeenEvent, at: number | null): void {
   const { scope } = event.data
   const caller = scope === undefined ? null : callingAgent(scope.split("/", 1)[0] ?? "")
   const used = (of: string | undefined, key: LimitKey, amount: number): void => {
     if (state.limits === null || amount === 0) return
-    // What happens inside a called workflow counts for the agent that called it.
+    // Consumption inside a called workflow counts for the agent that called it.
     const agent = scope === undefined ? of : (caller ?? undefined)
     const { agents, ...run } = state.limits
     const own = agent === undefined || agents === undefined ? undefined : agents[agent]
@@ -55,7 +55,7 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
   }
 }
 
-/** What each step has cost is rounded; the cost of the run is not the sum of that. */
+/** The costs of steps are rounded, so that the cost of the run is not their sum. */
 function showExactCost(state: RunState): void {
   const cost = state.limits?.cost
   if (cost === undefined || state.usage.cost === null) return

@@ -28,7 +28,7 @@ export function isOver({ state }: NodeState): boolean {
 /** A failure that came before its node had begun is known by its path alone. */
 export function failBlamedNodes(state: RunState, error: WireError, at: number): void {
   for (const { path } of error.issues) {
-    // Of a failure inside a called workflow: the place that calls it.
+    // A failure inside a called workflow counts for the node that calls it.
     const [kind, name] = path.replace(/^\w+@/, "").split(/[.[(#/]/)
     const node = nodeOf(state, kind === "output" ? "output" : `${kind ?? ""}.${name ?? ""}`)
     // A step whose question has expired counts as done until the run fails for it.

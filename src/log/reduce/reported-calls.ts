@@ -13,7 +13,7 @@ interface Reported {
   usage: Usage
 }
 
-/** Of steps that have not ended, by `agentKey`. */
+/** Reported calls of steps that have not ended, by `agentKey`. */
 const reported = new WeakMap<RunState, Map<string, Reported>>()
 
 /** Takes in the model calls of a turn of a step that goes on. */
@@ -57,7 +57,7 @@ export function endCalls(
   return counted
 }
 
-/** What the calls of steps that have not ended have used. */
+/** The usage of calls in steps that have not ended. */
 export function reportedUsage(state: RunState): Usage | null {
   const steps = reported.get(state)
   if (steps === undefined || steps.size === 0) return null

@@ -79,7 +79,7 @@ export function skippedSpan(
   else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...skipped })
 }
 
-/** What a call, read or render in an expression gave. */
+/** The fields of a span for the outcome of a call, read or render in an expression. */
 export function effectOf(
   {
     site,

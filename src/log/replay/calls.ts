@@ -62,7 +62,7 @@ export const callHandlers: ReplayHandlers = {
     if (call !== undefined) call.outcome = { kind: "failed", error, modelText: error.message, refused: false }
   },
   resource_read(scope, event) {
-    // One that a model asked for is a tool call.
+    // A read without replay data was made by a model, and is a tool call.
     const read = replayData(event)
     if (read === undefined) return
     scope.state.effects.set(read.site, { kind: "read", value: read.value, facts: read.facts })

@@ -19,7 +19,7 @@ import { sourceRoutes } from "./source.ts"
 import { triggerRoutes } from "./triggers.ts"
 import { workflowRoutes } from "./workflows.ts"
 
-/** What single routes need besides the dependencies that all share. */
+/** Options of single routes, besides the dependencies that all share. */
 interface RouteOptions extends Pick<Parameters<typeof mcpRoutes>[1], "transit" | "explained"> {
   readonly server: ServerOptions
   readonly limit: RateLimit

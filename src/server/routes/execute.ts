@@ -26,7 +26,7 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
   })
 }
 
-/** What a body asks for besides the source. */
+/** Fields of the body, besides the source. */
 export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options">): Omit<RunRequest, "source"> {
   const options = body.options ?? {}
   const notify = readNotify(options.notify)

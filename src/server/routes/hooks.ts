@@ -31,7 +31,7 @@ export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit
     failures.close()
     done()
   })
-  // Of its own, so that a body of any type arrives as the bytes that were signed.
+  // A scope of its own, so that a body of any type arrives as the bytes that were signed.
   void app.register((hooks, _options, done) => {
     hooks.removeAllContentTypeParsers()
     hooks.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, parsed) => parsed(null, body))
@@ -118,7 +118,7 @@ async function take(
   return reply.code(202).send({ run_id: delivered.run_id } satisfies TriggeredAnswer)
 }
 
-/** What the sender can do nothing about is no mistake of its own: it tries again later. */
+/** Problems that the sender cannot fix get a status that makes it try again later. */
 function refusalOf(error: HttpError["error"]): HttpError {
   const isFull = error.kind === "overloaded" || error.kind === "rate_limited"
   const isOurs = error.kind === "validation_error" || error.issues.some(({ path }) => path.startsWith("secrets"))

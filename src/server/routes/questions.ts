@@ -16,7 +16,7 @@ import { callerOf } from "../caller-of.ts"
 /** More than a run has open, and than fit on a page. */
 const maxOfRun = 1_000
 
-/** What runs ask people: the questions of a run, everybody's inbox, and answers. */
+/** Routes for questions to people: those of a run, everybody's inbox, and answers. */
 export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
   serve(app, api.listQuestionsOfRun, async (request, reply) => {
     const { limit = maxOfRun, after } = request.query

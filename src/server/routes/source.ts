@@ -39,7 +39,7 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
   })
 }
 
-/** What a compiler may see of an earlier run: not its secrets. */
+/** The parts of an earlier run that the compiler may see: not its secrets. */
 function earlierSource({ created_at }: RunRow, request: RunRequest): EarlierSource {
   const { source, input } = request
   return { source, ...filesOf(request), input, sameDay: dayOf(created_at) === dayOf(Date.now()) }

@@ -89,7 +89,7 @@ export class Schedules {
       this.#working.delete(id)
       if (gone === undefined) continue
       this.#end(gone)
-      // One that comes back is a new one.
+      // A schedule that comes back is a new one.
       this.#track(this.#forget(id))
     }
   }
@@ -194,7 +194,7 @@ export class Schedules {
     }
     const { plan } = working.schedule
     const late = now - due
-    // One that came while this process ran is started, however short the time was.
+    // A due time that came while this process ran is started, however short the time was.
     const isMissed = due <= since || late > graceMs
     if (isMissed && plan.catch_up === "none") {
       if (late < graceMs) {
@@ -285,7 +285,7 @@ function countBetween(calendar: Calendar, after: number, before: number): number
   return count
 }
 
-/** What a schedule or webhook is remembered under. */
+/** The key under which a schedule or webhook is stored. */
 export function idOf(workflow: string, name: string): string {
   return `${workflow} ${name}`
 }

@@ -24,7 +24,7 @@ export interface TriggerParts {
 
 export type Started = { readonly run_id: string; readonly isNew: boolean } | { readonly error: WireError }
 
-/** What only one run is ever started under. No header can hold a line break: a caller cannot take it. */
+/** An idempotency key under which only one run is ever started. Callers cannot send it: no header can hold a line break. */
 export function keyOf(workflow: string, name: string, what: string): Idempotency {
   return { key: `trigger\n${workflow}\n${name}\n${what}`, fingerprint: "" }
 }

@@ -201,7 +201,7 @@ export class Triggers {
 
   // ------------------------------------------------------------------------------------------------------ deliveries
 
-  /** Those that deliveries may be signed with now. */
+  /** Secrets that deliveries may be signed with now. */
   secretsOf({ workflow, plan }: FoundTrigger<WebhookPlan>): string[] {
     return usableSecrets(plan, this.#options.serverSecrets.of(workflow.name, plan.secrets))
   }

@@ -118,7 +118,7 @@ export function signedHeaders(
 /** Longer ids of senders are remembered by the body instead. */
 const longestId = 255
 
-/** What tells a delivery from others: the sender's id, else a digest of the body. */
+/** Identifies a delivery: the sender's id, else a digest of the body. */
 export function deliveryOf(
   verify: Verification,
   headers: IncomingHttpHeaders,
@@ -182,7 +182,7 @@ function isRecent(seconds: string, now: number): boolean {
   return /^\d{1,12}$/.test(seconds) && Math.abs(now - Number(seconds) * 1000) <= toleranceMs
 }
 
-/** Of equal length for texts of any. */
+/** A digest, so that texts of any length compare in equal time. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest()
 }

@@ -34,7 +34,7 @@ export class AgentEvents {
     )
   }
 
-  /** What an event of the run adds besides the reply. */
+  /** Events that an event of the run adds besides the reply. */
   take(event: LogEvent): string {
     switch (event.type) {
       case "agent_started":

@@ -49,7 +49,7 @@ export async function cancelTurn(parts: RouteDependencies, request: FastifyReque
   if (await parts.runs.cancel(run_id)) parts.audit({ act: "cancelled", run_id, caller: callerOf(request) })
 }
 
-/** What a run that waits asks. */
+/** The questions that a waiting run asks. */
 export interface WaitingFacts {
   readonly questions: readonly Question[]
   readonly usage: Usage

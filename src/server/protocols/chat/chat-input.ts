@@ -12,7 +12,7 @@ export interface ChatMessage {
   readonly text: string
 }
 
-/** What a client says to a workflow. */
+/** The client's message to a workflow. */
 export interface ChatTurn {
   readonly message: string
   readonly history: readonly ChatMessage[]

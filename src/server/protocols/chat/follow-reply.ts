@@ -51,7 +51,7 @@ export class ReplyReader {
     this.#source = source
   }
 
-  /** What the reply gains; null where the text that was shown is not the reply. */
+  /** Text that is new in the reply; null where the text shown so far is not the reply. */
   take(event: LogEvent): string | null {
     const source = this.#source
     if (source === null) return ""

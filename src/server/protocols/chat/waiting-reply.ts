@@ -4,7 +4,7 @@ import type { Question } from "../../../log/events.ts"
 /** More are counted. */
 const maxShown = 5
 
-/** What a conversation says of a run that waits for people: what is asked, and where to answer. */
+/** The reply for a run that waits for people: the questions, and where to answer them. */
 export function waitingReply(run_id: string, questions: readonly Question[], answersNext: boolean): string {
   const lines = questions.slice(0, maxShown).map((question) => {
     return `${question.question}\n\n${placeOf(run_id, question, answersNext && questions.length === 1)}`

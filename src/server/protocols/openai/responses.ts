@@ -40,7 +40,7 @@ import { readMessages } from "./read-messages.ts"
 import { ResponseEvents } from "./response-events.ts"
 import { responseId, responseObject, type ResponseFacts, type ResponseState } from "./response-object.ts"
 
-/** Of the messages before, at most so many pairs go on with a conversation. */
+/** A conversation continues with at most this many pairs of earlier messages. */
 const maxPairs = 100
 /** How long a cancel waits for the run's end. */
 const cancelMs = 10_000
@@ -299,7 +299,7 @@ async function answer(
   if (ended.end.kind === "failed") return sendError(reply, ended.end.error)
   if (ended.end.kind === "cancelled") return sendError(reply, cancelledError)
   const state = await endState(parts, request, facts, ended.end, ended.at)
-  // As it is when the response is fetched later.
+  // The same object as when the response is fetched later.
   const found = await parts.store.lookup(run_id)
   const created_at = found.found === "run" ? found.run.created_at : facts.created_at
   return reply.removeHeader("x-should-retry").send(responseObject({ ...facts, created_at }, state))

@@ -13,7 +13,7 @@ export function responseUsage(usage: Usage): JsonObject {
   }
 }
 
-/** As chat completions count them. */
+/** Usage in the fields of chat completions. */
 export function completionUsage(usage: Usage): JsonObject {
   const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = usage
   return {
