@@ -21,7 +21,8 @@ const largestBody = 64 * 1024 * 1024
 export async function startDemoServer(options: DemoOptions = {}): Promise<DemoServer> {
   const model = createDemoModel(options)
   let library: Promise<McpHttpHandler> | undefined
-  const server = createServer((request, response) => {
+  // Longer than any client of ours keeps an idle connection: a server that closes first may close under a request that is on its way.
+  const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
     answerOne(request, response).catch(() => response.destroy())
   })
 

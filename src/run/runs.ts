@@ -309,12 +309,18 @@ export class Runs {
     const stop = finished_at === null ? AbortSignal.any([signal, this.#stop.signal]) : signal
     if (found.run.waiting) {
       const [last] = await this.#ports.store.read(run_id, last_event_id - 1, 1)
-      if (last?.type === "run_waiting") return last
+      if (last?.type === "run_waiting" && !(await this.#isAnswered(run_id))) return last
     }
     for await (const event of this.#ports.store.follow(run_id, after, stop)) {
-      if (isTerminal(event.type) || event.type === "run_waiting") return event
+      if (isTerminal(event.type)) return event
+      if (event.type === "run_waiting" && !(await this.#isAnswered(run_id))) return event
     }
     return null
+  }
+
+  /** Whether an answer is stored that the log of the run does not show yet: a parked run goes on with it. */
+  async #isAnswered(run_id: string): Promise<boolean> {
+    return (await this.#ports.store.waits.outcomes(run_id)).length > 0
   }
 
   /** Everything that is known of a run; null when it does not exist (any more). */

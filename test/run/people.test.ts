@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
+import { LightSignal } from "../../src/base/light-signal.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { allQuestions } from "../support/all-questions.ts"
 import { record, string } from "../support/build-types.ts"
@@ -41,6 +42,27 @@ async function desk(source: string, setting: Setting = {}): Promise<Desk> {
 function eventsOf<T extends LogEvent["type"]>(events: readonly LogEvent[], type: T): Extract<LogEvent, { type: T }>[] {
   return events.filter((event): event is Extract<LogEvent, { type: T }> => event.type === type)
 }
+
+test("whoever waits for a run that is parked with an answer that it has not taken in yet waits on", async () => {
+  const here = await desk(review)
+  const run_id = await here.start()
+  const [question] = await here.waiting(run_id)
+  const parked = await here.store.lookup(run_id)
+  await here.answer(run_id, question, { publish: true, note: null })
+  // A process that parks the run while an answer arrives: the run is seen to wait until it is taken up again.
+  const late = Object.create(here.store) as typeof here.store
+  Object.defineProperty(late, "lookup", { value: async () => parked })
+  Object.defineProperty(late, "read", { value: here.store.read.bind(here.store) })
+  Object.defineProperty(late, "follow", { value: here.store.follow.bind(here.store) })
+  Object.defineProperty(late, "waits", {
+    value: { outcomes: async () => [{ id: question?.id }], onOutcome: () => () => {} },
+  })
+  const other = new Desk(review, { store: late })
+  const end = await within(30_000, "the end", other.runs.ending(run_id, new LightSignal()))
+  assert.equal(end?.type, "workflow_completed")
+  await other.runs.drain(0)
+  await here.close()
+})
 
 test("a run asks, waits without a lease, and goes on with the answer without repeating anything", async () => {
   const model = new ScriptedModel((request) => answers({ message: "said" }, request))
