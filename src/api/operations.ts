@@ -1,4 +1,4 @@
-import { modelApis } from "../check/provider-kinds.ts"
+import { apiRequests } from "../check/provider-kinds.ts"
 import { route, type Route } from "./route.ts"
 import { anyObject, string } from "../base/typed-schema.ts"
 
@@ -94,7 +94,7 @@ export const llms = route({
 })
 
 /** The demo model by each of the APIs. */
-export const demoRoutes = Object.values(modelApis).map(({ demo: { id, path, title, parameters = {} } }): Route => ({
+export const demoRoutes = Object.values(apiRequests).map(({ demo: { id, path, title, parameters = {} } }): Route => ({
   id,
   method: "POST",
   path,

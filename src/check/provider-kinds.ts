@@ -2,14 +2,39 @@
 export interface ModelApiFacts {
   /** Its name in messages. */
   readonly label: string
-  /** The version that the path of an endpoint ends with. */
-  readonly version: "/v1" | "/v1beta"
   /** Settings of `inference` that it does not have. */
   readonly ignores: readonly string[]
   /** Options of an asset that is a document that it has. */
   readonly documentOptions: readonly DocumentOption[]
-  /** Headers of its requests that tell nothing about anybody. */
-  readonly plainHeaders: readonly string[]
+}
+
+export const documentOptions = ["context", "citations"] as const
+export type DocumentOption = (typeof documentOptions)[number]
+
+/** The APIs by which models are called. */
+export type ApiName = "responses" | "chat" | "anthropic" | "google"
+
+export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
+  responses: {
+    label: "OpenAI's `/responses` API",
+    ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
+    documentOptions: [],
+  },
+  chat: { label: "OpenAI's chat completions API", ignores: [], documentOptions: [] },
+  anthropic: {
+    label: "Anthropic's API",
+    ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
+    documentOptions,
+  },
+  google: { label: "Google's API", ignores: ["verbosity", "repeat_penalty"], documentOptions: [] },
+}
+
+/** The facts about the requests of an API. Kept apart from the others: browsers load only those. */
+export interface ApiRequestFacts {
+  /** The version that the path of an endpoint ends with. */
+  readonly version: "/v1" | "/v1beta"
+  /** Headers that tell nothing about anybody. */
+  readonly plainHeaders?: readonly string[]
   /** The route of the demo model: its id, its path, how the documentation names it, and the parameters in its path. */
   readonly demo: {
     readonly id: string
@@ -19,40 +44,22 @@ export interface ModelApiFacts {
   }
 }
 
-export const documentOptions = ["context", "citations"] as const
-export type DocumentOption = (typeof documentOptions)[number]
-
-const apis = {
+export const apiRequests: Readonly<Record<ApiName, ApiRequestFacts>> = {
   responses: {
-    label: "OpenAI's `/responses` API",
     version: "/v1",
-    ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
-    documentOptions: [],
-    plainHeaders: [],
     demo: { id: "demo", path: "/demo/v1/responses", title: "OpenAI's `/responses`" },
   },
   chat: {
-    label: "OpenAI's chat completions API",
     version: "/v1",
-    ignores: [],
-    documentOptions: [],
-    plainHeaders: [],
     demo: { id: "demoChat", path: "/demo/v1/chat/completions", title: "OpenAI's chat completions" },
   },
   anthropic: {
-    label: "Anthropic's API",
     version: "/v1",
-    ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
-    documentOptions,
     plainHeaders: ["anthropic-beta", "anthropic-version"],
     demo: { id: "demoMessages", path: "/demo/v1/messages", title: "Anthropic's `/messages`" },
   },
   google: {
-    label: "Google's API",
     version: "/v1beta",
-    ignores: ["verbosity", "repeat_penalty"],
-    documentOptions: [],
-    plainHeaders: [],
     demo: {
       id: "demoGenerateContent",
       path: "/demo/v1beta/models/{call*}",
@@ -60,13 +67,17 @@ const apis = {
       parameters: { call: "The model and the method: `demo:generateContent`." },
     },
   },
-} as const satisfies Readonly<Record<string, ModelApiFacts>>
+}
 
-/** The APIs by which models are called. */
-export type ApiName = keyof typeof apis
-
-/** The facts about each API. */
-export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = apis
+/** The names of kinds of providers in the GenAI conventions of OpenTelemetry, where they differ. */
+export const telemetryNames: ReadonlyMap<string, string> = new Map([
+  ["openai_compatible", "openai"],
+  ["openai_chat", "openai"],
+  ["anthropic_compatible", "anthropic"],
+  ["google", "gcp.gemini"],
+  ["mistral", "mistral_ai"],
+  ["xai", "x_ai"],
+])
 
 export interface ProviderKind {
   readonly api: ApiName
@@ -74,41 +85,25 @@ export interface ProviderKind {
   readonly endpoint: string | null
   /** A sentence for hover and completion. */
   readonly about: string
-  /** Its name in the GenAI conventions of OpenTelemetry, where that differs. */
-  readonly telemetry?: string
 }
 
 const openai = "https://api.openai.com/v1"
 const chat = "A backend with OpenAI-compatible chat completions"
 
 /** A product that speaks chat completions. */
-function product(name: string, endpoint: string, telemetry?: string): ProviderKind {
-  return { api: "chat", endpoint, about: `${chat}: ${name}.`, ...(telemetry !== undefined && { telemetry }) }
-}
-
-const openAiKind: ProviderKind = {
-  api: "responses",
-  endpoint: openai,
-  about: "Any backend with an OpenAI-compatible `/responses`.",
+function product(name: string, endpoint: string): ProviderKind {
+  return { api: "chat", endpoint, about: `${chat}: ${name}.` }
 }
 
 /** The words that may follow `from` in a provider's head. */
 export const providerKinds: ReadonlyMap<string, ProviderKind> = new Map<string, ProviderKind>([
-  ["openai", openAiKind],
-  ["openai_compatible", { ...openAiKind, about: "The same as `openai`.", telemetry: "openai" }],
-  [
-    "openai_chat",
-    { api: "chat", endpoint: openai, about: `${chat}; OpenAI's own if no \`endpoint\` is set.`, telemetry: "openai" },
-  ],
+  ["openai", { api: "responses", endpoint: openai, about: "Any backend with an OpenAI-compatible `/responses`." }],
+  ["openai_compatible", { api: "responses", endpoint: openai, about: "The same as `openai`." }],
+  ["openai_chat", { api: "chat", endpoint: openai, about: `${chat}; OpenAI's own if no \`endpoint\` is set.` }],
   ["anthropic", { api: "anthropic", endpoint: "https://api.anthropic.com/v1", about: "Anthropic's API, `/messages`." }],
   [
     "anthropic_compatible",
-    {
-      api: "anthropic",
-      endpoint: null,
-      about: "A backend that speaks Anthropic's API, at its `endpoint`.",
-      telemetry: "anthropic",
-    },
+    { api: "anthropic", endpoint: null, about: "A backend that speaks Anthropic's API, at its `endpoint`." },
   ],
   [
     "google",
@@ -116,7 +111,6 @@ export const providerKinds: ReadonlyMap<string, ProviderKind> = new Map<string, 
       api: "google",
       endpoint: "https://generativelanguage.googleapis.com/v1beta",
       about: "Google's Gemini API, `generateContent`.",
-      telemetry: "gcp.gemini",
     },
   ],
   ["ollama", product("Ollama on this machine", "http://localhost:11434/v1")],
@@ -125,9 +119,9 @@ export const providerKinds: ReadonlyMap<string, ProviderKind> = new Map<string, 
   ["llamacpp", product("llama.cpp on this machine", "http://localhost:8080/v1")],
   ["openrouter", product("OpenRouter", "https://openrouter.ai/api/v1")],
   ["groq", product("Groq", "https://api.groq.com/openai/v1")],
-  ["mistral", product("Mistral", "https://api.mistral.ai/v1", "mistral_ai")],
+  ["mistral", product("Mistral", "https://api.mistral.ai/v1")],
   ["deepseek", product("DeepSeek", "https://api.deepseek.com/v1")],
-  ["xai", product("xAI", "https://api.x.ai/v1", "x_ai")],
+  ["xai", product("xAI", "https://api.x.ai/v1")],
   ["together", product("Together", "https://api.together.xyz/v1")],
   ["fireworks", product("Fireworks", "https://api.fireworks.ai/inference/v1")],
   ["cerebras", product("Cerebras", "https://api.cerebras.ai/v1")],

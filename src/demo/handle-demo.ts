@@ -3,7 +3,7 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import { setTimeout as delay } from "node:timers/promises"
 import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import { composeAnswer, type Answer } from "./compose-answer.ts"
-import { modelApis, type ApiName } from "../check/provider-kinds.ts"
+import { apiRequests, type ApiName } from "../check/provider-kinds.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
 import { callerHeader } from "../ports/model.ts"
@@ -143,7 +143,7 @@ const apis: Readonly<Record<ApiName, DemoApi>> = {
 export function demoRoute(url: string): DemoRoute | null {
   const [address = ""] = url.split("?")
   const path = address.replace(/^\/demo(?=\/)/, "")
-  for (const [name, { demo }] of Object.entries(modelApis)) {
+  for (const [name, { demo }] of Object.entries(apiRequests)) {
     const api = name as ApiName
     const speaks = apis[api]
     const isHere = `/demo${path}` === demo.path

@@ -1,4 +1,4 @@
-import { modelApis } from "../../check/provider-kinds.ts"
+import { apiRequests } from "../../check/provider-kinds.ts"
 import { defaultRetries } from "../../plan/inference-defaults.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import type { EgressLimits } from "../../ports/egress.ts"
@@ -319,7 +319,7 @@ function shownAddress(url: string): string {
 function missingVersion({ backend: { api, endpoint } }: ModelRequest): string | null {
   const url = URL.parse(endpoint)
   if (url === null || /\/v\d/.test(url.pathname)) return null
-  const { version } = modelApis[api]
+  const { version } = apiRequests[api]
   const path = url.pathname.endsWith("/") ? url.pathname.slice(0, -1) : url.pathname
   const lacks = path === "" ? "no path" : `no \`${version}\` in its path`
   return `The endpoint has ${lacks}: write \`endpoint: "${url.origin}${path}${version}"\` if the backend serves its API there`

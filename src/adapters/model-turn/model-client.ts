@@ -1,4 +1,4 @@
-import { modelApis, type ApiName } from "../../check/provider-kinds.ts"
+import { apiRequests, type ApiName } from "../../check/provider-kinds.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
@@ -45,7 +45,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     return {
       api,
       egress: demo.egress,
-      endpoint: demo.endpoint.replace(/\/v1$/, modelApis[api.name].version),
+      endpoint: demo.endpoint.replace(/\/v1$/, apiRequests[api.name].version),
       demo: true,
     }
   }

@@ -1,6 +1,6 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
-import { providerKinds } from "../../check/provider-kinds.ts"
+import { telemetryNames } from "../../check/provider-kinds.ts"
 import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import { scopeAround } from "../../plan/call-scope.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
@@ -297,7 +297,7 @@ export class RunTracer implements RunObserver {
         attributes: {
           "gen_ai.operation.name": "chat",
           ...name,
-          "gen_ai.provider.name": telemetryName(call.provider ?? "openai"),
+          "gen_ai.provider.name": telemetryNames.get(call.provider ?? "openai") ?? call.provider ?? "openai",
           "gen_ai.request.model": model,
           "wireworks.turn": call.turn,
           "wireworks.attempt": call.attempt,
@@ -347,10 +347,6 @@ export class RunTracer implements RunObserver {
 
 interface TracedCall extends Partial<TracedAgent> {
   readonly workflow: string
-}
-
-function telemetryName(kind: string): string {
-  return providerKinds.get(kind)?.telemetry ?? kind
 }
 
 interface TracedAgent {

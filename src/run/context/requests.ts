@@ -3,7 +3,7 @@ import { hash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { LazyMap } from "../../base/lazy-map.ts"
 import { LazySet } from "../../base/lazy-set.ts"
-import { modelApis } from "../../check/provider-kinds.ts"
+import { apiRequests } from "../../check/provider-kinds.ts"
 import { runKeptRequestBytes } from "../../base/limits.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { StoredRequest, StoredRequests } from "../../log/stored-requests.ts"
@@ -22,7 +22,7 @@ const plainHeaders: ReadonlySet<string> = new Set([
   "mcp-name",
   "mcp-protocol-version",
   "user-agent",
-  ...Object.values(modelApis).flatMap(({ plainHeaders }) => plainHeaders),
+  ...Object.values(apiRequests).flatMap(({ plainHeaders = [] }) => plainHeaders),
 ])
 
 const keyHeaders = /^(?:authorization|.*(?:api-?key|token|secret|cookie).*)$/
