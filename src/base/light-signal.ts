@@ -1,8 +1,6 @@
-import { LazySet } from "./lazy-set.ts"
-
 /** A signal that is given once: that a run has to leave its process, that a client is gone. Every run has some: an `AbortSignal` takes ten times the memory. */
 export class LightSignal {
-  readonly #listeners = new LazySet<() => void>()
+  readonly #listeners = new Set<() => void>()
   #isGiven = false
 
   get isGiven(): boolean {

@@ -1,5 +1,5 @@
 import type { Plan } from "../plan/plan-shape.ts"
-import { LeaseLost, type Lease, type RunRequest } from "../ports/store.ts"
+import { LeaseLost, type RunRequest } from "../ports/store.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import type { LogEvent, ShownRunLimits, WireError } from "../log/events.ts"
@@ -9,6 +9,7 @@ import { idleUntil, interruptedSteps, isWaiting, timeHad, type ReplayState } fro
 import { readReplayState } from "./log/read-past.ts"
 import { continueFromWait } from "./questions/take-outcomes.ts"
 import { runClock } from "./run-clock.ts"
+import type { HeldRun } from "./run-job.ts"
 import type { RunPorts } from "./context/run-context.ts"
 import { redactor } from "./secrets/redact.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
@@ -16,17 +17,12 @@ import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 /** Why a run ends before its work is done. */
 export type RunStop = { readonly why: "failed"; readonly error: WireError } | { readonly why: "cancelled" }
 
-export interface RunToEnd {
-  /** Null where this release refuses the run's source. */
-  readonly plan: Plan | null
-  readonly request: RunRequest
-  readonly lease: Lease
-  readonly created_at: number
-}
+/** A run that ends. Its plan is null where this release refuses its source. */
+export type RunToEnd = Pick<HeldRun, "held" | "request" | "created_at"> & { readonly plan: Plan | null }
 
 /** Ends a run that no process works on, without doing any of its work. */
 export async function endWithoutRunning(
-  { plan, lease, created_at, request }: RunToEnd,
+  { plan, held: { lease }, created_at, request }: RunToEnd,
   how: RunStop,
   ports: RunPorts,
 ): Promise<LogEvent | null> {

@@ -1,79 +1,37 @@
 import { nextTurn } from "../event-loop/in-turns.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { LazyMap } from "../base/lazy-map.ts"
-import { LazySet } from "../base/lazy-set.ts"
-import type { Plan } from "../plan/plan-shape.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
-import type { Deadlines } from "./budget/deadlines.ts"
 import type { ReplayData } from "../log/replay-data.ts"
 import { RequestKeeper } from "./context/requests.ts"
 import type { InterruptedStep, LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
 import { EvaluationWork } from "./values/evaluation-work.ts"
-import { MemoryShare, type RunMemory } from "./shares/memory-share.ts"
-import type { StoredRun } from "./shares/stored-share.ts"
+import { MemoryShare } from "./shares/memory-share.ts"
 import { thisWriter, whyNotResumable } from "../log/log-version.ts"
-import type { LightSignal } from "../base/light-signal.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./shares/permits.ts"
 import { Questions } from "./questions/ask-and-wait.ts"
 import { continueFromWait } from "./questions/take-outcomes.ts"
-import type { Lease, RunRequest } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
-import type { Gate } from "../ports/gate.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
-import { prepare } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
-import { namedSecrets, redactor, SharedSearches } from "./secrets/redact.ts"
+import { redactor, SharedSearches } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { idleUntil, isWaiting, noReplayState, type ReplayState } from "../log/replay-state.ts"
 import { readEarlier, readReplayState } from "./log/read-past.ts"
 import type { EarlierRun } from "../log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
-import type { RunLimits, RunContext, RunPorts } from "./context/run-context.ts"
-import { counted } from "./context/run-context.ts"
+import type { RunContext, RunLimits, RunPorts, SharedContext } from "./context/run-context.ts"
+import { closeHost, openContext } from "./context/run-context.ts"
 import { runValues } from "./context/run-values.ts"
+import type { Resumption, RunJob } from "./run-job.ts"
 import { runPlan } from "./run-plan.ts"
 import { sizeOf } from "./values/value-size.ts"
 import type { Spent } from "../log/usage.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
 import { runVainResumes } from "../base/limits.ts"
-import type { Suspects } from "./suspects.ts"
-
-/** Why a run is taken up again. */
-export interface Resumption {
-  readonly reason: string
-  /** True when the process before gave the run back; false when that process died. */
-  readonly given_back: boolean
-  /** It was parked, and people have answered. */
-  readonly woken?: boolean
-}
-
-export interface RunJob {
-  readonly plan: Plan
-  readonly request: RunRequest
-  readonly caller: string
-  readonly lease: Lease
-  /** Milliseconds since the epoch: no event of the run is older. */
-  readonly created_at: number
-  /** Asked for when the lease is lost or the process gives the run back: the run then stops without logging anything. */
-  readonly leave: LightSignal
-  /** Passed right before every call that leaves this process. */
-  readonly gate: Gate
-  /** Why there is a log already; null for a run that is new. */
-  readonly resumed: Resumption | null
-  readonly deadlines: Deadlines
-  /** Counts what the run keeps with what others do. */
-  readonly memory?: RunMemory
-  /** Counts what it adds to the store. */
-  readonly stored?: StoredRun
-  /** Its events wait for a store that fails. */
-  readonly stalled?: (error: StoreFailure) => void
-  /** For runs that may have killed the process before. */
-  readonly suspects?: Suspects
-}
 
 /**
  * Runs a plan to its end. Everything that happens is appended to the run's log; the terminal event comes last, when no call
@@ -83,7 +41,7 @@ export interface RunJob {
  */
 export function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   const { rerun } = job.request
-  if (job.leave.isGiven) return Promise.resolve(null)
+  if (job.held.leave.isGiven) return Promise.resolve(null)
   // Most runs are new and have nothing to read first: no promise is made for that.
   if (job.resumed === null && rerun === undefined) return runFrom(noReplayState, null, job, ports, limits)
   return takeUp(job, ports, limits)
@@ -92,7 +50,7 @@ export function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<Lo
 async function takeUp(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   const { rerun } = job.request
   const past =
-    job.resumed === null ? noReplayState : await readReplayState(ports.store, job.lease.run_id, pricesOf(job.plan))
+    job.resumed === null ? noReplayState : await readReplayState(ports.store, job.held.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
   const message = whyNotResumable(past.writer)
   if (message !== null) {
@@ -115,7 +73,7 @@ function runFrom(
   if (secrets !== request.secrets) {
     const own = Object.keys(secrets).filter((name) => !Object.hasOwn(request.secrets, name))
     const { workflow = null } = request
-    if (own.length > 0) ports.secretsRead?.({ run_id: job.lease.run_id, caller: job.caller, workflow }, own)
+    if (own.length > 0) ports.secretsRead?.({ run_id: job.held.lease.run_id, caller: job.caller, workflow }, own)
   }
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
@@ -144,13 +102,14 @@ class Run {
   #result: JsonObject = {}
 
   constructor(job: RunJob, givenPorts: RunPorts, limits: RunLimits, past: ReplayState, earlier: EarlierRun | null) {
-    const { plan, request, caller, lease } = job
+    const { plan, request, caller } = job
+    const { lease, gate } = job.held
     const ports = { ...givenPorts, clock: runClock(givenPorts.clock, past.lastAt ?? job.created_at) }
     const { signal } = this.#abort
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
     const bounds = limitsOfRun(plan, request.options.limits ?? null)
-    let named: JsonObject | null = null
-    const log = new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
+    const fail = (error: unknown): void => this.#fail(error)
+    const log = new RunLog(ports.store, lease, ports.clock, past.lastId, fail, {
       most: limits.logBytes,
       before: past.logBytes,
       patienceMs: limits.storePatienceMs,
@@ -160,31 +119,16 @@ class Run {
     })
     const redaction = redactor(request.secrets, searches)
     const memory = job.memory ?? new MemoryShare().open(caller)
-    this.#job = job
-    this.#log = log
-    this.#startedAt = past.startedAt ?? ports.clock.now()
-    this.#running = {
-      scope: null,
-      around: null,
+    const startedAt = past.startedAt ?? ports.clock.now()
+    const shared: SharedContext = {
       runId: lease.run_id,
       caller,
       workflow: request.workflow?.name ?? null,
-      plan,
-      prepared: prepare(plan),
-      input: request.input,
-      secrets: request.secrets,
-      named: () => (named ??= namedSecrets(request.secrets)),
       options: request.options,
-      ports,
       limits,
-      log,
-      permits: new Permits(maxConcurrency, signal),
       called: { count: past.inside.size },
       maxConcurrency,
-      signal,
-      gate: job.gate,
-      past,
-      earlier,
+      gate,
       redactor: redaction,
       questions: new Questions({
         runId: lease.run_id,
@@ -194,51 +138,53 @@ class Run {
         clock: ports.clock,
         random: ports.random,
         signal,
-        fail: (error) => this.#fail(error),
+        fail,
         quiet: () => this.#quiet(),
         park: (questions) => this.#park(questions),
       }),
-      approvedAgents: new LazySet(),
-      describedTools: new LazySet(),
-      agents: new Map(),
-      answers: new LazyMap(),
-      dynamics: new LazyMap(),
-      histories: new LazyMap(),
-      summaries: new LazyMap(),
-      backends: new Map(),
-      backendFacts: new Map(),
-      host: null,
-      run: {},
-      toolCalls: counted(past.toolCalls),
-      siteCalls: counted(past.siteCalls),
-      budget: new Budget(bounds, past.used, signal),
-      time: new TimeLimits({
-        limits: bounds,
-        clock: ports.clock,
-        deadlines: job.deadlines,
-        startedAt: this.#startedAt,
-        idle: idleUntil(past, ports.clock.now()),
-        agents: past.agentTimes,
-        fail: (error) => this.#fail(error),
-      }),
-      spent: past.spent,
-      keptBytes: 0,
       unfinished: new Set(),
       requests: limits.requestBytes === 0 ? null : new RequestKeeper(redaction, limits.requestBytes),
-      work: new EvaluationWork(limits.valueBytes, limits.keptBytes, () => sizeOf(this.#running.input).bytes, memory),
+      work: new EvaluationWork(limits.valueBytes, limits.keptBytes, () => sizeOf(request.input).bytes, memory),
       arrivals: memory.arrivals(limits.keptBytes),
-      backgroundWork: new LazySet(),
-      busyWork: new LazySet(),
-      fail: (error) => this.#fail(error),
+      busyWork: new Set(),
       runPlan,
     }
+    const time = new TimeLimits({
+      limits: bounds,
+      clock: ports.clock,
+      deadlines: job.deadlines,
+      startedAt,
+      idle: idleUntil(past, ports.clock.now()),
+      agents: past.agentTimes,
+      fail,
+    })
+    this.#job = job
+    this.#log = log
+    this.#startedAt = startedAt
+    this.#running = openContext(shared, {
+      scope: null,
+      around: null,
+      plan,
+      input: request.input,
+      secrets: request.secrets,
+      ports,
+      log,
+      permits: new Permits(maxConcurrency, signal),
+      signal,
+      past,
+      earlier,
+      run: {},
+      budget: new Budget(bounds, past.used, signal),
+      time,
+      fail,
+    })
   }
 
   async toEnd(): Promise<LogEvent | null> {
     const { past, permits, ports, prepared } = this.#running
     const log = this.#log
-    const { leave, resumed } = this.#job
-    const stopLeaving = leave.listen(() => {
+    const { held, resumed } = this.#job
+    const stopLeaving = held.leave.listen(() => {
       log.giveUp()
       this.#end({ why: "left" })
     })
@@ -274,7 +220,7 @@ class Run {
       this.#running.questions.close()
       this.#running.redactor.close()
       stopLeaving()
-      if (this.#running.host !== null) await this.#closeHost()
+      if (this.#running.host !== null) await closeHost(this.#running)
     }
   }
 
@@ -437,14 +383,6 @@ class Run {
         )
       case "store":
         throw stop.error
-    }
-  }
-
-  async #closeHost(): Promise<void> {
-    try {
-      await this.#running.host?.close()
-    } catch (error) {
-      this.#running.ports.bug(error)
     }
   }
 }

@@ -1,7 +1,7 @@
 import { sourceLength } from "../source/source-files.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { AdmissionRules } from "./admission-rules.ts"
-import { RunTakeover, type ClaimingProcess, type HeldRun, type PlanOf } from "./take-over-runs.ts"
+import { RunTakeover, type ClaimingProcess, type PlanOf } from "./take-over-runs.ts"
 import { failRunAsCorrupt } from "./fail-run-as-corrupt.ts"
 import { Deadlines } from "./budget/deadlines.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
@@ -11,7 +11,8 @@ import { instant } from "../ports/clock.ts"
 import type { NewRun, RunRequest, RunStatus, RunStore } from "../ports/store.ts"
 import { Damaged, firstFence, isStoreTrouble, StoreFailure } from "../ports/store.ts"
 import { run } from "./run.ts"
-import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
+import type { HeldRun, RunJob } from "./run-job.ts"
+import { endWithoutRunning } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./context/run-context.ts"
 import { memoryOf } from "../base/memory-of.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
@@ -23,7 +24,6 @@ import { maxOfTenant, OwnRunSlots, type RunSlotLimits, type RunSlots } from "./r
 import { announceTaken } from "./context/taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
-import { LazySet } from "../base/lazy-set.ts"
 import type { LightSignal } from "../base/light-signal.ts"
 
 export interface RunsSettings {
@@ -55,7 +55,7 @@ export type Admission =
 
 export type NewRequest = Omit<NewRun, "run_id" | "created_at">
 
-interface Job extends HeldRun {
+interface Job extends RunJob, HeldRun {
   /** About what its request takes in memory. */
   readonly bytes: number
   /** When this process took it, on the monotonic clock. */
@@ -63,7 +63,7 @@ interface Job extends HeldRun {
   readonly memory: RunMemory
   readonly stored: StoredRun
   /** Callers who wait for its end: each is told once, also when the store keeps it from ending for long. */
-  readonly waiters: LazySet<(end: JobEnd) => void>
+  readonly waiters: Set<(end: JobEnd) => void>
 }
 
 /** The event that the run ended or began to wait with; null where it goes on elsewhere; a failure where the store would not take its events. */
@@ -262,7 +262,7 @@ export class Runs {
     const waiting = this.#unqueue(run_id)
     if (waiting === undefined) return
     this.#places.beginAnyway(waiting.share)
-    this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
+    this.#start(waiting, () => endWithoutRunning(waiting, { why: "cancelled" }, this.#ports))
   }
 
   /**
@@ -367,7 +367,12 @@ export class Runs {
     // That of a run that is taken up again was counted before.
     if (run.resumed === null) stored.add(bytes, () => undefined)
     const takenAt = this.#ports.clock.monotonic()
-    const job: Job = { ...run, bytes, takenAt, memory, stored, waiters: new LazySet() }
+    const waiters: Job["waiters"] = new Set()
+    const stalled = (error: StoreFailure): void => {
+      for (const waiter of waiters) waiter(error)
+    }
+    const lent = { deadlines: this.#deadlines, suspects: this.#suspects, memory, stored, stalled }
+    const job: Job = { ...run, ...lent, bytes, takenAt, waiters }
     this.#jobs.set(job.held.lease.run_id, job)
     if (this.#places.begin(job.share)) this.#start(job, () => this.#runJob(job))
     else this.#enqueue(job)
@@ -454,20 +459,10 @@ export class Runs {
     return turn === null ? this.#runNow(job) : turn.then(() => this.#runNow(job))
   }
 
-  #runNow(given: Job): Promise<LogEvent | null> {
-    const { plan, request, caller, created_at, resumed, takenAt, memory, stored, waiters } = given
-    const { lease, leave, gate } = given.held
-    this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
-    const stalled = (error: StoreFailure): void => {
-      for (const waiter of waiters) waiter(error)
-    }
-    const shared = { deadlines: this.#deadlines, suspects: this.#suspects, memory, stored, stalled }
-    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, ...shared }
+  #runNow(job: Job): Promise<LogEvent | null> {
+    const { run_id } = job.held.lease
+    this.#ports.started?.(run_id, this.#ports.clock.monotonic() - job.takenAt)
     return run(job, this.#ports, this.#settings.limits)
-  }
-
-  #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
-    return endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
   }
 }
 

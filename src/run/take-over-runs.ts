@@ -1,13 +1,13 @@
 import type { SourceText } from "../source/source-files.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { instant } from "../ports/clock.ts"
-import { Damaged, StoreFailure, type RunRequest } from "../ports/store.ts"
+import { Damaged, StoreFailure } from "../ports/store.ts"
 import { failRunAsCorrupt } from "./fail-run-as-corrupt.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { WireError } from "../log/events.ts"
 import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
 import type { RunPorts } from "./context/run-context.ts"
-import type { Resumption } from "./run.ts"
+import type { HeldRun, Resumption } from "./run-job.ts"
 import { announceTaken } from "./context/taken-run.ts"
 import { settleDueWaits } from "./settle-due-waits.ts"
 
@@ -19,19 +19,6 @@ export type PlanOf = (
   source: SourceText,
   share: string,
 ) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
-
-/** A run whose lease this process holds, ready to run. */
-export interface HeldRun {
-  readonly held: HeldLease
-  readonly plan: Plan
-  readonly request: RunRequest
-  readonly caller: string
-  /** The caller whose share of the places it takes. */
-  readonly share: string
-  readonly created_at: number
-  /** Why the run is taken up again; null for a new one. */
-  readonly resumed: Resumption | null
-}
 
 /** What taking over has to know of the process that it takes runs for. */
 export interface ClaimingProcess {
@@ -207,7 +194,7 @@ export class RunTakeover {
     // A source that this release refuses cannot run.
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
     const plan = "plan" in compiled ? compiled.plan : null
-    await endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
+    await endWithoutRunning({ plan, request, held, created_at }, how, this.#ports)
     this.#keeper.drop(held)
   }
 }

@@ -131,10 +131,8 @@ export async function runOnce(
     plan,
     request,
     caller: "",
-    lease: created.lease,
+    held: { lease: created.lease, leave, gate: openGate },
     created_at,
-    leave,
-    gate: openGate,
     resumed: null,
     deadlines,
   }

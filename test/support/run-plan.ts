@@ -85,9 +85,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         request,
         caller: "",
         created_at: ports.clock.now(),
-        lease,
-        leave: attempt.leave ?? new LightSignal(),
-        gate: attempt.gate ?? openGate,
+        held: { lease, leave: attempt.leave ?? new LightSignal(), gate: attempt.gate ?? openGate },
         resumed:
           attempt.resumed === undefined ? null : { reason: attempt.resumed, given_back: attempt.given_back ?? false },
         deadlines,

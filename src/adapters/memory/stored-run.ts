@@ -1,6 +1,5 @@
 import type { WakeUp } from "../../base/wake-up.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { LazySet } from "../../base/lazy-set.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
@@ -15,7 +14,7 @@ export interface StoredRun {
   readonly caller: string
   readonly created_at: number
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
-  readonly wakeUps: LazySet<WakeUp>
+  readonly wakeUps: Set<WakeUp>
   /** What everyone may see. */
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
@@ -46,7 +45,7 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
       slot === null
         ? null
         : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
-    wakeUps: new LazySet(),
+    wakeUps: new Set(),
     events: [],
     kept: new Map(),
     end: null,

@@ -1,4 +1,3 @@
-import { LazySet } from "../../base/lazy-set.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
@@ -73,7 +72,7 @@ export class AgentTools {
   readonly #caller: Caller
   readonly #offers: ReadonlyMap<string, Offer>
   /** Scopes of the calls of workflows that were made here. */
-  readonly #scopes = new LazySet<string>()
+  readonly #scopes = new Set<string>()
   /** The model's profile says that it takes images. */
   readonly #seesImages: boolean
 

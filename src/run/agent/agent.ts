@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Message } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
@@ -72,7 +71,7 @@ class AgentStep {
   readonly #node: AgentNode
   readonly #past: AgentReplayState | null
   readonly #caller: Caller
-  readonly #locals = new LazyMap<string, JsonValue>()
+  readonly #locals = new Map<string, JsonValue>()
   readonly #progress: StepProgress = { turn: 1, calls: [], ended: [], sent: [], keptBytes: 0, fellBack: false }
   readonly #watch: ModelWatch
   #step: StepContext

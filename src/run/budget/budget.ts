@@ -1,4 +1,3 @@
-import { LazyMap } from "../../base/lazy-map.ts"
 import type { Price } from "../../plan/plan-shape.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { LimitKey, ShownRunLimits, TokenUsage } from "../../log/events.ts"
@@ -76,7 +75,7 @@ export class Budget {
   readonly #around: BudgetAround | null
   readonly #ledger: Ledger
   readonly #run: Account
-  readonly #agents = new LazyMap<string, Account>()
+  readonly #agents = new Map<string, Account>()
   readonly #signal: AbortSignal
   /** Its workflow, or an agent of it, has limits. */
   readonly hasOwnLimits: boolean

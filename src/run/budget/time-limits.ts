@@ -1,4 +1,3 @@
-import { LazyMap } from "../../base/lazy-map.ts"
 import { timeHad, type AgentTime, type TimeRange } from "../../log/replay-state.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
@@ -20,8 +19,8 @@ export interface TimeParts {
 /** Ends a run, or the call of a workflow, when it or one of its agents has used up its `time_seconds`. */
 export class TimeLimits {
   readonly #parts: TimeParts
-  readonly #agents = new LazyMap<string, AgentTime>()
-  readonly #watched = new LazyMap<string, () => void>()
+  readonly #agents = new Map<string, AgentTime>()
+  readonly #watched = new Map<string, () => void>()
 
   constructor(parts: TimeParts) {
     this.#parts = parts

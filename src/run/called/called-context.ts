@@ -1,16 +1,12 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
-import { LazySet } from "../../base/lazy-set.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { noReplayState } from "../../log/replay-state.ts"
 import type { Spent } from "../../log/usage.ts"
 import { callingAgent } from "../../plan/call-scope.ts"
 import type { CalledWorkflow } from "../../plan/plan-shape.ts"
-import { prepare } from "../../plan/prepare.ts"
 import { Budget } from "../budget/budget.ts"
 import { limitsOfRun } from "../budget/limit-scopes.ts"
-import { counted, keepValue, type RunContext } from "../context/run-context.ts"
-import { namedSecrets } from "../secrets/redact.ts"
+import { closeHost, keepValue, openContext, type RunContext } from "../context/run-context.ts"
 import type { Place } from "../shares/permits.ts"
 
 /** About what a called workflow takes in memory while it runs, besides its values. */
@@ -40,48 +36,29 @@ export function calledContext(
   const { signal } = abort
   const past = around.past.inside.get(scope) ?? noReplayState
   const limits = limitsOfRun(plan, null, scope)
-  const secrets = secretsOf(around, called)
-  let named: JsonObject | null = null
   let failed: { readonly error: unknown } | null = null
   const fail = (error: unknown): void => {
     if (failed !== null || signal.aborted) return
     failed = { error }
     abort.abort(stopping)
   }
-  const running: RunContext = {
-    ...around,
+  const running = openContext(around.shared, {
     scope,
     around,
     plan,
-    prepared: prepare(plan),
     input,
-    secrets,
-    named: () => (named ??= namedSecrets(secrets)),
+    secrets: secretsOf(around, called),
     ports: around.ports.within?.(called.name) ?? around.ports,
     log: around.log.within(scope),
     permits: around.permits.within(signal, place),
     signal,
     past,
     earlier: around.earlier?.within(scope, called.file) ?? null,
-    approvedAgents: new LazySet(),
-    describedTools: new LazySet(),
-    agents: new Map(),
-    answers: new LazyMap(),
-    dynamics: new LazyMap(),
-    histories: new LazyMap(),
-    summaries: new LazyMap(),
-    backends: new Map(),
-    backendFacts: new Map(),
-    host: null,
-    toolCalls: counted(past.toolCalls),
-    siteCalls: counted(past.siteCalls),
+    run: around.run,
     budget: new Budget(limits, past.used, signal, { budget: around.budget, agent: callingAgent(scope) }),
     time: around.time.within(limits, startedAt, past.agentTimes, fail),
-    spent: past.spent,
-    keptBytes: 0,
-    backgroundWork: new LazySet(),
     fail,
-  }
+  })
 
   const toEnd = async (): Promise<JsonObject> => {
     const onAbort = (): void => abort.abort(around.signal.reason)
@@ -122,14 +99,6 @@ export function calledContext(
 function secretsOf({ secrets }: RunContext, called: CalledWorkflow): JsonObject {
   const bound = Object.entries(called.secrets).map(([name, of]) => [name, of === null ? null : (secrets[of] ?? null)])
   return Object.fromEntries(bound) as JsonObject
-}
-
-async function closeHost({ host, ports }: RunContext): Promise<void> {
-  try {
-    await host?.close()
-  } catch (error) {
-    ports.bug(error)
-  }
 }
 
 // Created once: an error captures its stack, which takes time.

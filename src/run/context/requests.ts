@@ -1,8 +1,6 @@
 import { jsonOf } from "../../base/bounded-json.ts"
 import { hash } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
-import { LazySet } from "../../base/lazy-set.ts"
 import { apiRequests } from "../../check/provider-kinds.ts"
 import { runKeptRequestBytes } from "../../base/limits.ts"
 import { memoryOf } from "../../base/memory-of.ts"
@@ -33,9 +31,9 @@ const smallBody = 4096
 /** Keeps the requests of a run, until they are stored with an event, and knows which parts are stored already. */
 export class RequestKeeper {
   readonly #redactor: Redactor
-  readonly #stored = new LazySet<string>()
+  readonly #stored = new Set<string>()
   /** Tool calls under way, and the last request of each. */
-  readonly #calls = new LazyMap<string, OpenCall>()
+  readonly #calls = new Map<string, OpenCall>()
   /** Bytes that the run may still keep. */
   #left: number
   /** Takes the requests of tool calls that have begun. */

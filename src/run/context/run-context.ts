@@ -1,7 +1,5 @@
 import type { CanonicalText } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
-import type { LazySet } from "../../base/lazy-set.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { Budget } from "../budget/budget.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
@@ -19,9 +17,9 @@ import type { Arrivals } from "../../ports/egress.ts"
 import { pass, type Gate } from "../../ports/gate.ts"
 import type { HostSession, ToolHost } from "../../ports/tools.ts"
 import type { RunOptions, RunStore } from "../../ports/store.ts"
-import type { Prepared } from "../../plan/prepare.ts"
+import { prepare, type Prepared } from "../../plan/prepare.ts"
 import type { Questions } from "../questions/ask-and-wait.ts"
-import type { Redactor } from "../secrets/redact.ts"
+import { namedSecrets, type Redactor } from "../secrets/redact.ts"
 import type { ServerSecrets } from "../secrets/secrets-of-run.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
 import type { QuestionOutcome, QuestionReplayState, ReplayState } from "../../log/replay-state.ts"
@@ -113,66 +111,21 @@ export interface UnfinishedStep {
   readonly sent: readonly Sent[]
 }
 
-/** A run under way, or a workflow that it calls: what its parts share. */
-export interface RunContext {
-  /** Which call of a workflow this is; null for the run itself. */
-  readonly scope: string | null
-  /** What calls it; null for the run itself. */
-  readonly around: RunContext | null
+/** The part of a run's context that the workflows it calls share with it. */
+export interface SharedContext {
   readonly runId: string
   readonly caller: string
   /** The workflow of the server's folder; null for source that a caller sent. */
   readonly workflow: string | null
-  readonly plan: Plan
-  readonly prepared: Prepared
-  readonly input: JsonObject
-  readonly secrets: JsonObject
-  /** The secrets with their names in place of their values. */
-  readonly named: () => JsonObject
   readonly options: RunOptions
-  readonly ports: RunPorts
   readonly limits: RunLimits
-  readonly log: EventLog
-  readonly permits: Permits
   /** How many workflows the run has called. */
   readonly called: { count: number }
   readonly maxConcurrency: number
-  /** Aborts when the run must stop, for any reason. */
-  readonly signal: AbortSignal
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
-  readonly past: ReplayState
-  /** What a re-run may take over; null for a run that starts afresh. */
-  readonly earlier: EarlierRun | null
   readonly redactor: Redactor
   readonly questions: Questions
-  /** By `placeKey`: agents in which an approval was asked for. */
-  readonly approvedAgents: LazySet<string>
-  /** Agents whose tools an event has described. */
-  readonly describedTools: LazySet<string>
-  readonly agents: Map<string, JsonValue>
-  readonly answers: LazyMap<string, JsonValue>
-  readonly dynamics: LazyMap<string, JsonValue>
-  /** Message histories of agents that others continue. */
-  readonly histories: LazyMap<string, readonly Message[]>
-  /** Summaries that the steps of a loop share, by agent. */
-  readonly summaries: LazyMap<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
-  /** By model. */
-  readonly backends: Map<string, Backend>
-  /** The same without the values of secrets. */
-  readonly backendFacts: Map<string, CanonicalText>
-  host: HostSession | null
-  /** What `run` is in its expressions: known once the run has begun. */
-  run: JsonObject
-  readonly toolCalls: LazyMap<string, number>
-  readonly siteCalls: LazyMap<string, number>
-  /** What calls may still use, in a run with limits. */
-  readonly budget: Budget
-  readonly time: TimeLimits
-  /** Used by all calls whose agent has ended. */
-  spent: Spent
-  /** Memory that is counted until a called workflow ends. */
-  keptBytes: number
   /** Each step of the run that has not ended, those of called workflows included. */
   readonly unfinished: Set<() => UnfinishedStep>
   /** Keeps the requests of model calls and tool calls; null where that is switched off. */
@@ -181,14 +134,105 @@ export interface RunContext {
   readonly arrivals: Arrivals
   /** What the expressions cost. */
   readonly work: EvaluationWork
-  /** Work that only the end of the run waits for. */
-  readonly backgroundWork: LazySet<Promise<void>>
   /** Work outside of the permits that does not wait for people. */
-  readonly busyWork: LazySet<Promise<void>>
-  /** Stops the run with the first failure that is reported to it. */
-  fail(error: unknown): void
+  readonly busyWork: Set<Promise<void>>
   /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
   readonly runPlan: (called: RunContext) => Promise<JsonObject>
+}
+
+/** The part that a run, and each workflow that it calls, is given for itself. */
+export interface OwnContext {
+  /** Which call of a workflow this is; null for the run itself. */
+  readonly scope: string | null
+  /** What calls it; null for the run itself. */
+  readonly around: RunContext | null
+  readonly plan: Plan
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  readonly ports: RunPorts
+  readonly log: EventLog
+  readonly permits: Permits
+  /** Aborts when it must stop, for any reason. */
+  readonly signal: AbortSignal
+  readonly past: ReplayState
+  /** What a re-run may take over; null for a run that starts afresh. */
+  readonly earlier: EarlierRun | null
+  /** What `run` is in its expressions: known once the run has begun. */
+  run: JsonObject
+  /** What calls may still use, in a run with limits. */
+  readonly budget: Budget
+  readonly time: TimeLimits
+  /** Stops it with the first failure that is reported to it. */
+  fail(error: unknown): void
+}
+
+/** A run under way, or a workflow that it calls: what its parts share. */
+export interface RunContext extends SharedContext, OwnContext {
+  readonly shared: SharedContext
+  readonly prepared: Prepared
+  /** The secrets with their names in place of their values. */
+  readonly named: () => JsonObject
+  /** By `placeKey`: agents in which an approval was asked for. */
+  readonly approvedAgents: Set<string>
+  /** Agents whose tools an event has described. */
+  readonly describedTools: Set<string>
+  readonly agents: Map<string, JsonValue>
+  readonly answers: Map<string, JsonValue>
+  readonly dynamics: Map<string, JsonValue>
+  /** Message histories of agents that others continue. */
+  readonly histories: Map<string, readonly Message[]>
+  /** Summaries that the steps of a loop share, by agent. */
+  readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
+  /** By model. */
+  readonly backends: Map<string, Backend>
+  /** The same without the values of secrets. */
+  readonly backendFacts: Map<string, CanonicalText>
+  host: HostSession | null
+  readonly toolCalls: Map<string, number>
+  readonly siteCalls: Map<string, number>
+  /** Used by all calls whose agent has ended. */
+  spent: Spent
+  /** Memory that is counted until a called workflow ends. */
+  keptBytes: number
+  /** Work that only the end of the run waits for. */
+  readonly backgroundWork: Set<Promise<void>>
+}
+
+/** The context of a run, or of a workflow that it calls. Results, counts and connections begin anew, or where an interrupted run stopped. */
+export function openContext(shared: SharedContext, own: OwnContext): RunContext {
+  const { past, plan, secrets } = own
+  let named: JsonObject | null = null
+  return {
+    ...shared,
+    ...own,
+    shared,
+    prepared: prepare(plan),
+    named: () => (named ??= namedSecrets(secrets)),
+    approvedAgents: new Set(),
+    describedTools: new Set(),
+    agents: new Map(),
+    answers: new Map(),
+    dynamics: new Map(),
+    histories: new Map(),
+    summaries: new Map(),
+    backends: new Map(),
+    backendFacts: new Map(),
+    host: null,
+    toolCalls: new Map(past.toolCalls),
+    siteCalls: new Map(past.siteCalls),
+    spent: past.spent,
+    keptBytes: 0,
+    backgroundWork: new Set(),
+  }
+}
+
+/** Closes its connections. */
+export async function closeHost({ host, ports }: RunContext): Promise<void> {
+  try {
+    await host?.close()
+  } catch (error) {
+    ports.bug(error)
+  }
 }
 
 /** Counts what calls have used, for the workflow and for all around it. */
@@ -200,13 +244,6 @@ export function spend(running: RunContext, spent: Spent): void {
 export function keepValue(running: RunContext, bytes: number, path: string): void {
   running.work.keep(bytes, path)
   running.keptBytes += bytes
-}
-
-/** The calls of an interrupted run, to go on counting from. */
-export function counted(before: ReadonlyMap<string, number>): LazyMap<string, number> {
-  const counts = new LazyMap<string, number>()
-  for (const [name, count] of before) counts.set(name, count)
-  return counts
 }
 
 /** How an event or a question says in which called workflow it is. */

@@ -1,6 +1,5 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
 import type { EventData, EventType, LogEvent } from "../../log/events.ts"
 import { isTerminal } from "../../log/events.ts"
 import { failure } from "../../ports/run-failure.ts"
@@ -81,7 +80,7 @@ export class RunLog {
   #pending: LogEvent[] = []
   /** About how many bytes they are. */
   #pendingBytes = 0
-  readonly #deltas = new LazyMap<string, { event: Mutable<LogEvent>; attempt: number }>()
+  readonly #deltas = new Map<string, { event: Mutable<LogEvent>; attempt: number }>()
   #writing = false
   #failed: { readonly error: unknown } | null = null
   #waiting: { readonly id: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []

@@ -1,5 +1,4 @@
 import { isoTime } from "../../base/iso-time.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -54,7 +53,7 @@ interface Waiting {
 export class Questions {
   readonly #parts: QuestionParts
   /** By id: open questions that a step waits for. */
-  readonly #waiting = new LazyMap<string, Waiting>()
+  readonly #waiting = new Map<string, Waiting>()
   /** Those that are listened to. */
   #signals: WeakSet<AbortSignal> | null = null
   #stopListening: (() => void) | null = null

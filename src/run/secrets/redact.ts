@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { GramFilter } from "./gram-filter.ts"
 import type { SecretForm } from "./secret-forms.ts"
@@ -38,7 +37,7 @@ const openStream: RedactStream = { push: (piece) => piece, end: () => "" }
 export function redactor(secrets: JsonObject, searches: Searches = ownSearches): Redactor {
   const found = secretTexts(secrets)
   const whole = new Map<string, string>()
-  const numbers = new LazyMap<number, string>()
+  const numbers = new Map<number, string>()
   for (const { name, text, numeric } of found) {
     if (!whole.has(text)) whole.set(text, label(name))
     if (numeric && text.length >= shortestSearched) numbers.set(Number(text), label(name))

@@ -1,5 +1,4 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import { LazyMap } from "../../base/lazy-map.ts"
 import { RunEnding, failure, wireError } from "../../ports/run-failure.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
 import type { RunMemory } from "../shares/memory-share.ts"
@@ -62,7 +61,7 @@ export class EvaluationWork {
    * Bytes of long texts by the length of the text, the oldest first. One text of each length: V8's hash of a long text is its
    * length, so that in a map by texts each look-up would compare all texts of one length.
    */
-  readonly #texts = new LazyMap<number, { readonly text: string; readonly bytes: number }>()
+  readonly #texts = new Map<number, { readonly text: string; readonly bytes: number }>()
   #textLength = 0
   #together = false
   /** Expressions that wait for the event loop's turn, the first first. */

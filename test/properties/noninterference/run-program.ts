@@ -7,7 +7,8 @@ import { openGate } from "../../../src/ports/gate.ts"
 import type { Lease } from "../../../src/ports/store.ts"
 import { Deadlines } from "../../../src/run/budget/deadlines.ts"
 import { defaultLimits } from "../../../src/run/context/run-context.ts"
-import { run, type Resumption } from "../../../src/run/run.ts"
+import { run } from "../../../src/run/run.ts"
+import type { Resumption } from "../../../src/run/run-job.ts"
 import { allQuestions } from "../../support/all-questions.ts"
 import { ManualClock } from "../../support/manual-clock.ts"
 import { defaultOptions } from "../../support/run-plan.ts"
@@ -57,9 +58,7 @@ export async function runProgram(settled: Settled, plan: Plan, variation: Variat
         request,
         caller: "",
         created_at,
-        lease,
-        leave: new LightSignal(),
-        gate: openGate,
+        held: { lease, leave: new LightSignal(), gate: openGate },
         resumed,
         deadlines,
       }
