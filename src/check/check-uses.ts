@@ -8,7 +8,7 @@ import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import { checkBindings, checkGiven, resolveImport } from "./infer-invoke.ts"
 import { resolveWorkflow, takenBy } from "./infer-workflow-call.ts"
-import { readProperties } from "./properties.ts"
+import { isBareUse, readProperties } from "./properties.ts"
 import { at, type Scope } from "./scope.ts"
 import { checkSteered, checkSteeredUse } from "./destination-inputs.ts"
 
@@ -29,6 +29,8 @@ export function checkUses(checking: CheckContext, property: Syntax.Property | un
     return
   }
   const { entries } = property.value
+  // Under its old name, the name of the list is reported with what it holds.
+  if (property.name.text !== "uses" && entries.every(isBareUse)) return
   if (reportBareList(checking, entries, path)) return
   const seen = new Set<string>()
   for (const entry of entries) {

@@ -23,11 +23,20 @@ import type { Infer, Scope } from "./scope.ts"
 export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, scope: Scope, infer: Infer): Type {
   const { left, right, operator } = node
   if (operator === "&&" || operator === "||") {
-    const leftType = inferOperand(checking, left, scope, infer)
+    const choice = operator === "||" ? choiceOf(left) : undefined
+    for (const part of choice === undefined ? [] : [choice.left, choice.right])
+      inferOperand(checking, part, scope, infer)
+    const leftType = choice === undefined ? inferOperand(checking, left, scope, infer) : errorType
     const guarded = narrowed(scope, pathsPresent(left, operator === "&&"))
     const rightType = inferOperand(checking, right, guarded, infer)
-    // The parser has reported `&`: it may be meant to join texts.
-    if (checking.textOf(node.sign) === "&") return errorType
+    if (choice !== undefined) {
+      const [condition, chosen, other] = [choice.left, choice.right, right].map((one) => checking.quote(one))
+      const hint = `Write \`match ${condition} { true: ${chosen}, false: ${other} }\`.`
+      checking.report("type-mismatch", scope.path, node, "`&&` and `||` choose no values: they take booleans", hint)
+      return errorType
+    }
+    // The parser has reported `&`, `and` and `or`, and what was meant.
+    if (checking.textOf(node.sign) !== operator) return errorType
     return mustBoth(checking, node, leftType, rightType, booleanType, scope) ? booleanType : errorType
   }
   if (isComparison(left)) {
@@ -46,6 +55,12 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
     constantCondition(checking, node, undefined, "Both sides are written out, so this is always the same", scope)
   }
   return booleanType
+}
+
+/** `a && "x"` in `a && "x" || "y"`, which chooses in other languages. */
+function choiceOf(node: Syntax.Expression): Syntax.BinaryNode | undefined {
+  if (node.kind !== "binary" || node.operator !== "&&") return undefined
+  return ["string", "number", "array", "object"].includes(node.right.kind) ? node : undefined
 }
 
 /** `input.tier == high`: one of the texts that the left side may be, without its quotes. */
@@ -150,6 +165,11 @@ export function inferNot(
   scope: Scope,
   infer: Infer,
 ): Type {
+  // The parser has reported `not`.
+  if (checking.tree.text[node.start] !== "!") {
+    inferOperand(checking, node.operand, scope, infer)
+    return errorType
+  }
   return inferBoolean(checking, node.operand, scope, infer, "!") ? booleanType : errorType
 }
 

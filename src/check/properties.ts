@@ -158,10 +158,18 @@ function obsolete(
   const old = property.name.text
   // `driver` belongs to the provider's head, which tells it with the rest.
   if (means === "from") return
+  const entries = property.value.kind === "uses" ? property.value.entries : []
+  const names = entries.map(({ reference }) => `tool.${checking.quote(reference)}`)
+  const written = entries.length > 0 && entries.every(isBareUse) ? ` [${names.join(", ")}]` : ""
   const message = `\`${old}:\` is ${isRead === true ? "read as" : "now written"} \`${means}:\``
   const severity = isRead === true ? "warning" : undefined
-  const hint = write(means ?? "", undefined, `Write \`${means}:\`.`)
+  const hint = write(means ?? "", undefined, `Write \`${means}:${written}\`.`)
   checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, hint, severity)
+}
+
+/** A name without its `tool.`. */
+export function isBareUse({ reference: { base, steps } }: Syntax.UseEntry): boolean {
+  return base.kind === "name" && steps.length === 0
 }
 
 /** Reports a property that does not exist; the one that was probably meant. */

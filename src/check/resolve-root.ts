@@ -220,7 +220,7 @@ function secondSegment(
 ): Syntax.Name | undefined {
   const [step] = chain.steps
   if (step?.kind === "field" && !step.optional) return step.name
-  if (step === undefined && isCutOff(chain)) return undefined
+  if ((step === undefined && isCutOff(chain)) || checking.skipped.hasError(chain)) return undefined
   const [example] = known
   const hint = `Write \`${base.text}.${example ?? "name"}\`.`
   checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)

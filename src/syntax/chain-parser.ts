@@ -4,6 +4,7 @@ import type { Chain, ChainStep, Expression, Name } from "./tree.ts"
 import { parseOperandName, parseSegment, parseWordKey } from "./key-parser.ts"
 import { closeBracket, endsBracket } from "./close-bracket.ts"
 import { numberNode } from "./number-parser.ts"
+import { isIdentifier } from "../base/identifier.ts"
 import { sourceNesting } from "../base/limits.ts"
 
 /** A name and its steps, where nothing else may stand. */
@@ -115,6 +116,14 @@ function parsePluck(reader: TokenReader, first: Token, optional: boolean, isOper
   return { kind: "pluck", stars: count, name, optional, start: first.start, end: name.end }
 }
 
+/** `input["name"]`: with the dot, and with the quotes where the name needs them. */
+function fieldHint(reader: TokenReader, open: Token): string {
+  const [before] = /[\w.]*$/.exec(reader.text.slice(Math.max(0, open.start - 80), open.start)) ?? [""]
+  if (before === "" || !reader.isPlainString(reader.token)) return "A field is read with `.` and its name."
+  const { text } = reader.quotedName(reader.token)
+  return `Write \`${before}.${isIdentifier(text) ? text : reader.quote(reader.token)}\`.`
+}
+
 function parseIndex(reader: TokenReader, first: Token, optional: boolean): ChainStep {
   const open = reader.take()
   const number = reader.accept("number")
@@ -122,7 +131,7 @@ function parseIndex(reader: TokenReader, first: Token, optional: boolean): Chain
   if (index === undefined) {
     const isName = reader.is("string") || reader.is("head")
     const isEnvironment = /\benv(?:iron)?\[$/.test(reader.text.slice(Math.max(0, open.end - 12), open.end))
-    const hint = isEnvironment ? environmentHint : "A field is read with `.` and its name."
+    const hint = isEnvironment ? environmentHint : fieldHint(reader, open)
     reader.expected("the number of an element after `[`", isName ? hint : undefined, "element")
     while (!reader.is("]") && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
     reader.accept("]")

@@ -25,7 +25,12 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
   const what = `\`:\` after the field name \`${reader.show(name)}\``
   if (valueFollows(reader)) {
     if (refuseOperator(reader, name)) return "missing-value"
-    reader.expected(what, undefined, "colon")
+    // The field before it lacks it, too: one mistake.
+    const between = reader.text.slice(reader.colonlessField, name.start)
+    if (reader.colonlessField >= 0 && between.length < longestBetween && /^[^\n]*\n?[^\n]*$/.test(between))
+      reader.passOver()
+    else reader.expected(what, undefined, "colon")
+    reader.colonlessField = name.start
     return undefined
   }
   if (token.unclosed) reader.expected(what)
@@ -37,6 +42,9 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
     )
   return "missing-value"
 }
+
+/** Characters between two fields that lack their colons, in one line or in two. */
+const longestBetween = 200
 
 /** `a is b`, `a in b`, `a if b`: what follows a value in its line is not the next field. `let a = b`: nor does a line begin so. */
 function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolean {
@@ -54,6 +62,7 @@ const operatorHints: ReadonlyMap<string, Hint> = new Map<string, Hint>([
   ["is", write("==")],
   ["in", "Write `list contains value`."],
   ["if", ifHint],
+  ["unless", "Write `match` with the branches `true:` and `false:`."],
   ["as", "Remove it."],
 ])
 

@@ -8,6 +8,7 @@ import type { Name, TypeNode } from "./tree.ts"
 /** `string[]` and `string?` are reported, and read as what they mean in other languages. */
 export function withForeignSuffix(reader: TokenReader, type: TypeNode): TypeNode {
   const { token } = reader
+  if (token.kind === "!" && reader.isAdjacent) return refuseBang(reader, type)
   if (token.kind !== "[" && token.kind !== "bad") return type
   if (!reader.isAdjacent || type.kind === "missing-type") return type
   const { start } = type
@@ -24,6 +25,29 @@ export function withForeignSuffix(reader: TokenReader, type: TypeNode): TypeNode
   reader.take()
   return { kind: "maybe", type, start, end: token.end }
 }
+
+/** `Int!` of GraphQL: reported once, and the type with it. */
+function refuseBang(reader: TokenReader, { start, end }: TypeNode): TypeNode {
+  const written = reader.textOf({ start, end })
+  const own = ourTypes.get(written) ?? written
+  reader.take()
+  if (reader.isReported("a type with `!`")) reader.passOver()
+  else
+    reader.report(
+      { start, end: reader.previous.end },
+      "A type has no `!`: only `maybe` allows null",
+      `Write \`${own}\`.`,
+    )
+  return { kind: "missing-type", start, end: reader.previous.end }
+}
+
+const ourTypes: ReadonlyMap<string, string> = new Map([
+  ["Int", "integer"],
+  ["Float", "number"],
+  ["String", "string"],
+  ["ID", "string"],
+  ["Boolean", "boolean"],
+])
 
 /** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
 export function refuseGeneric(reader: TokenReader, name: Name): boolean {

@@ -149,5 +149,15 @@ function refuseArrow(reader: TokenReader, arrow: Arrow, name: Name, list: Expres
 function resultOf(body: string): string | undefined {
   const [, result] = /^\{ ?return\b ?(.*?) ?;? ?\}$/.exec(body) ?? []
   const value = result ?? body
-  return value.includes(";") ? undefined : value
+  return value.includes(";") ? undefined : foreignParts.reduce((text, [from, to]) => text.replaceAll(from, to), value)
 }
+
+/** What other languages write in such a function, and this one otherwise. */
+const foreignParts: readonly (readonly [RegExp, string])[] = [
+  [/\b([\w.]+)\.length\b(?!\()/g, "length($1)"],
+  [/\b([\w.]+)\.(?:toUpperCase|upper)\(\)/g, "upper($1)"],
+  [/\b([\w.]+)\.(?:toLowerCase|lower)\(\)/g, "lower($1)"],
+  [/\b([\w.]+)\.(?:trim|strip)\(\)/g, "trim($1)"],
+  [/\b([\w.]+)\.includes\(([^()]+)\)/g, "$1 contains $2"],
+  [/([=!]=)=/g, "$1"],
+]

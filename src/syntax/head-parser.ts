@@ -1,3 +1,4 @@
+import { write } from "../source/hint.ts"
 import { declarationWord, startsPattern } from "./declaration-start.ts"
 import { importKinds } from "./import-kinds.ts"
 import { operandFollows } from "./operator-parser.ts"
@@ -114,6 +115,11 @@ export function skipToBrace(reader: TokenReader): void {
 /** "from", or what stands in its place, which is reported, and skipped where the rest can then be read. */
 export function parseFromWord(reader: TokenReader, what: string, hint?: string): boolean {
   if (reader.acceptWord("from") !== undefined) return true
+  if (reader.textOf(reader.token) === "=" && reader.peek().kind === "name") {
+    reader.report(reader.token, "The origin follows `from`, not `=`", write("from"))
+    reader.take()
+    return true
+  }
   reader.expected(what, reader.is("{") ? hint : undefined)
   if (!reader.is("name") || reader.token.afterBreak) return false
   // `model fast form llm`: the word is a slip, `model fast fast from llm` one too many. `model fast llm`: it is left out.

@@ -84,7 +84,11 @@ function parseApiPath(reader: TokenReader): RemotePath | undefined {
 function parseRemotePath(reader: TokenReader): RemotePath | undefined {
   const first = reader.acceptWord("mcp")
   if (first === undefined) {
-    reader.expected("`mcp.` and a server's name after `from`")
+    // `from "./lib.wire" import model.fast`, as in Python.
+    const rest = reader.text.slice(reader.token.start, reader.token.start + 200)
+    const [, file, names] = /^("[^"\n]+") import ([\w., ]+)/.exec(rest) ?? []
+    const hint = names === undefined ? undefined : `Write \`import { ${names.trim()} } from ${file}\`.`
+    reader.expected("`mcp.` and a server's name after `from`", hint)
     return undefined
   }
   let server: Name | undefined

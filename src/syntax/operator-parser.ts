@@ -50,10 +50,13 @@ function parseFrom(reader: TokenReader, left: Expression, least: number, parseOp
 function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOperator, parseOperand: Parse): Expression {
   const { token } = reader
   if (token.kind === "bad" || (token.kind === "name" && operator !== "contains")) {
+    const text = reader.textOf(token)
+    const next = reader.peek().kind
     // In Basic and in sheets it joins texts.
-    const joins = reader.textOf(token) === "&" && /string|head/.test(left.kind + reader.peek().kind)
-    const hint = joins ? 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.' : write(operator)
-    reader.report(token, `\`${reader.textOf(token)}\` is not an operator`, hint)
+    const joins = text === "&" && /string|head/.test(left.kind + next)
+    const meant = text === "or" && /^(?:string|head|number|\[|\{)$/.test(next) ? "??" : operator
+    const hint = joins ? 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.' : write(meant)
+    reader.report(token, `\`${text}\` is not an operator`, hint)
   }
   const sign = reader.take()
   refuseForgottenComma(reader, left, sign)

@@ -404,6 +404,7 @@ const condition = { hint: "A condition follows the name: `agent name when input.
 const fallback = { joins: "model" }
 const ignored = { isIgnored: true } as const
 const address = { like: "endpoint" }
+const timeout = { hint: "Write it at the model: `model: model.name { inference { timeout_seconds: … } }`." }
 const cost = { hint: "Write `limits { cost: … }`." }
 const requireApproval = { like: "approval", hint: "Write `approval: required`." }
 const program = { like: "endpoint", hint: 'Programs are not started: write `endpoint: "https://…"`.' }
@@ -441,6 +442,8 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     depends_on: { hint: removeIt("the order comes from the references") },
     messages: { hint: "Write `system:` and `instruction:`." },
     system_prompt: { like: "system" },
+    timeout,
+    timeout_ms: timeout,
   },
   schedule: {
     expression: { like: "cron" },

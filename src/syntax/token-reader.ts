@@ -30,6 +30,8 @@ export class TokenReader extends MistakeReporter {
   inHead = false
   /** In an element of an array or an argument of a function, where a comma may have been forgotten: `[a -b]`. */
   inElements = false
+  /** Where the last field began that lacks its colon; -1 before one. */
+  colonlessField = -1
   /** In `case.path`, which ends with its line. */
   inShortBranch = false
   /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
@@ -307,7 +309,9 @@ export class TokenReader extends MistakeReporter {
   /** Takes what may stand between two items: nothing, or a comma. */
   separator(): void {
     if (this.token.kind === ";") {
-      this.report(this.token, "Nothing is separated by `;` here", "Remove it: use a line break or a comma.")
+      // Whoever writes one writes many: one mistake.
+      if (this.isReported("a semicolon")) this.passOver()
+      else this.report(this.token, "Nothing is separated by `;` here", "Remove it: use a line break or a comma.")
       while (this.token.kind === ";") this.take()
     }
     if (this.accept(",") === undefined) return
