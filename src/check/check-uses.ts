@@ -30,7 +30,13 @@ export function checkUses(checking: CheckContext, property: Syntax.Property | un
   }
   const { entries } = property.value
   // Under its old name, the name of the list is reported with what it holds.
-  if (property.name.text !== "uses" && entries.every(isBareUse)) return
+  if (property.name.text !== "uses" && entries.every(isBareUse)) {
+    for (const { reference } of entries) {
+      const { base } = reference
+      if (base.kind === "name") for (const kind of importKinds) checking.refer(`${kind}.${base.text}`, base)
+    }
+    return
+  }
   if (reportBareList(checking, entries, path)) return
   const seen = new Set<string>()
   for (const entry of entries) {
