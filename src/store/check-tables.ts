@@ -1,6 +1,7 @@
 import { Damaged } from "../ports/store.ts"
 import type { Vault } from "../ports/vault.ts"
 import { LogReader } from "./log-reader.ts"
+import { tablesOfRun } from "./left-behind.ts"
 import { openTaken } from "./sealed-notices.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 import { WaitReader } from "./wait-reader.ts"
@@ -47,6 +48,7 @@ export function* checkTables(vault: Vault | null, current: boolean): Steps<Table
   if (questions !== null && questions.damaged > 0) {
     problems.push(`${questions.damaged} of the questions cannot be read: something of them is damaged`)
   }
+  if (current) problems.push(...(yield* strays()))
   const notifications = current ? yield* checkOutbox(vault) : null
   if (notifications !== null && notifications.damaged > 0) {
     problems.push(`${notifications.damaged} of the notifications cannot be read: something of them is damaged`)
@@ -78,6 +80,23 @@ function* number(sql: string): Steps<number> {
 function* time(sql: string): Steps<string | null> {
   const value = (yield* get(sql))?.["n"]
   return typeof value === "number" ? new Date(value).toISOString() : null
+}
+
+/** Rows that should have gone with their runs, or with the ends of these. */
+function* strays(): Steps<string[]> {
+  const problems: string[] = []
+  for (const goes of ["with the run", "after the run", "at its end"] as const) {
+    for (const { table, run } of tablesOfRun(goes)) {
+      const alive = goes === "at its end" ? " AND finished_at IS NULL" : ""
+      const count = yield* number(
+        `SELECT count(*) AS n FROM ${table} AS rows_of WHERE NOT EXISTS (SELECT 1 FROM runs WHERE num = rows_of.${run}${alive})
+         AND NOT EXISTS (SELECT 1 FROM leftovers WHERE leftovers.run = rows_of.${run})`,
+      )
+      if (count === 1) problems.push(`1 row of the table ${table} should have gone with its run`)
+      else if (count > 1) problems.push(`${count} rows of the table ${table} should have gone with their runs`)
+    }
+  }
+  return problems
 }
 
 function* largestCallers(): Steps<{ caller: string; bytes: number }[]> {

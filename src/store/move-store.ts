@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto"
 import { StoreFailure } from "../ports/store.ts"
 import type { KeyRecord } from "../ports/vault.ts"
+import { tableRules } from "./left-behind.ts"
 import type { Row, SqlValue, Statement } from "./sql.ts"
 
 // Two databases with the same tables: what is sealed in one can be opened in the other with the same key, so that rows are copied as they are.
@@ -52,7 +53,12 @@ export async function moveStore(
   tables: readonly TableShape[],
   tell: (progress: MoveProgress) => void,
 ): Promise<{ readonly rows: number; readonly resumed: boolean }> {
-  const moved = tables.filter(({ name }) => name !== "store")
+  const moved = tableRules.flatMap(({ table }) => {
+    const shape = tables.find(({ name }) => name === table)
+    if (shape === undefined) throw new Error(`The schema has no table ${table}`)
+    // The record of the keys comes last: with it services may open the target.
+    return table === "store" ? [] : [shape]
+  })
   let rows = 0
   let resumed = false
   for (const table of moved) {

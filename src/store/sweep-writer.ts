@@ -1,8 +1,8 @@
 import type { Deletion } from "../ports/store.ts"
+import { tableRules, tablesOfRun } from "./left-behind.ts"
 import type { DeleteOperation, SweepOperation } from "./operations.ts"
 import { forgetNotices, sweepNotices } from "./outbox-writer.ts"
 import { all, get, run, type Row, type Steps } from "./sql.ts"
-import { sweepKeys } from "./trigger-writer.ts"
 
 /** Rows that one slice of a sweep deletes at most. */
 const sweptRuns = 100
@@ -46,7 +46,9 @@ function* deleteRuns(runs: readonly number[], tombstone_until: number): Steps<vo
   )
   yield* run("DELETE FROM stored WHERE bytes <= 0")
   yield* forgetNotices(text)
-  yield* run(`DELETE FROM waits WHERE run IN ${listed}`, text)
+  for (const { table, run: column } of tablesOfRun("with the run")) {
+    yield* run(`DELETE FROM ${table} WHERE ${column} IN ${listed}`, text)
+  }
   yield* run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?1)`, text)
   yield* run(`DELETE FROM runs WHERE num IN ${listed}`, text)
 }
@@ -55,34 +57,32 @@ export function* sweepLeftovers(): Steps<number> {
   const runs = numbers(yield* all("SELECT run FROM leftovers LIMIT ?", sweptLeftovers), "run")
   if (runs.length === 0) return 0
   const text = JSON.stringify(runs)
-  const events = yield* run(
-    `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE run IN ${listed} LIMIT ?2)`,
-    text,
-    sweptRows,
-  )
-  // There may be more of them.
-  if (events === sweptRows) return events
-  yield* run(`DELETE FROM requests WHERE run IN ${listed}`, text)
+  let deleted = 0
+  for (const { table, key, run: column } of tablesOfRun("after the run")) {
+    const rows = yield* run(
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${column} IN ${listed} LIMIT ?2)`,
+      text,
+      sweptRows,
+    )
+    deleted += rows
+    // There may be more of them.
+    if (rows === sweptRows) return deleted
+  }
   yield* run(`DELETE FROM leftovers WHERE run IN ${listed}`, text)
-  return events + runs.length
+  return deleted + runs.length
 }
 
 function numbers(rows: readonly Row[], column: string): number[] {
   return rows.map((row) => row[column] as number)
 }
 
-/** Deletes what has expired: cache entries, tombstones, notices of deleted runs. */
+/** Deletes what has expired: cache entries, tombstones, keys, notices of deleted runs. */
 export function* sweepAges({ now }: SweepOperation): Steps<number> {
-  const dead = yield* run(
-    "DELETE FROM cache WHERE entry IN (SELECT entry FROM cache WHERE expires_at <= ? LIMIT ?)",
-    now,
-    sweptRows,
-  )
-  const forgotten = yield* run(
-    "DELETE FROM tombstones WHERE run_id IN (SELECT run_id FROM tombstones WHERE until <= ? LIMIT ?)",
-    now,
-    sweptRows,
-  )
-  const keys = yield* sweepKeys(now, sweptRows)
-  return dead + forgotten + keys + (yield* sweepNotices(now, sweptRows))
+  let dead = 0
+  for (const { table, key, until } of tableRules) {
+    if (until === undefined) continue
+    const sql = `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${until} <= ? LIMIT ?)`
+    dead += yield* run(sql, now, sweptRows)
+  }
+  return dead + (yield* sweepNotices(now, sweptRows))
 }

@@ -46,11 +46,3 @@ export function* keepKey(idempotency: Uint8Array, fingerprint: Uint8Array, run_i
     until,
   )
 }
-
-export function* sweepKeys(now: number, most: number): Steps<number> {
-  return yield* run(
-    "DELETE FROM kept_keys WHERE idempotency IN (SELECT idempotency FROM kept_keys WHERE until <= ? LIMIT ?)",
-    now,
-    most,
-  )
-}

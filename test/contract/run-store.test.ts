@@ -8,6 +8,7 @@ import { openMemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { RunStore } from "../../src/ports/store.ts"
+import { emptiedTables } from "../support/emptied-tables.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { isSoak } from "../support/strength.ts"
 import { runStoreContract } from "./run-store.ts"
@@ -57,20 +58,7 @@ function isOpen(store: RunStore): Promise<boolean> {
 
 function empty(path: string): void {
   const database = new DatabaseSync(path, { timeout: 5_000 })
-  for (const table of [
-    "runs",
-    "requests",
-    "secrets",
-    "events",
-    "tombstones",
-    "leftovers",
-    "cache",
-    "waits",
-    "outbox",
-    "stored",
-  ]) {
-    database.exec(`DELETE FROM ${table}`)
-  }
+  for (const table of emptiedTables) database.exec(`DELETE FROM ${table}`)
   database.close()
 }
 

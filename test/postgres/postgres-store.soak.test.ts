@@ -8,16 +8,12 @@ import { byIndex } from "../../src/adapters/postgres/connection.ts"
 import { translatedStatements } from "../../src/adapters/postgres/to-postgres.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { runStoreContract } from "../contract/run-store.ts"
+import { emptiedTables } from "../support/emptied-tables.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { startPostgres, type PostgresServer } from "../support/postgres-server.ts"
 import { postgresStores } from "../support/postgres-store.ts"
 
 // The contract of every store, on a real server.
-
-const tables =
-  "runs requests secrets events tombstones leftovers cache waits outbox stored kept_keys trigger_states trigger_pauses".split(
-    " ",
-  )
 
 describe("PostgreSQL", () => {
   let server: PostgresServer
@@ -40,7 +36,7 @@ describe("PostgreSQL", () => {
         const store = opened[n]
         if (store === undefined || !(await isOpen(store))) opened[n] = await open({ pollMs: 200 })
       }
-      await server.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(";"))
+      await server.query(emptiedTables.map((table) => `DELETE FROM ${schema}.${table}`).join(";"))
       const [store, other = store] = opened
       if (store === undefined || other === undefined) throw new Error("No store was opened")
       return { store, other, clock, close: async () => {} }
@@ -101,7 +97,7 @@ async function explainAll(server: PostgresServer, schema: string): Promise<Map<s
   const many = "generate_series(1, 20000) AS n"
   await server.query(
     `SET search_path TO ${schema};
-     ${tables.map((table) => `DELETE FROM ${table}`).join("; ")};
+     ${emptiedTables.map((table) => `DELETE FROM ${table}`).join("; ")};
      INSERT INTO runs (run_id, caller, created_at, finished_at, resumable, fence, lease_until, key, outcome)
        SELECT 'run ' || n, 'caller ' || n % 10, n, n, 1, 1, 0, '', 'completed' FROM ${many};
      INSERT INTO events (run, last, body) SELECT num, 1, '' FROM runs;

@@ -326,7 +326,8 @@ export async function simulate(
           clock.offset_ms += ms
           // Processes that run believe a small jump at once, and those that start believe any.
           const isBelieved =
-            Math.abs(clock.offset_ms) <= wrongMs || services.some(({ isReady, machine: { state } }) => !isReady && state !== "dead")
+            Math.abs(clock.offset_ms) <= wrongMs ||
+            services.some(({ isReady, machine: { state } }) => !isReady && state !== "dead")
           if (isStores && isBelieved) timely = false
           if (isBriefly) world.after(random.next() * 10_000, null, () => (clock.offset_ms -= ms))
         }

@@ -7,15 +7,12 @@ import type { ClaimOperation } from "../../src/store/operations.ts"
 import { all, type Row, type Steps } from "../../src/store/sql.ts"
 import { startPostgres, type PostgresServer } from "../support/postgres-server.ts"
 import { postgresStores } from "../support/postgres-store.ts"
+import { emptiedTables } from "../support/emptied-tables.ts"
 import { Random } from "../support/random.ts"
 import { startProxy, type Passage } from "../support/tcp-proxy.ts"
 import { replay, SetClock, type Replica } from "./replay.ts"
 import type { Replays } from "./replays.ts"
 
-const tables =
-  "runs requests secrets events tombstones leftovers cache waits outbox stored kept_keys trigger_states trigger_pauses".split(
-    " ",
-  )
 /** By then a message has reached the server. */
 const arrivalMs = 20
 
@@ -112,7 +109,7 @@ async function openLane(server: PostgresServer, schema: string): Promise<Lane> {
       const places = random.chance(0.3)
         ? "DELETE FROM secret_keys"
         : "UPDATE secret_keys SET taken = 0 WHERE taken <> 0"
-      await cleaner.query([...tables.map((table) => `DELETE FROM ${table}`), places].join(";"))
+      await cleaner.query([...emptiedTables.map((table) => `DELETE FROM ${table}`), places].join(";"))
       const replica: Replica = {
         storeOf: (owner) => storeOf(owner) ?? random.pick(stores),
         trouble: (owner, write) => ((storeOf(owner) ?? cutOff) === cutOff ? disturb(write, random) : null),

@@ -25,6 +25,7 @@ import {
 } from "../../ports/store.ts"
 import { leaseEnd, wallOf, type Clock } from "../../ports/clock.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
+import type { MapsThat } from "../../store/left-behind.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
@@ -306,11 +307,16 @@ export class MemoryStore implements RunStore {
   }
 
   #erase(run_id: string, run: StoredRun): void {
-    this.#runs.delete(run_id)
-    this.#uncounted.delete(run)
+    const erase: Readonly<Record<MapsThat<"with the run" | "after the run" | "when settled">, () => void>> = {
+      runs: () => this.#runs.delete(run_id),
+      active: () => this.#active.delete(run_id),
+      parked: () => this.#parked.claimed(run_id, run),
+      uncounted: () => this.#uncounted.delete(run),
+      waits: () => this.waits.forget(run_id),
+      outbox: () => this.outbox.forget(run_id),
+    }
+    for (const act of Object.values(erase)) act()
     this.#stored.add(run.caller, -run.counted)
-    this.waits.forget(run_id)
-    this.outbox.forget(run_id)
     if (run.idempotency !== null) {
       const { slot, fingerprint, kept_until } = run.idempotency
       this.#byKey.delete(slot)

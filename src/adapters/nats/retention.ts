@@ -1,5 +1,6 @@
 import type { Clock } from "../../ports/clock.ts"
 import { Damaged, type Deletion } from "../../ports/store.ts"
+import type { SubjectsThat } from "../../store/left-behind.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame } from "./frame.ts"
 import { lastToken } from "./names.ts"
@@ -27,6 +28,8 @@ export interface KeyFacts {
   /** Its run is gone, and with it the key. */
   readonly free?: true
 }
+
+type OfDeletedRun = SubjectsThat<"with the run" | "after the run" | "at its end" | "when settled">
 
 /** The facts that a sweep needs to remove the rest of a deleted run. */
 interface Remains {
@@ -110,17 +113,34 @@ export class Retention {
     return [{ subject, data: packFrame(free, []), expected: row.seq, replaces: true, ttlMs: freeKeyMs }]
   }
 
-  /** The last of these removes the note that there are remains. */
+  /** The note that there are remains goes last. */
   async #removeRemains(run_id: string, { listed }: Remains): Promise<void> {
     const { names } = this.#broker
+    const rows = this.#rows
     this.#runs.forget(run_id)
-    await this.#waits.forget(run_id)
-    await this.#outbox.forget(run_id)
-    await this.#broker.erase("rows", names.secrets(run_id))
     await this.#broker.dropHistory(names.run(run_id))
-    await this.#rows.removeAll(names.piecesOf(run_id))
-    await this.#rows.remove(names.request(run_id), names.cancel(run_id), listed, names.ended(run_id))
-    await this.#rows.remove(names.deleted(run_id))
+    const remove: Readonly<Record<OfDeletedRun, (() => Promise<unknown>) | null>> = {
+      wait: () => this.#waits.forget(run_id),
+      // With their waits.
+      outcome: null,
+      due: null,
+      settled: null,
+      // A pending notice is delivered all the same.
+      notice: () => this.#outbox.forget(run_id),
+      pending: null,
+      secrets: () => this.#broker.erase("rows", names.secrets(run_id)),
+      piece: () => rows.removeAll(names.piecesOf(run_id)),
+      request: () => rows.remove(names.request(run_id)),
+      cancel: () => rows.remove(names.cancel(run_id)),
+      listed: () => rows.remove(listed),
+      ended: () => rows.remove(names.ended(run_id)),
+      // Whoever looks for work removes what a dead process has left of these.
+      open: null,
+      parked: null,
+      deleted: null,
+    }
+    await Promise.all(Object.values(remove).map(async (act) => act?.()))
+    await rows.remove(names.deleted(run_id))
   }
 
   async sweep(ended_before: number): Promise<number> {

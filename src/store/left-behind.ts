@@ -1,0 +1,134 @@
+// The list of what runs leave behind, and of what else a store keeps. Retention, deletion, moves, `wire store check` and their tests read it. A table, a kind of
+// subject or a map without an entry fails `test/contract/left-behind.test.ts`.
+
+/**
+ * When something goes.
+ *
+ * - `with the run`: in the step that deletes the run
+ * - `after the run`: nothing of it can be read any more from that step on; it is deleted in slices, also by a process that starts later
+ * - `at its end`: when the run ends
+ * - `by age`: when its own time is over, which may be long after the run
+ * - `when settled`: with the run, or when it has been delivered or given up, whichever is later
+ * - `stays`: it belongs to no run
+ */
+export type Going = "with the run" | "after the run" | "at its end" | "by age" | "when settled" | "stays"
+
+export interface LeftBehind {
+  readonly goes: Going
+  /** SQL: tables, each with the column of its rows' key. `run`: the column with the number of the run. `until`: the column with the time from which on a row is dead. */
+  readonly tables: Readonly<Record<string, { readonly key: string; readonly run?: string; readonly until?: string }>>
+  /** NATS: kinds of subjects of the stream of rows, and other streams. */
+  readonly subjects: readonly string[]
+  /** Memory: fields of the store and of its parts. */
+  readonly maps: readonly string[]
+}
+
+export const leftBehind = {
+  /** How it stands, and whatever finds it. */
+  run: {
+    goes: "with the run",
+    tables: { runs: { key: "num" } },
+    subjects: ["open", "parked", "ended", "listed", "cancel"],
+    maps: ["runs", "active", "parked", "uncounted"],
+  },
+  /** Its events. On NATS its tombstone is the last message of the same subject. */
+  log: {
+    goes: "after the run",
+    tables: { events: { key: "id", run: "run" } },
+    subjects: ["piece"],
+    maps: [],
+  },
+  request: {
+    goes: "after the run",
+    tables: { requests: { key: "run", run: "run" } },
+    subjects: ["request"],
+    maps: [],
+  },
+  secrets: {
+    goes: "at its end",
+    tables: { secrets: { key: "run", run: "run" } },
+    subjects: ["secrets"],
+    maps: [],
+  },
+  /** What it waited for, with the outcomes. */
+  waits: {
+    goes: "with the run",
+    tables: { waits: { key: "num", run: "run" } },
+    subjects: ["wait", "outcome", "due", "settled"],
+    maps: ["waits"],
+  },
+  notices: {
+    goes: "when settled",
+    tables: { outbox: { key: "run_id, event_id" } },
+    subjects: ["notice", "pending"],
+    maps: ["outbox"],
+  },
+  /** Idempotency keys; on SQL databases those that outlive their runs: the others are columns of the run. */
+  keys: {
+    goes: "by age",
+    tables: { kept_keys: { key: "idempotency", until: "until" } },
+    subjects: ["key"],
+    maps: ["byKey", "keptKeys"],
+  },
+  tombstone: {
+    goes: "by age",
+    tables: { tombstones: { key: "run_id", until: "until" } },
+    subjects: ["run"],
+    maps: ["tombstones"],
+  },
+  /** That something of a deleted run is still there. */
+  remains: {
+    goes: "after the run",
+    tables: { leftovers: { key: "run" } },
+    subjects: ["deleted"],
+    maps: [],
+  },
+  /** Answers of models, for all runs of a caller. */
+  cache: {
+    goes: "by age",
+    tables: { cache: { key: "entry", until: "expires_at" } },
+    subjects: ["cache"],
+    maps: ["cache"],
+  },
+  /** What the runs of each caller take. It is less by a run that is deleted. */
+  bytes: { goes: "stays", tables: { stored: { key: "caller" } }, subjects: [], maps: ["stored"] },
+  triggers: {
+    goes: "stays",
+    tables: { trigger_states: { key: "name" }, trigger_pauses: { key: "name" } },
+    subjects: ["trigger", "pause"],
+    maps: ["triggers"],
+  },
+  /** The keys of the store, the places that keys of secrets are put into, and the processes that have it open or listen. */
+  store: {
+    goes: "stays",
+    tables: { store: { key: "id" }, secret_keys: { key: "place" } },
+    subjects: ["mark", "alive"],
+    maps: ["cancelListeners"],
+  },
+} as const satisfies Readonly<Record<string, LeftBehind>>
+
+export interface TableRule {
+  readonly table: string
+  readonly goes: Going
+  readonly key: string
+  readonly run?: string
+  readonly until?: string
+}
+
+/** Every table of the schema. */
+export const tableRules: readonly TableRule[] = Object.values<LeftBehind>(leftBehind).flatMap(({ goes, tables }) =>
+  Object.entries(tables).map(([table, rule]) => ({ table, goes, ...rule })),
+)
+
+/** The tables that a run is deleted from by its number, at this time. */
+export function tablesOfRun(goes: Going): readonly (TableRule & { readonly run: string })[] {
+  return tableRules.flatMap((rule) =>
+    rule.goes === goes && rule.run !== undefined ? [{ ...rule, run: rule.run }] : [],
+  )
+}
+
+type Entries = (typeof leftBehind)[keyof typeof leftBehind]
+
+/** The kinds of subjects, or the maps, that go at these times. A medium has something to do for each of them: one that is missing does not compile. */
+export type SubjectsThat<G extends Going> = Extract<Entries, { goes: G }>["subjects"][number]
+export type MapsThat<G extends Going> = Extract<Entries, { goes: G }>["maps"][number]
