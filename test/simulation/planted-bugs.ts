@@ -51,16 +51,16 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a tool is called before the log knows that it will be",
-    file: "src/run/log/log.ts",
-    from: `  "tool_call_started",\n`,
-    to: "",
+    file: "src/log/event-schemas.ts",
+    from: `{ ...ofTool, arguments: anything(), ...site, ...callsOfTurn }, "work")`,
+    to: "{ ...ofTool, arguments: anything(), ...site, ...callsOfTurn })",
     seed: 1_412,
   },
   {
     name: "what an agent said is used before it is stored",
-    file: "src/run/log/log.ts",
-    from: `  "agent_completed",\n  "agent_failed",`,
-    to: `  "agent_failed",`,
+    file: "src/log/event-schemas.ts",
+    from: `cached: boolean(), ...duration, usage, calls },\n    "work",`,
+    to: "cached: boolean(), ...duration, usage, calls },",
     seed: 35,
   },
   {
@@ -115,7 +115,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "followers are not notified of appended events",
     file: "src/ports/follow-log.ts",
-    from: "const unwatch = log.watch(bell)",
+    from: "const unwatch = log.watch(wakeUp)",
     to: "const unwatch = (): void => undefined",
     seed: 1,
   },
@@ -350,8 +350,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "SQLite commits events before what they cause",
     file: "src/store/writes.ts",
-    from: "this.#remember(num, { fence, last, alone, bytes })\n    if (people",
-    to: `this.#remember(num, { fence, last, alone, bytes })\n    yield* run("COMMIT")\n    yield* run("BEGIN IMMEDIATE")\n    if (people`,
+    from: "this.#remember(num, { fence, last, alone, bytes })\n    if (waits",
+    to: `this.#remember(num, { fence, last, alone, bytes })\n    yield* run("COMMIT")\n    yield* run("BEGIN IMMEDIATE")\n    if (waits`,
     on: "sqlite",
     seed: 55,
   },
@@ -505,8 +505,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a called workflow begins anew after a crash",
     file: "src/run/called/called-context.ts",
-    from: "const past = around.past.inside.get(scope) ?? noPast",
-    to: 'const past = around.past.inside.get(scope + " ") ?? noPast',
+    from: "const past = around.past.inside.get(scope) ?? noReplayState",
+    to: 'const past = around.past.inside.get(scope + " ") ?? noReplayState',
     seed: 26,
   },
   {
@@ -533,8 +533,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a question wakes the wrong level: the answer to a caller's question goes to a called workflow",
     file: "src/log/replay-state.ts",
-    from: "{ idle, questions, inside }: ReplayState): ReplayState {\n  return { ...emptyPast(), idle, questions, inside }",
-    to: "{ idle, questions, inside, asks }: ReplayState): ReplayState {\n  return { ...emptyPast(), idle, questions, inside, asks }",
+    from: "{ idle, questions, inside }: ReplayState): ReplayState {\n  return { ...emptyReplayState(), idle, questions, inside }",
+    to: "{ idle, questions, inside, asks }: ReplayState): ReplayState {\n  return { ...emptyReplayState(), idle, questions, inside, asks }",
     seed: 65,
   },
   {
