@@ -4,7 +4,7 @@ import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { skipOf } from "./declared.ts"
 import { ofFunction } from "./function-labels.ts"
-import { mayFail, stepMayFail } from "./may-fail.ts"
+import { isMadeOf, mayFail, stepMayFail } from "./may-fail.ts"
 import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
 import { allLabels, join, marked, none, via, without, type Marks } from "./marks.ts"
 
@@ -35,7 +35,7 @@ export interface Steps {
   /** The result of a `call`, `read` or `render`, after its rules were looked at. */
   invoked(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled
   /** `address`: what its address, and what decides that it is fetched, is made from. */
-  asset(node: Syntax.AssetNode, address: Marks, place: Place): void
+  asset(span: Span, address: Marks, place: Place): void
   /** A reference to a part of the input, or of another step (`input.mail`, `agent.reader`). */
   read(from: string, place: Place, marks: Marks): void
   /** `trust` or `release` of a value with these labels. */
@@ -204,9 +204,12 @@ export class Flow {
     return value.with(failed)
   }
 
+  /** The places of assets that were referred to since this was emptied. */
+  readonly assets: { readonly span: Span; readonly path: string }[] = []
+
   asset(node: Syntax.AssetNode, place: Place): Labelled {
     const address = this.of(node.value, place).whole
-    this.#steps.asset(node, join(address, place.decided), place)
+    this.#uses(node.value, address, place)
     // Whoever answers at its address wrote it.
     const stranger = marked("untrusted", { name: this.#text(node), span: node.keyword })
     const all = join(address, this.within(node.block, place), stranger)
@@ -226,12 +229,23 @@ export class Flow {
     if (root === undefined) return plain
     const isTwofold = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
     const from = this.#root(root, chain.base, place) ?? this.#unknown(chain)
+    if (root.kind === "dynamic" && this.#holdsAsset(root.name)) this.#uses(chain, none, place)
     const value = this.#follow(from, isTwofold ? chain.steps.slice(1) : chain.steps)
     if (root.kind !== "local" && (isTwofold || root.kind === "input")) {
       const [first] = chain.steps
       this.#steps.read(first?.kind === "field" ? `${root.kind}.${first.name.text}` : root.kind, place, value.whole)
     }
     return value
+  }
+
+  /** The address of an asset is used. */
+  #uses(span: Span, address: Marks, place: Place): void {
+    this.assets.push({ span, path: place.path })
+    this.#steps.asset(span, join(address, place.decided), place)
+  }
+
+  #holdsAsset(dynamic: string): boolean {
+    return isMadeOf(this.#program, this.#program.dynamics.get(dynamic)?.type, ["asset"])
   }
 
   #root(root: ResolvedRoot, base: Syntax.Name, place: Place): Labelled | undefined {
@@ -278,7 +292,8 @@ export class Flow {
     const inner = { ...after(place, items.own), variables, isRepeated: true }
     const condition = when === undefined ? none : this.of(when.condition, inner).whole
     const key = by === undefined ? none : this.of(by.key, inner).whole
-    const element = this.of(value, after(inner, condition))
+    // The first calls may be the only ones: the order decides, too.
+    const element = this.of(value, after(inner, join(condition, key)))
     // Which elements are left, and in which order, tells as much as all of them together.
     const chosen = when === undefined && by === undefined ? none : items.together
     return list(join(items.own, condition, key, chosen), element, items.together)

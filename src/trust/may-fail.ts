@@ -43,12 +43,17 @@ export function stepMayFail(program: Program, step: Syntax.ChainStep): boolean {
   return (step.kind === "pluck" && step.stars === 3) || isUntyped(program, program.receivers.get(step))
 }
 
-function isUntyped({ types }: Program, type: Type | undefined): boolean {
+function isUntyped(program: Program, type: Type | undefined): boolean {
+  return isMadeOf(program, type, ["any", "object", "error"])
+}
+
+/** Whether values of a type may have a part of one of these kinds; a type that is not known may. */
+export function isMadeOf({ types }: Program, type: Type | undefined, kinds: readonly Type["kind"][]): boolean {
   if (type === undefined) return true
   const all = new Set<Type>([type])
   // A set goes on with what is added to it meanwhile.
   for (const one of all) {
-    if (one.kind === "any" || one.kind === "object" || one.kind === "error") return true
+    if (kinds.includes(one.kind)) return true
     const named = one.kind === "ref" ? types[one.name]?.type : undefined
     if (one.kind === "ref" && named === undefined) return true
     for (const part of named === undefined ? partsOf(one) : [named]) all.add(part)

@@ -151,8 +151,8 @@ export class TrustPass implements Steps {
     return result
   }
 
-  asset({ value }: Syntax.AssetNode, address: Marks, { path }: Place): void {
-    this.rules.asset(path, value, address)
+  asset(span: Span, address: Marks, { path }: Place): void {
+    this.rules.asset(path, span, address)
   }
 
   read(from: string, place: Place, marks: Marks): void {
@@ -172,6 +172,7 @@ export class TrustPass implements Steps {
   // ------------------------------------------------------------------------------------------------------- agents
 
   #agent(id: string, name: string, symbol: AgentSymbol): void {
+    this.#flow.assets.length = 0
     const { place, decided, items } = this.#head(id, symbol)
     let reads = none
     const failed = this.#flow.attempt(symbol.declaration.body, id, () => {
@@ -196,6 +197,8 @@ export class TrustPass implements Steps {
     const usedFiles = this.#files.used(id, body, prepared)
     // Where the run goes on after a failure, all that is evaluated before the model is called decides whether it is, and its tools.
     const failed = via(this.#flow.failed, `${id}.on_failure`, symbol.declaration.name)
+    // A backend fetches an asset when the model is called.
+    for (const { path, span } of this.#flow.assets) this.rules.asset(path, span, failed)
     const results = usedTools.map(({ call, at }): Reading => {
       const marks = via(this.#calls.resultOf(call).whole, `${id}.uses`, call.span)
       this.read(call.remote.id, at, marks)

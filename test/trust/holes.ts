@@ -509,4 +509,26 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
       codes: leak,
     },
   ],
+
+  "whether, and in which order": [
+    ...[
+      'agent a when input.secret { model: model.seer  instruction: "{{ dynamic.pic }}"  output { ok: boolean } }',
+      'dynamic { again: dynamic.pic }\nagent a when input.secret { model: model.seer  instruction: "{{ dynamic.again }}"  output { ok: boolean } }',
+      'agent a for x in [1 for y in range(3) when input.secret] { model: model.seer  instruction: "{{ dynamic.pic }}"  output { ok: boolean } }',
+      'agent a { model: model.seer  instruction: "{{ dynamic.pic }} {{ length([parse_json(m) for m in input.ibans]) }}"  on_failure: skip  output { ok: boolean } }',
+      'agent a { dynamic { d: length([parse_json(m) for m in input.ibans]) }  model: model.seer  instruction: "{{ asset "https://img.example.com/b.png" { type: "image" } }}"  on_failure: skip  output { ok: boolean } }',
+      'dynamic { other: asset "https://img.example.com/b.png" { type: "image" } }\nagent a { model: model.seer  instruction: "{{ match input.secret { true: dynamic.pic  false: dynamic.other } }}"  output { ok: boolean } }',
+      'dynamic { other: asset "https://img.example.com/b.png" { type: "image" } }\ndynamic { either: match input.secret { true: dynamic.pic  false: dynamic.other } }\nagent a { model: model.seer  instruction: "{{ dynamic.either }}"  output { ok: boolean } }',
+    ].map((steps): Hole => ({
+      source: `model seer from ours { id: "seer"  assets: ["image"] }\ninput { secret: private boolean  ibans: [private string] }\ndynamic { pic: asset "https://img.example.com/a.png" { type: "image" } }\n${steps}\noutput { x: agent.a }`,
+      codes: leak,
+    })),
+    {
+      source: `input { rows: [{ id: string, note: untrusted string }] }\noutput { x: [call tool.act { input { x: row.id } max_calls: 3 on_failure: skip } for row in input.rows by row.note] }`,
+    },
+    {
+      source: `input { rows: [{ id: string, note: private string }] }\noutput { x: [call tool.post { input { x: row.id } } for row in input.rows by row.note] }`,
+      codes: leak,
+    },
+  ],
 }

@@ -6,4 +6,3 @@ import { plantedBugs } from "./planted-bugs.ts"
 const bug = plantedBugs.find(({ name }) => name === process.env["WIRE_PLANTED_BUG"])
 if (bug === undefined) throw new Error(`There is no bug named ${process.env["WIRE_PLANTED_BUG"] ?? ""}`)
 plantBug(bug)
-if (bug.also !== undefined) plantBug(bug.also)

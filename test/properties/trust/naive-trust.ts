@@ -725,7 +725,7 @@ class NaiveTrust {
         const inner = { ...where, variables, decided: [...where.decided, ...over.own] }
         const when = node.when === undefined ? [] : this.#condition(node.when, inner)
         const by = node.by === undefined ? [] : this.#text(node.by, inner)
-        const value = this.#text(node.value, { ...inner, decided: [...inner.decided, ...when] })
+        const value = this.#text(node.value, { ...inner, decided: [...inner.decided, ...when, ...by] })
         const isChosen = node.when !== undefined || node.by !== undefined
         return items([...over.own, ...when, ...by, ...(isChosen ? over.gathered : [])], value, over.gathered)
       }
