@@ -61,7 +61,13 @@ export function blankValue(type: Type, types: TypeTable, depth = 0, room = newRo
 }
 
 function blankRecord(type: RecordType, types: TypeTable, depth: number, room: Room): DraftObject {
-  return Object.fromEntries(type.fields.map((field) => [field.name, blankValue(field.type, types, depth + 1, room)]))
+  return Object.fromEntries(
+    type.fields.flatMap((field) => {
+      // Only the service can compute the default: it is left out.
+      if (field.hasDefault === true && field.default === undefined) return []
+      return [[field.name, field.default ?? blankValue(field.type, types, depth + 1, room)]]
+    }),
+  )
 }
 
 /**
@@ -113,10 +119,11 @@ export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0
 
   function shapeRecord(object: DraftObject, { fields }: RecordType): DraftObject {
     return Object.fromEntries(
-      fields.map(({ name, type: fieldType }) => [
-        name,
-        inner(Object.hasOwn(object, name) ? object[name] : undefined, fieldType),
-      ]),
+      fields.flatMap(({ name, type: fieldType, hasDefault, default: usual }) => {
+        const isGiven = Object.hasOwn(object, name) && object[name] !== undefined
+        if (!isGiven && hasDefault === true && usual === undefined) return []
+        return [[name, inner(isGiven ? object[name] : usual, fieldType)]]
+      }),
     )
   }
 }

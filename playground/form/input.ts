@@ -2,6 +2,7 @@ import { computed, effect, signal } from "@preact/signals"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Misfit } from "../../src/types/validate-value.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
+import { withNulls } from "../../src/types/with-nulls.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import type { Draft, DraftObject } from "./draft.ts"
 import { isDraftObject, isTooLargeForForm, shapeDraft, toJson } from "./draft.ts"
@@ -43,7 +44,8 @@ export const inputCheck = computed((): InputCheck => {
   }
   const parsed = parseInput(inputText.value)
   if ("broken" in parsed) return { value: null, misfits: [], broken: parsed.broken }
-  const misfits = validateValue(parsed.value, inputType.value, types, "input")
+  const whole = withNulls(parsed.value as JsonObject, inputType.value, types)
+  const misfits = validateValue(whole, inputType.value, types, "input")
   return { value: parsed.value, misfits, broken: undefined }
 })
 

@@ -148,6 +148,9 @@ export class CheckContext {
     return Object.assign(new CheckContext(tree, this.files), known, { tools, resources, prompts, workflows, trials: 0 })
   }
 
+  /** The fields that are written with a default, with their types. */
+  readonly defaults: { readonly node: Syntax.TypeField; readonly type: Type; readonly path: string }[] = []
+
   /** Where the fields of types and of object literals are written. */
   get fieldNodes(): ReadonlyMap<Field, Syntax.TypeField | Syntax.ValueField> {
     this.#enterTaken()

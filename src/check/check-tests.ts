@@ -3,7 +3,7 @@ import { eachChain } from "../syntax/each-chain.ts"
 import { rowsOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, booleanType, errorType, integerType, numberType, stringType } from "../types/primitives.ts"
-import { maybe } from "../types/relations.ts"
+import { maybe, mayBeLeftOut } from "../types/relations.ts"
 import type { RecordType, Type } from "../types/types.ts"
 import { checkBackends } from "./check-backends.ts"
 import { inSourceOrder, programOf, type Checked } from "./check.ts"
@@ -13,7 +13,7 @@ import { resolveNamed } from "./resolve-named.ts"
 import { checkConstant, constantOf } from "./constants.ts"
 import { declare } from "./declare.ts"
 import { errorKinds } from "./error-kinds.ts"
-import { expectType, infer } from "./infer.ts"
+import { expectInput, expectType, infer } from "./infer.ts"
 import { inferCondition } from "./infer-operators.ts"
 import { knownList } from "./known-list.ts"
 import { mustFit } from "./must-fit.ts"
@@ -227,11 +227,12 @@ class TestCheck {
   #checkInput({ body }: Syntax.TestInput): void {
     const values: Syntax.Expression = { kind: "object", body, start: body.start, end: body.end }
     const scope = at(this.#scope("the input of a test", "before"), "input")
-    expectType(this.#checking, values, this.#tested.input?.type ?? record({}), scope)
+    expectInput(this.#checking, values, this.#tested.input?.type ?? record({}), scope)
   }
 
   #missingInput(): void {
-    const fields = this.#tested.input?.type.fields ?? []
+    const all = this.#tested.input?.type.fields ?? []
+    const fields = all.filter((field) => !mayBeLeftOut(field, this.#checking.types))
     if (fields.length === 0 || this.#test.body.close === undefined) return
     const names = fields.map(({ name }) => `\`${name}\``).join(", ")
     const message = `The test has no \`input\`, and the workflow needs ${names}`

@@ -5,7 +5,7 @@ import { blockOf } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { isCron, isTimezone, readCron } from "./cron.ts"
-import { expectProperty, expectType, infer } from "./infer.ts"
+import { expectInput, expectProperty, infer } from "./infer.ts"
 import type { LoopVariable } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { checkHeaderName } from "./rules/invalid-header.ts"
@@ -14,7 +14,7 @@ import { eachChain } from "../syntax/each-chain.ts"
 import { expressionIn, propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, booleanType, stringType } from "../types/primitives.ts"
-import { isAssignable, maybe } from "../types/relations.ts"
+import { isAssignable, maybe, mayBeLeftOut } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Field, RecordType, Type } from "../types/types.ts"
 
@@ -182,12 +182,13 @@ function checkInput(
   if (block !== undefined) {
     const given: Syntax.Expression = { kind: "object", body: block, start: block.start, end: block.end }
     if (wanted === undefined) infer(checking, given, inner)
-    else expectType(checking, given, wanted, inner)
+    else expectInput(checking, given, wanted, inner)
     return
   }
-  if (property !== undefined || wanted === undefined || wanted.fields.length === 0) return
+  const needed = wanted?.fields.filter((field) => !mayBeLeftOut(field, checking.types)) ?? []
+  if (property !== undefined || needed.length === 0) return
   if (checking.skipped.isSwallowedIn(declaration.body, "input")) return
-  const fields = wanted.fields.map(({ name, type }) => `${name}: … (${showType(type)})`)
+  const fields = needed.map(({ name, type }) => `${name}: … (${showType(type)})`)
   const hint = `Add \`input { }\` with ${fields.join(", ")}.`
   checking.report("missing-property", `${scope.path}.input`, declaration.name, "`input` is missing", hint)
 }

@@ -5,6 +5,8 @@ import { checkAgents } from "./check-agents.ts"
 import { checkAsks } from "./check-asks.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkRunLimits } from "./check-limits.ts"
+import { checkDefaults } from "./check-defaults.ts"
+import { checkInputRequirements } from "./check-requirements.ts"
 import { checkChat } from "./check-chat.ts"
 import { checkFileImports, importFiles } from "./check-files.ts"
 import { checkTriggers } from "./check-triggers.ts"
@@ -57,6 +59,8 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   checkAgents(checking)
   checkAsks(checking)
   checkOutput(checking)
+  checkDefaults(checking)
+  checkInputRequirements(checking)
   checkChat(checking)
   checkTriggers(checking)
   checkDependencyCycles(checking)

@@ -20,7 +20,7 @@ import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { resolveNamed } from "./resolve-named.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
-import { maybe, nullable } from "../types/relations.ts"
+import { maybe, mayBeLeftOut } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { RecordType, Type } from "../types/types.ts"
 
@@ -183,10 +183,11 @@ export function checkArguments(
   const { what, one, input, set } = taken
   const given = checkGiven(checking, fields, taken, scope, infer)
   if (input === undefined || checking.skipped.hasError(node)) return
-  for (const { name, type } of input.fields) {
+  for (const field of input.fields) {
+    const { name, type } = field
     if (given.has(name) || set.has(name) || propertyOf(node.block, name) !== undefined) continue
-    // It is not sent then, and is null for a workflow.
-    if (nullable(type, checking.types)) continue
+    // It is not sent then; for a workflow its default counts, or null.
+    if (mayBeLeftOut(field, checking.types)) continue
     const message = `The ${what} needs the ${one} \`${name}\``
     const hint = `Add \`${name}: …\` (${showType(type)}) to its \`input\`.`
     checking.report("missing-property", `${scope.path}.${name}`, node.target, message, hint)
@@ -212,7 +213,7 @@ export function checkGiven(
     }
     if (type === undefined || input === undefined) continue
     const wanted = fieldNamed(input, name)
-    if (wanted !== undefined) mustFit(checking, field.value, wanted.type, path)
+    if (wanted !== undefined) mustFit(checking, field.value, wanted.type, path, what === "workflow" ? "input" : "whole")
     else if (!isBroken) reportUnknown(checking, field.name, { what, one }, input, path)
   }
   return given

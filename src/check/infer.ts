@@ -114,6 +114,12 @@ export function expectType(checking: CheckContext, expression: Syntax.Expression
   mustFit(checking, expression, expected, scope.path)
 }
 
+/** The same for the input of a workflow. */
+export function expectInput(checking: CheckContext, expression: Syntax.Expression, expected: Type, scope: Scope): void {
+  infer(checking, expression, scope)
+  mustFit(checking, expression, expected, scope.path, "input")
+}
+
 /** Checks the value of a property of the block at `path`; returns it where there is one. */
 export function expectProperty(
   checking: CheckContext,

@@ -6,30 +6,48 @@ import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
 import { inexactInteger, takeNumbers } from "./rules/inexact-integer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
-import { caseRecord, isAssignable, nullable, plainType, withoutNull } from "../types/relations.ts"
+import {
+  caseRecord,
+  isAssignable,
+  isInputFor,
+  mayBeLeftOut,
+  nullable,
+  plainType,
+  withoutNull,
+} from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { ArrayType, RecordType, TupleType, Type } from "../types/types.ts"
+
+/** `input`: what a field of an input may be left out of is fine. */
+type Fitting = "whole" | "input"
 
 /**
  * Reports an expression (already inferred) whose value is not of the type that its place needs, as deep inside a literal
  * as the misfit is. An array literal is as good as a tuple, and its strings as good as names of an enum.
  */
-export function mustFit(checking: CheckContext, node: Syntax.Expression, expected: Type, path: string): void {
+export function mustFit(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  expected: Type,
+  path: string,
+  how: Fitting = "whole",
+): void {
   const found: Type = checking.expressionTypes.get(node) ?? errorType
   checking.fit(found, expected)
   takeNumbers(checking, node, expected)
-  if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
+  const fits = how === "input" ? isInputFor : isAssignable
+  if (fits(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
   const wanted = plainType(expected, checking.types)
-  if (node.kind === "group") return mustFit(checking, node.expression, expected, path)
+  if (node.kind === "group") return mustFit(checking, node.expression, expected, path, how)
   if (node.kind === "array" && (wanted.kind === "array" || wanted.kind === "tuple")) {
-    return elementsMustFit(checking, node, wanted, path)
+    return elementsMustFit(checking, node, wanted, path, how)
   }
   if (node.kind === "list" && wanted.kind === "array" && wanted.length === undefined) {
-    return mustFit(checking, node.value, wanted.element, path)
+    return mustFit(checking, node.value, wanted.element, path, how)
   }
   if (node.kind === "object") {
     const record = wanted.kind === "variant" ? caseRecord(wanted, constantField(node, wanted.tag)) : wanted
-    if (record?.kind === "record") return fieldsMustFit(checking, node, record, path)
+    if (record?.kind === "record") return fieldsMustFit(checking, node, record, path, how)
   }
   mismatch(checking, node, found, expected, path)
 }
@@ -61,6 +79,7 @@ function elementsMustFit(
   node: Syntax.Expression & { kind: "array" },
   wanted: ArrayType | TupleType,
   path: string,
+  how: Fitting,
 ): void {
   const count = wanted.kind === "tuple" ? wanted.elements.length : wanted.length
   if (count !== undefined && count !== node.items.length) {
@@ -70,7 +89,7 @@ function elementsMustFit(
   }
   for (const [index, item] of node.items.entries()) {
     const element = wanted.kind === "tuple" ? wanted.elements[index] : wanted.element
-    if (element !== undefined) mustFit(checking, item, element, path)
+    if (element !== undefined) mustFit(checking, item, element, path, how)
   }
 }
 
@@ -79,6 +98,7 @@ function fieldsMustFit(
   node: Syntax.Expression & { kind: "object" },
   wanted: RecordType,
   path: string,
+  how: Fitting,
 ): void {
   const given = new Set<string>()
   for (const field of node.body.items) {
@@ -87,7 +107,7 @@ function fieldsMustFit(
     given.add(name)
     const expected = fieldNamed(wanted, name)
     if (expected !== undefined) {
-      mustFit(checking, field.value, expected.type, fieldPath)
+      mustFit(checking, field.value, expected.type, fieldPath, how)
       continue
     }
     if (checking.incomplete.has(wanted)) continue
@@ -101,8 +121,9 @@ function fieldsMustFit(
     )
   }
   if (checking.skipped.hasNameless(node.body)) return
-  for (const { name, type } of wanted.fields) {
-    if (given.has(name)) continue
+  for (const field of wanted.fields) {
+    const { name, type } = field
+    if (given.has(name) || (how === "input" && mayBeLeftOut(field, checking.types))) continue
     const hint = `Add \`${name}: …\` (${showType(type)}).`
     checking.report("type-mismatch", `${path}.${name}`, node.body.open, `The field \`${name}\` is missing`, hint)
   }

@@ -16,6 +16,7 @@ import {
   stringType,
 } from "../types/primitives.ts"
 import { maybe, union } from "../types/relations.ts"
+import { defaultOf } from "./fold-constant.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { suspiciousLiteral } from "./rules/suspicious-literal.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
@@ -135,7 +136,7 @@ function resolveSchema(checking: CheckContext, declaration: Syntax.SchemaDeclara
 /** A block of fields as a closed object type; of several blocks that should be one, the first field of a name counts. */
 export function resolveRecord(
   checking: CheckContext,
-  blocks: readonly Syntax.Block<Syntax.TypeField | Syntax.VariantType>[],
+  blocks: readonly Syntax.Block<Syntax.TypeField | Syntax.VariantType | Syntax.Property>[],
   path: string,
 ): RecordType {
   const fields: Field[] = []
@@ -158,7 +159,8 @@ function resolveFields(checking: CheckContext, fields: readonly Syntax.TypeField
     const type = checking.schemaFields.get(field) ?? resolveType(checking, field.type, fieldPath)
     suspiciousLiteral(checking, field.type, fieldPath)
     if (refuseKey(checking, field.name, fieldPath) || declareUnique(checking, seen, field.name, fieldPath)) continue
-    const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
+    const entry: Field = { name, type, ...(field.doc !== undefined && { doc: field.doc }), ...defaultOf(field) }
+    if (field.default !== undefined) checking.defaults.push({ node: field, type, path: fieldPath })
     checking.writeField(entry, field)
     resolved.push(entry)
   }

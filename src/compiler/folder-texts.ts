@@ -1,3 +1,5 @@
+// Functions compute the defaults of inputs.
+import "../run/values/functions/apply-function.ts"
 import { existsSync } from "node:fs"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import { sourceBytes } from "../base/limits.ts"

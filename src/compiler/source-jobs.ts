@@ -13,6 +13,7 @@ import { mayWait } from "../plan/may-wait.ts"
 import { planTriggers, secretsOfRuns, type TriggerPlan } from "../plan/plan-triggers.ts"
 import { prepare } from "../plan/prepare.ts"
 import type { WireError, ErrorIssue } from "../log/events.ts"
+import { inputOf, unfulfilled } from "../run/values/input-of.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 import { isError, toIssue, type Issue, type Diagnostic } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
@@ -87,8 +88,12 @@ export function validateSource(job: ValidateJob): ValidateAnswer {
   ] as const
   for (const { name, value, type, values } of given) {
     if (value === undefined || value === null) continue
-    const misfits = validateValue(value, type ?? { kind: "record", fields: [] }, program.types, name, { values })
+    const known = type ?? { kind: "record", fields: [] }
+    const whole = name === "input" ? inputOf({ input: known, types: program.types }, value) : value
+    const misfits = validateValue(whole, known, program.types, name, { values })
     for (const { path, message, hint } of misfits) report(path, message, hint)
+    if (name !== "input" || misfits.length > 0 || plan === undefined) continue
+    for (const { path, message } of unfulfilled(plan, whole)) report(path, message)
   }
   for (const { path, message } of secretsOverLimits(secrets ?? {})) report(path, message)
   const omitted = found > issues.length ? { issues_omitted: found - issues.length } : {}
@@ -198,7 +203,7 @@ const noNodes: PlannedGraph = { nodes: [], edges: [] }
 
 function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
   return {
-    input: toJsonSchema(plan.input, plan.types),
+    input: toJsonSchema(plan.input, plan.types, "answer"),
     secrets: toJsonSchema(plan.secrets, plan.types),
     output: toJsonSchema(plan.output, plan.types),
   }

@@ -1,4 +1,4 @@
-import { dynamicPlace, modelPlace, runPlace, withoutSecrets } from "../check/allowance.ts"
+import { dynamicPlace, modelPlace, requestPlace, runPlace, withoutCalls, withoutSecrets } from "../check/allowance.ts"
 import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
 import { placeOfImport } from "../syntax/import-place.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -34,7 +34,15 @@ class DeclarationWalk extends NameWalk {
         this.words(declaration.name.end, declaration.file.start, ["from"])
         if (declaration.body !== undefined) this.properties("workflow", declaration.body.items, inRequest)
         break
-      case "input":
+      case "input": {
+        const place = withoutCalls(withoutSecrets(requestPlace))
+        const items = declaration.body.items.filter((item) => item.kind === "property")
+        for (const item of declaration.body.items) {
+          if (item.kind === "type-field") this.typeField(item, false)
+          else this.property(item, { place: "input", items }, settingIn(place), undefined)
+        }
+        break
+      }
       case "secrets":
         this.typeFields(declaration.body.items, false)
         break

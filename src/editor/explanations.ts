@@ -383,6 +383,10 @@ const propertyTexts: {
     max_steps: "Most model turns while the agent calls tools; 16 if left out.",
     limits: "What the agent may use at most, over all of its iterations.",
   },
+  input: {
+    require:
+      "A condition over `input` that a request must fulfil, besides the types. One that does not is refused with the text after `else`.",
+  },
   ask: {
     question: "A string: what the person is asked.",
     output: "The fields of the answer, with their types. Doc comments (`///`) become the labels of the form.",

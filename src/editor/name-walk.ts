@@ -207,6 +207,7 @@ export class NameWalk {
   protected typeField(field: Syntax.TypeField, remote: boolean): void {
     this.name(field.name, { kind: "field", node: field, remote })
     this.type(field.type, remote)
+    if (field.default !== undefined) this.expression(field.default, constant)
   }
 
   protected type(node: Syntax.TypeNode, remote: boolean): void {

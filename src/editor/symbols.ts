@@ -57,6 +57,11 @@ export function pathTo(program: Program, { start, end }: Span): readonly string[
   }
 }
 
+function fieldsIn({ body }: Syntax.InputDeclaration | Syntax.SecretsDeclaration): Syntax.TypeField[] {
+  const items: readonly (Syntax.TypeField | Syntax.Property)[] = body.items
+  return items.filter((item) => item.kind === "type-field")
+}
+
 function declarationSymbol(program: Program, declaration: Syntax.Declaration): DocumentSymbol {
   const entry = symbolOf.bind(null, declaration)
   switch (declaration.kind) {
@@ -66,7 +71,7 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
       return entry("test", declaration.title, declaration.title.texts[0] ?? "", [])
     case "input":
     case "secrets":
-      return entry(declaration.kind, declaration.keyword, declaration.kind, typeFields(program, declaration.body.items))
+      return entry(declaration.kind, declaration.keyword, declaration.kind, typeFields(program, fieldsIn(declaration)))
     case "schema":
       return entry("schema", declaration.name, declaration.name.text, schemaParts(program, declaration))
     case "provider":

@@ -26,7 +26,7 @@ export function listing({ name, source, plan }: WorkflowTool): ToolListing {
   return {
     name,
     description: cutText(openingComment(source) ?? "", 2000) || `Runs the workflow ${name}.`,
-    inputSchema: { ...toJsonSchema(plan.input, plan.types), type: "object" },
+    inputSchema: { ...toJsonSchema(plan.input, plan.types, "answer"), type: "object" },
     outputSchema: { ...toJsonSchema(plan.output, plan.types), type: "object" },
   }
 }

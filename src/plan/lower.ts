@@ -131,6 +131,13 @@ export class Lowering {
     return { condition: lowered, message, text, captures }
   }
 
+  /** A requirement of the input, which sees nothing else. */
+  ofInput({ condition, otherwise }: Syntax.RequirementValue): RequirementPlan {
+    const message = otherwise === undefined ? null : this.expression(otherwise, "")
+    const text = this.#program.tree.text.slice(condition.start, condition.end)
+    return { condition: this.expression(condition, ""), message, text, captures: [] }
+  }
+
   entries(fields: readonly Syntax.ValueField[], place: string): Entry[] {
     return fields.map((field) => ({ key: field.name.text, value: this.expression(field.value, place) }))
   }

@@ -11,6 +11,8 @@ import type { ApprovalPlan, Entry, Expression, LoopPlan } from "./expression.ts"
 export interface Plan {
   readonly types: TypeTable
   readonly input: RecordType
+  /** What an input must fulfil besides its type, over `input` alone. Absent where there is nothing. */
+  readonly input_requires?: readonly RequirementPlan[]
   readonly secrets: RecordType
   /** The backends that get secrets, and whose address or headers a caller may decide. Absent where there are none. */
   readonly secret_routes?: readonly SecretRoutePlan[]

@@ -73,6 +73,7 @@ class Planner {
     return {
       types: { ...program.types },
       input: program.input?.type ?? emptyRecord,
+      ...this.#inputRequires(),
       secrets: secretsOfRuns(program),
       ...routesOf(program),
       output: program.output?.type ?? emptyRecord,
@@ -92,6 +93,14 @@ class Planner {
       ...(program.chat === undefined ? {} : { chat: program.chat }),
       nodes: this.#nodes(),
     }
+  }
+
+  #inputRequires(): Pick<Plan, "input_requires"> {
+    const items = this.#program.input?.declaration.body.items ?? []
+    const requires = items.flatMap((item) =>
+      item.kind === "property" && item.value.kind === "requirement" ? [this.#lower.ofInput(item.value)] : [],
+    )
+    return requires.length === 0 ? {} : { input_requires: requires }
   }
 
   #nodes(): PlanNode[] {

@@ -22,6 +22,7 @@ import { StoredShare, type StoredRun } from "./shares/stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
 import { maxOfTenant, OwnRunSlots, type RunSlotLimits, type RunSlots } from "./run-slots.ts"
 import { announceTaken } from "./context/taken-run.ts"
+import { inputOf } from "./values/input-of.ts"
 import { validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { LightSignal } from "../base/light-signal.ts"
@@ -155,7 +156,10 @@ export class Runs {
    * Stores the run and starts it, or has it wait for its turn. The plan is that of the request's source. The share says who
    * is treated alike: the caller, unless the caller has no name.
    */
-  async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
+  async admit(plan: Plan, given: NewRequest, share = given.caller): Promise<Admission> {
+    // What a run's record shows is the input that counted. The key of a request was made of what was sent.
+    const input = inputOf(plan, given.request.input)
+    const request = input === given.request.input ? given : { ...given, request: { ...given.request, input } }
     const { clock, random, store } = this.#ports
     const { owner, leaseMs } = this.#settings
     const { caller, idempotency } = request

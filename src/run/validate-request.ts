@@ -4,6 +4,7 @@ import { plansIn } from "../plan/plans-in.ts"
 import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
+import { inputOf, unfulfilled } from "./values/input-of.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 
 /**
@@ -12,14 +13,16 @@ import { secretsOverLimits } from "../ports/secret-limits.ts"
  */
 export function validateRequest(
   plan: Plan,
-  input: JsonObject,
+  given: JsonObject,
   secrets: JsonObject,
   limits: Limits | null = null,
 ): WireError | null {
+  const input = inputOf(plan, given)
   let [first, ...rest]: ErrorIssue[] = [
     ...validateValue(input, plan.input, plan.types, "input"),
     ...validateValue(secrets, plan.secrets, plan.types, "secrets", { values: "hidden" }),
   ].map(({ path, message, hint }) => (hint === undefined ? { path, message } : { path, message, hint }))
+  if (first === undefined) [first, ...rest] = unfulfilled(plan, input)
   if (first === undefined) [first, ...rest] = secretsOverLimits(secrets)
   if (first === undefined && limits?.cost !== undefined) [first, ...rest] = unpriced(plan)
   return first === undefined ? null : wireError("input_error", [first, ...rest])

@@ -47,6 +47,10 @@ export const codes = {
     "A pattern is not written out, or is not one of RE2's syntax.",
     "Write the pattern in quotes, with two backslashes for each one.",
   ),
+  "invalid-default": error(
+    "A default is not a constant of its field's type, or stands where none may.",
+    "Write a value of the type out, in `input { }` or in a schema that only inputs use.",
+  ),
   "unknown-type": error("A type is neither built in nor a declared schema.", "Fix the name, or declare a schema."),
   "unknown-provider-kind": error(
     "A provider is of a kind that does not exist.",

@@ -13,8 +13,8 @@ import { parseString } from "./string-parser.ts"
 import { TokenReader } from "./token-reader.ts"
 import type { Declaration, Name, Tree } from "./tree.ts"
 import { isDashOrWord, joinedName, parseWordKey } from "./key-parser.ts"
-import { parseSchemaBody, parseTypeFields } from "./type-parser.ts"
-import { parseExpression, parseProperties, parseValueFields } from "./value-parser.ts"
+import { parseInputFields, parseSchemaBody, parseTypeFields } from "./type-parser.ts"
+import { parseExpression, parseProperties, parseProperty, parseValueFields } from "./value-parser.ts"
 
 export interface Parsed {
   readonly tree: Tree
@@ -36,6 +36,7 @@ export function parse(text: string, parseTest: ParseTest = skipTest): Parsed {
 }
 
 function read(reader: TokenReader, parseTest: ParseTest): Parsed {
+  reader.parseValue = parseExpression
   const declarations: Declaration[] = []
   /** Whether there is a mistake just before: what is then left over is of the same one, and not reported again. */
   let isBroken = false
@@ -134,7 +135,11 @@ function skipToDeclaration(reader: TokenReader): void {
 function parseBody(start: Start, word: DeclarationWord): Declaration | undefined {
   const { reader, keyword, doc } = start
   switch (word) {
-    case "input":
+    case "input": {
+      reader.accept(":")
+      const body = parseBlock(start, (inner) => parseInputFields(inner, (one) => parseProperty(one, "input")))
+      return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
+    }
     case "secrets": {
       reader.accept(":")
       const body = parseBlock(start, parseTypeFields)

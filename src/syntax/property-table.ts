@@ -274,6 +274,7 @@ export const propertyTable = {
     system: text,
     limits: { form: "limits" },
   },
+  input: { require: requirement },
   ask: {
     question: required(text),
     output: required(types, "output { … }"),

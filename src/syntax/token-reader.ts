@@ -5,7 +5,7 @@ import { commentHint, type Expected } from "./known-mistake.ts"
 import { indentation, lineStart } from "./line-start.ts"
 import { MistakeReporter } from "./mistake-reporter.ts"
 import type { Token, TokenKind } from "./token.ts"
-import type { Block, ObservedNode } from "./tree.ts"
+import type { Block, Expression, ObservedNode } from "./tree.ts"
 import { sourceNesting } from "../base/limits.ts"
 
 /** Whether what follows is outside of a block: of all blocks around it too, or only of this one. */
@@ -25,6 +25,8 @@ export class TokenReader extends MistakeReporter {
   /** Kinds of declarations of which one has an unreadable name. */
   readonly nameless = new Set<string>()
   /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
+  /** Reads a value: `parseExpression` of value-parser.ts, for the parts of the parser that it needs itself. */
+  parseValue: ((reader: TokenReader) => Expression) | null = null
   observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null = null
   /** In the condition of a step. */
   inHead = false

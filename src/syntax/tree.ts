@@ -97,7 +97,8 @@ export interface WorkflowDeclaration extends DeclarationBase {
 
 export interface InputDeclaration extends DeclarationBase {
   readonly kind: "input"
-  readonly body: Block<TypeField>
+  /** Fields, and requirements among them. */
+  readonly body: Block<TypeField | Property>
 }
 
 export interface SecretsDeclaration extends DeclarationBase {
@@ -408,6 +409,8 @@ export interface TypeField extends Span, Documented {
   readonly name: Name
   readonly colon: Token | undefined
   readonly type: TypeNode
+  /** `= value`, of a field of an input. */
+  readonly default: Expression | undefined
 }
 
 export type TypeNode =

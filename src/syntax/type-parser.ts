@@ -9,12 +9,33 @@ import { assumeBrace, lacksList, lacksObject } from "./missing-brace.ts"
 import { numberNode } from "./number-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Block, MarkedType, Name, NumberNode, TypeField, TypeNode, VariantCase, VariantType } from "./tree.ts"
+import type {
+  Block,
+  Expression,
+  MarkedType,
+  Name,
+  NumberNode,
+  Property,
+  TypeField,
+  TypeNode,
+  VariantCase,
+  VariantType,
+} from "./tree.ts"
 import { refuseYaml } from "./yaml-text.ts"
 
 /** TypeFields = "{" (name ":" type ","?)* "}" */
 export function parseTypeFields(reader: TokenReader): Block<TypeField> | undefined {
   return reader.block(parseTypeField, leavesBlock, "a field name", "field")
+}
+
+/** The body of an input: fields, and requirements. */
+export function parseInputFields(
+  reader: TokenReader,
+  parseRequirement: (reader: TokenReader) => Property | undefined,
+): Block<TypeField | Property> | undefined {
+  const parse = (inner: TokenReader): TypeField | Property | undefined =>
+    inner.isWord("require") && inner.peek().kind !== ":" ? parseRequirement(inner) : parseTypeField(inner)
+  return reader.block<TypeField | Property>(parse, leavesBlock, "a field name")
 }
 
 /** The body of a schema: fields, or one variant without a colon. */
@@ -63,20 +84,25 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
   const absent = colon === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a type"))
   const written: TypeNode = absent ? missingType(reader) : (parseHeadless(reader, name) ?? parseType(reader))
   const type: TypeNode = isOptional ? { kind: "maybe", type: written, start: written.start, end: written.end } : written
-  if (reader.is("bad") && reader.textOf(reader.token) === "=") {
-    reader.report(reader.token, "A field has no default value", "Give it where the field is read: `… ?? value`.")
-    reader.skipToNextItem()
-  }
+  const value = parseDefault(reader)
   const end = reader.endFrom(first)
   return {
     kind: "type-field",
     name,
     colon: colon === "missing-value" ? undefined : colon,
     type,
+    default: value,
     doc,
     start: first.start,
     end,
   }
+}
+
+/** Default = "=" expression */
+function parseDefault(reader: TokenReader): Expression | undefined {
+  if (!reader.is("bad") || reader.textOf(reader.token) !== "=" || reader.parseValue === null) return undefined
+  reader.take()
+  return valueIsAbsent(reader, "a value", true) ? undefined : reader.parseValue(reader)
 }
 
 /** `string subject`: the type first, as other languages have it. Reported once, and read as `subject: string`. */
@@ -92,7 +118,7 @@ function parseTurnedField(reader: TokenReader, doc: string | undefined): TypeFie
   const span = { start: token.start, end: key.end }
   if (reader.isReported("a type before its field")) reader.passOver()
   else reader.report(span, "The name of a field comes first", `Write \`${key.text}: ${reader.quote(type)}\`.`)
-  return { kind: "type-field", name: key, colon: undefined, type, doc, ...span }
+  return { kind: "type-field", name: key, colon: undefined, type, default: undefined, doc, ...span }
 }
 
 const isBuiltIn = /^(?:string|number|integer|boolean|object|any)$/

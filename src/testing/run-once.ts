@@ -1,5 +1,6 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import { inputOf } from "../run/values/input-of.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { openGate } from "../ports/gate.ts"
 import type { RunOptions, RunStore } from "../ports/store.ts"
@@ -91,7 +92,7 @@ export async function runOnce(
   const { store, model, events, misses } = opened
   const answered: GivenAnswer[] = []
   const created_at = clock.now()
-  const request = { source, input, secrets, options: testOptions }
+  const request = { source, input: inputOf(plan, input), secrets, options: testOptions }
   const newRun = { run_id: random.id(), caller: "", request, created_at, idempotency: null }
   const created = await store.create(newRun, "test", 3_600_000)
   if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)

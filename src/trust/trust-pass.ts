@@ -124,7 +124,8 @@ export class TrustPass implements Steps {
     const { input } = this.#program
     if (this.#input !== undefined) return this.#input
     const { given } = this.#caller
-    const items = input?.declaration.body.items ?? []
+    const written: readonly (Syntax.TypeField | Syntax.Property)[] = input?.declaration.body.items ?? []
+    const items = written.filter((item) => item.kind === "type-field")
     const typed = this.#typed.ofFields("input", items)
     // Markers of a called file add to the labels of what it is given.
     this.#input =

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../base/json-value.ts"
-import { nullable, resolve, sameAsWritten } from "./relations.ts"
+import { mayBeLeftOut, resolve, sameAsWritten } from "./relations.ts"
 import { namesToDefine } from "./schema-definitions.ts"
 import type { ArrayType, Field, RecordType, TupleType, Type, TypeTable, VariantType } from "./types.ts"
 
 /**
  * `plain` is section "Types" of the language reference to the letter; `strict` is described in `strict-schema.ts`; of `answer`, fields that may be null
- * can be left out, as `withNulls` fills them in.
+ * can be left out, as `withNulls` fills them in, and so can those that have a default. It is the dialect of inputs, too.
  */
 export type SchemaDialect = "plain" | "strict" | "answer"
 
@@ -104,9 +104,11 @@ class SchemaWriter {
 
   #record(type: RecordType, description: string | undefined, depth: number): JsonObject {
     const properties = type.fields.map((field): [string, JsonObject] => {
-      return [field.name, this.#schema(field.type, field.doc, depth + 1)]
+      const schema = this.#schema(field.type, field.doc, depth + 1)
+      const hasDefault = this.#dialect === "answer" && field.default !== undefined
+      return [field.name, hasDefault ? { ...schema, default: field.default ?? null } : schema]
     })
-    const isNeeded = (field: Field): boolean => this.#dialect !== "answer" || !nullable(field.type, this.#types)
+    const isNeeded = (field: Field): boolean => this.#dialect !== "answer" || !mayBeLeftOut(field, this.#types)
     const required = type.fields.filter(isNeeded)
     return {
       ...describe({ type: "object" }, description),

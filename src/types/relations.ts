@@ -30,6 +30,11 @@ export function isAssignable(from: Type, to: Type, types: TypeTable): boolean {
   return new Comparison(types).fits(from, to, 0)
 }
 
+/** The same for an input, whose fields may be left out where they have a default or may be null. */
+export function isInputFor(from: Type, to: Type, types: TypeTable): boolean {
+  return new Comparison(types, "input").fits(from, to, 0)
+}
+
 /** Whether the two types have the same values: each fits the other. */
 export function equivalent(a: Type, b: Type, types: TypeTable): boolean {
   return isAssignable(a, b, types) && isAssignable(b, a, types)
@@ -44,6 +49,11 @@ export function sameAsWritten(a: Type, b: Type): boolean {
 export function nullable(type: Type, types: TypeTable): boolean {
   const resolved = resolve(type, types)
   return resolved.kind === "union" ? resolved.members.some(({ kind }) => kind === "null") : resolved.kind === "null"
+}
+
+/** Whether a field of an input may be left out: it has a default, or may be null. */
+export function mayBeLeftOut({ type, hasDefault }: Field, types: TypeTable): boolean {
+  return hasDefault === true || nullable(type, types)
 }
 
 /** The type without null. `null` itself becomes `any`, because nothing is left of it. */
@@ -223,13 +233,13 @@ function makeRecords({ tag, cases }: VariantType): ReadonlyMap<string, RecordTyp
 class Comparison {
   readonly #types: TypeTable
   /** `structure` looks through references and is lenient about `any`; `named` takes both as they are written. */
-  readonly #by: "structure" | "named"
+  readonly #by: "structure" | "named" | "input"
   readonly #assumed = new Map<Type, Set<Type>>()
   readonly #trail: [Type, Type][] = []
   readonly #refused = new Map<Type, Set<Type>>()
   #pairs = 0
 
-  constructor(types: TypeTable, by: "structure" | "named" = "structure") {
+  constructor(types: TypeTable, by: "structure" | "named" | "input" = "structure") {
     this.#types = types
     this.#by = by
   }
@@ -351,12 +361,19 @@ class Comparison {
 
   /** Both closed: the same fields, in any order. */
   #fitsRecord(from: RecordType, to: RecordType, depth: number): boolean {
-    if (from.fields.length !== to.fields.length) return false
+    if (from.fields.length !== to.fields.length && !this.#leavesOut(from, to)) return false
     return from.fields.every((field, at) => {
       const inPlace = to.fields[at]
       const other = inPlace?.name === field.name ? inPlace : to.fields.find(({ name }) => name === field.name)
       return other !== undefined && this.fits(field.type, other.type, depth)
     })
+  }
+
+  /** Whether only fields are missing that an input may be left without. */
+  #leavesOut(from: RecordType, to: RecordType): boolean {
+    if (this.#by !== "input" || from.fields.length > to.fields.length) return false
+    const given = new Set(from.fields.map(({ name }) => name))
+    return to.fields.every((field) => given.has(field.name) || mayBeLeftOut(field, this.#types))
   }
 
   /** The tag's type must tell which case it is (or which few), and the record fit each of them. */

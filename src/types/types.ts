@@ -1,3 +1,5 @@
+import type { JsonValue } from "../base/json-value.ts"
+
 /**
  * The types of the language as values. A named schema is a `ref`, looked up in a `TypeTable`, so that recursive schemas
  * are finite. `maybe T` is the union of T and null; `float` is `number`.
@@ -65,6 +67,10 @@ export interface Field {
   readonly type: Type
   /** Text of the doc comment, lines joined by LF. */
   readonly doc?: string
+  /** Of an input: it may be left out. */
+  readonly hasDefault?: true
+  /** The value that counts where it is left out. Absent where only the service can compute it. */
+  readonly default?: JsonValue
 }
 
 export interface UnionType {

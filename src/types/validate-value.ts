@@ -114,7 +114,7 @@ class Validation {
       this.#keys.push(field.name)
       if (!Object.hasOwn(value, field.name)) {
         missing.push(field.name)
-        this.#missing(field.type)
+        if (field.hasDefault !== true || field.default !== undefined) this.#missing(field.type)
       } else if (field.name !== "__proto__") this.walk(value[field.name], field.type, depth + 1)
       this.#keys.pop()
     }

@@ -5,17 +5,17 @@ import type { Field, Type, TypeTable } from "./types.ts"
 
 const nothing: Type = { kind: "any" }
 
-/** The value with null for the fields of records that may be null and are left out, at every level. */
+/** The value with what counts for fields of records that are left out, at every level: the default, or null where the field may be null. */
 export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonValue {
   const known = resolve(type, types)
   switch (known.kind) {
     case "record":
       return isJsonObject(value) ? filled(value, known.fields, types) : value
     case "array":
-      return Array.isArray(value) ? value.map((element) => withNulls(element, known.element, types)) : value
+      return Array.isArray(value) ? mapped(value, (element) => withNulls(element, known.element, types)) : value
     case "tuple":
       return Array.isArray(value)
-        ? value.map((element, index) => withNulls(element, known.elements[index] ?? nothing, types))
+        ? mapped(value, (element, index) => withNulls(element, known.elements[index] ?? nothing, types))
         : value
     case "variant": {
       const tag = isJsonObject(value) ? value[known.tag] : undefined
@@ -32,13 +32,34 @@ export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonV
   }
 }
 
+/** The same array where no element changes. */
+function mapped(values: JsonValue[], to: (value: JsonValue, index: number) => JsonValue): JsonValue[] {
+  let isSame = true
+  const made = values.map((value, index) => {
+    const one = to(value, index)
+    isSame &&= one === value
+    return one
+  })
+  return isSame ? values : made
+}
+
 function filled(value: JsonObject, fields: readonly Field[], types: TypeTable): JsonObject {
   const more: JsonObject = {}
-  for (const { name, type } of fields) {
-    if (Object.hasOwn(value, name)) more[name] = withNulls(value[name] ?? null, type, types)
-    else if (nullable(type, types)) more[name] = null
+  let isSame = true
+  for (const { name, type, default: usual } of fields) {
+    if (Object.hasOwn(value, name)) {
+      const given = value[name] ?? null
+      more[name] = withNulls(given, type, types)
+      isSame &&= more[name] === given
+    } else if (usual !== undefined) {
+      more[name] = withNulls(usual, type, types)
+      isSame = false
+    } else if (nullable(type, types)) {
+      more[name] = null
+      isSame = false
+    }
   }
-  return { ...value, ...more }
+  return isSame ? value : { ...value, ...more }
 }
 
 /** Whether a type takes arrays, or objects, if the value is one. */

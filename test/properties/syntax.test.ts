@@ -418,7 +418,9 @@ function checkAll(source: string): void {
     checkLossless(source, tokens)
     checkDiagnostics(source, diagnostics)
     checkSpans(tree)
-    const isBroken = tokens.some((token) => token.kind === "bad" || token.unclosed)
+    // Defaults of inputs have the sign, and what other languages write with it is reported.
+    const isBad = ({ kind, start, end }: Token): boolean => kind === "bad" && source.slice(start, end) !== "="
+    const isBroken = tokens.some((token) => isBad(token) || token.unclosed)
     assert.ok(!isBroken || diagnostics.length > 0, "what could not be read is not reported")
   } catch (error) {
     throw new Error(`in ${JSON.stringify(source.slice(0, 2_000))}`, { cause: error })

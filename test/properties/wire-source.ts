@@ -131,7 +131,9 @@ const types = fc.letrec<{ type: Pieces; single: Pieces }>((tie) => ({
   ),
 }))
 
-const typeFields = block(seq(key, ":", types.type))
+/** A constant after `=`, where a field has one. */
+const constant: Source = fc.constantFrom("1", '"a"', "true", "[ ]", "- 2", "2 * 3").map(text)
+const typeFields = block(seq(key, ":", types.type, maybe(seq("=", constant))))
 
 // -------------------------------------------------------------------------------------------------- expressions
 
@@ -373,7 +375,7 @@ const importBody = maybe(block(importProperty))
 const importKind = fc.constantFrom("tool", "resource", "prompt")
 
 const declaration: Source = fc.oneof(
-  blockProperty("input", typeFields),
+  blockProperty("input", block(either(seq(key, ":", types.type, maybe(seq("=", constant))), requirement))),
   blockProperty("secrets", typeFields),
   seq("schema", name, either(typeFields, block(seq("variant", key, block(seq(key, typeFields))), 1))),
   seq("provider", name, "from", name, block(either(setting, headers, inference))),

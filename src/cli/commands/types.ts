@@ -91,7 +91,7 @@ function print(workflows: readonly WorkflowTypes[], lang: Language): string {
       return printPython(workflows)
     case "json-schema": {
       const schemas = workflows.map(({ name, input, output, types }) => {
-        return [name, { input: toJsonSchema(input, types), output: toJsonSchema(output, types) }]
+        return [name, { input: toJsonSchema(input, types, "answer"), output: toJsonSchema(output, types) }]
       })
       return `${visibleJson(Object.fromEntries(schemas), 2)}\n`
     }

@@ -428,7 +428,7 @@ function workflowDefinition(running: RunContext, use: WorkflowUsePlan, bound: re
   return {
     name,
     description: use.description ?? description ?? "",
-    parameters: withoutProperties(toJsonSchema(plan.input, plan.types), bound),
+    parameters: withoutProperties(toJsonSchema(plan.input, plan.types, "answer"), bound),
   }
 }
 

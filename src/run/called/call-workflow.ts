@@ -6,9 +6,9 @@ import { placeKey, type CallReplayState } from "../../log/replay-state.ts"
 import { nothingSpent, showSpent } from "../../log/usage.ts"
 import { mayWait } from "../../plan/may-wait.ts"
 import { levelsOf } from "../../plan/call-scope.ts"
-import type { CalledWorkflow, Plan } from "../../plan/plan-shape.ts"
+import type { CalledWorkflow } from "../../plan/plan-shape.ts"
 import { RunEnding, RunFailure, failure, wireError } from "../../ports/run-failure.ts"
-import { nullable } from "../../types/relations.ts"
+import { inputOf, unfulfilled } from "../values/input-of.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import { failureOfCall } from "../context/failure.ts"
 import { shown } from "../log/log.ts"
@@ -54,7 +54,7 @@ export interface WorkflowCall {
 export async function callWorkflow(running: RunContext, written: WorkflowCall): Promise<JsonValue> {
   const { past, path, scope, about, workflow } = written
   const called = workflowOf(running, workflow)
-  const call = { ...written, input: withLeftOut(written.input, called.plan) }
+  const call = { ...written, input: inputOf(called.plan, written.input) }
   // What a person decided is not decided again for another run by the cache.
   if (about.agent !== undefined && (call.approval !== null || mayWait(called.plan))) {
     running.approvedAgents.add(placeKey(about.agent, about.iteration))
@@ -70,8 +70,10 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
   // A resumed run has counted what its log holds.
   if (past === null) countCalled(running, path)
   const misfits = validateValue(call.input, called.plan.input, called.plan.types, "input")
-  if (misfits.length > 0) {
-    const problems = misfits.slice(0, 10).map(({ message }) => message)
+  const problems = (misfits.length > 0 ? misfits : unfulfilled(called.plan, call.input))
+    .slice(0, 10)
+    .map(({ message }) => message)
+  if (problems.length > 0) {
     throw failure("evaluation_error", path, `Cannot evaluate ${call.text}: ${problems.join("; ")}`)
   }
 
@@ -141,13 +143,6 @@ function countCalled({ called, limits }: RunContext, path: string): void {
   if (++called.count <= limits.maxCalled) return
   const message = `The run calls more than ${limits.maxCalled} workflows, nested ones included (WIRE_MAX_CALLED)`
   throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
-}
-
-/** The input with null for each field that is left out and may be null. */
-function withLeftOut(input: JsonObject, { input: type, types }: Plan): JsonObject {
-  const missing = type.fields.filter((field) => !Object.hasOwn(input, field.name) && nullable(field.type, types))
-  if (missing.length === 0) return input
-  return { ...input, ...Object.fromEntries(missing.map(({ name }) => [name, null])) }
 }
 
 export function workflowOf({ plan }: RunContext, name: string): CalledWorkflow {

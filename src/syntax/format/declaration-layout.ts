@@ -14,7 +14,7 @@ import type {
 import { layOutBlock } from "./blocks.ts"
 import type { Layout } from "./layout.ts"
 import { LayoutBuilder } from "./layout-builder.ts"
-import { layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
+import { layOutInputFields, layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
 import {
   layOutChain,
   layOutExpression,
@@ -28,6 +28,7 @@ import {
 /** How each token of a tree without syntax errors is printed. */
 export function layOutTree(tree: Tree): Layout {
   const builder = new LayoutBuilder(tree)
+  builder.layOutValue = layOutExpression
   for (const declaration of tree.declarations) {
     builder.declaration()
     builder.word()
@@ -57,7 +58,8 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
     case "input":
     case "secrets":
       beginBody(builder)
-      return layOutTypeFields(builder, declaration.body, false)
+      if (declaration.kind === "secrets") return layOutTypeFields(builder, declaration.body, false)
+      return layOutInputFields(builder, declaration.body, (property) => layOutProperty(builder, property))
     case "output":
     case "dynamic":
       beginBody(builder)

@@ -1,6 +1,6 @@
 import type { Span } from "../../source/span.ts"
 import type { Token } from "../token.ts"
-import type { Name, Tree } from "../tree.ts"
+import type { Expression, Name, Tree } from "../tree.ts"
 import { flag, gap, state, type Comma, type Gap, type Group, type GroupState, type Layout } from "./layout.ts"
 
 /** A group whose opening bracket was taken. */
@@ -44,6 +44,8 @@ export class LayoutBuilder {
 
   /** Inside an interpolation that is written on one line, where nothing breaks. */
   flat = false
+  /** Lays out a value: `layOutExpression` of value-layout.ts, for the layout of types, which that needs. */
+  layOutValue: ((builder: LayoutBuilder, value: Expression) => void) | undefined = undefined
   /** Inside the block of a call, of an asset or of a `uses` entry, where blocks may be on one line. */
   inline = false
 

@@ -1,4 +1,4 @@
-import type { Block, TypeField, TypeNode, VariantCase, VariantType } from "../tree.ts"
+import type { Block, Property, TypeField, TypeNode, VariantCase, VariantType } from "../tree.ts"
 import { layOutBlock, layOutList } from "./blocks.ts"
 import { comma, flag, gap, state } from "./layout.ts"
 import type { LayoutBuilder } from "./layout-builder.ts"
@@ -42,6 +42,24 @@ function layOutTypeField(builder: LayoutBuilder, field: TypeField): void {
   builder.name(field.name)
   builder.take()
   layOutTypeAfterColon(builder, field.type, "field")
+  if (field.default === undefined) return
+  builder.space()
+  builder.word()
+  builder.layOutValue?.(builder, field.default)
+}
+
+/** Fields, and requirements among them. */
+export function layOutInputFields(
+  builder: LayoutBuilder,
+  block: Block<TypeField | Property>,
+  layOutProperty: (property: Property) => void,
+): void {
+  layOutBlock(builder, {
+    block,
+    canBeFlat: false,
+    layOut: (item) => (item.kind === "property" ? layOutProperty(item) : layOutTypeField(builder, item)),
+    needsComma: (_, next) => next.kind === "type-field" && runsIntoType(builder, next),
+  })
 }
 
 /** Where a type stands: as a field's, as that of `output: type` (the old spelling), right in brackets, or elsewhere. */

@@ -1,4 +1,6 @@
-import type { RecordType, Type, TypeTable } from "../../types/types.ts"
+import { mayBeLeftOut } from "../../types/relations.ts"
+import { partsOf } from "../../types/type-parts.ts"
+import type { NamedType, RecordType, Type, TypeTable } from "../../types/types.ts"
 
 /** The types of one workflow's input and output. */
 export interface WorkflowTypes {
@@ -27,10 +29,67 @@ export class UniqueNames {
   }
 }
 
-/** The named schemas that the input and output use, in the order of their first mention. */
-export function usedSchemas({ input, output, types }: WorkflowTypes): string[] {
+/** The schemas of one side of a workflow, with their names. */
+export interface SideNames {
+  /** Fields of an input may be left out where they have a default, or may be null. */
+  readonly isInput: boolean
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** The named schemas that the input and the output use. One of both has two types where a field of the input may be left out. */
+export function schemaNames(workflow: WorkflowTypes, own: string, names: UniqueNames): readonly [SideNames, SideNames] {
+  const { input, output, types } = workflow
+  const [given, made] = [usedSchemas(input, types), usedSchemas(output, types)]
+  const isOptional = given.some((name) => leavesOut(types[name]?.type, types))
+  const inputs = new Map<string, string>()
+  const outputs = new Map<string, string>()
+  for (const name of given) {
+    const isTwofold = isOptional && made.includes(name)
+    inputs.set(name, isTwofold ? names.take(own, name, "Input") : names.take(own, name))
+    if (!isTwofold && made.includes(name)) outputs.set(name, inputs.get(name) ?? "")
+  }
+  for (const name of made) if (!outputs.has(name)) outputs.set(name, names.take(own, name))
+  return [
+    { isInput: true, names: inputs },
+    { isInput: false, names: outputs },
+  ]
+}
+
+/** The schemas that are declared, each once. */
+export function* declaredSchemas(
+  { types }: WorkflowTypes,
+  sides: readonly SideNames[],
+): Generator<readonly [SideNames, string, NamedType]> {
+  const seen = new Set<string>()
+  for (const side of sides) {
+    for (const [schema, name] of side.names) {
+      const named = Object.hasOwn(types, schema) ? types[schema] : undefined
+      if (named === undefined || seen.has(name)) continue
+      seen.add(name)
+      yield [side, name, named]
+    }
+  }
+}
+
+function leavesOut(type: Type | undefined, types: TypeTable): boolean {
+  const seen = new Set(type === undefined ? [] : [type])
+  for (const part of seen) {
+    if (part.kind === "record" && part.fields.some((field) => mayBeLeftOut(field, types))) return true
+    if (
+      part.kind === "variant" &&
+      part.cases.some(({ fields }) => fields.some((field) => mayBeLeftOut(field, types)))
+    ) {
+      return true
+    }
+    for (const inner of partsOf(part)) seen.add(inner)
+  }
+  return false
+}
+
+/** In the order of their first mention. */
+function usedSchemas(root: Type, types: TypeTable): string[] {
   const found = new Set<string>()
-  const open: Type[] = [output, input]
+  const open: Type[] = [root]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     switch (next.kind) {
       case "array":

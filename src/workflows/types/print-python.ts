@@ -1,12 +1,21 @@
 import { escapeHidden, visibleLines } from "../../base/visible-text.ts"
-import type { Field, RecordType, Type } from "../../types/types.ts"
-import { UniqueNames, usedSchemas, type WorkflowTypes } from "./declared-names.ts"
+import { mayBeLeftOut } from "../../types/relations.ts"
+import type { Field, RecordType, Type, TypeTable } from "../../types/types.ts"
+import { declaredSchemas, schemaNames, UniqueNames, type SideNames, type WorkflowTypes } from "./declared-names.ts"
 
 const head = `# Written by \`wire types\`: do not edit. \`wire types --check\` says when it is out of date.
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Tuple, TypedDict, Union
+`
+
+/** Python 3.11 has it; the package has it for those before. */
+const optional = `
+try:
+    from typing import NotRequired
+except ImportError:
+    from typing_extensions import NotRequired
 `
 
 const keywords = new Set(
@@ -19,34 +28,40 @@ const keywords = new Set(
 /** The inputs and outputs of workflows as Python's `TypedDict`s. */
 export function printPython(workflows: readonly WorkflowTypes[]): string {
   const names = new UniqueNames()
-  for (const taken of ["Any", "Dict", "List", "Literal", "Tuple", "TypedDict", "Union"]) names.take(taken)
+  for (const taken of ["Any", "Dict", "List", "Literal", "NotRequired", "Tuple", "TypedDict", "Union"])
+    names.take(taken)
   const printer = new Printer(names)
   for (const workflow of workflows) {
     const own = names.take(workflow.name)
     const [input, output] = [names.take(own, "Input"), names.take(own, "Output")]
-    const schemas = new Map(usedSchemas(workflow).map((schema) => [schema, names.take(own, schema)]))
-    printer.enter(schemas)
+    const sides = schemaNames(workflow, own, names)
+    const [given, made] = sides
+    printer.enter(given, workflow.types)
     printer.record(input, workflow.input, workflow.description)
+    printer.enter(made, workflow.types)
     printer.record(output, workflow.output, null)
-    for (const [schema, name] of schemas) {
-      const named = Object.hasOwn(workflow.types, schema) ? workflow.types[schema] : undefined
-      if (named !== undefined) printer.declare(name, named.type, named.doc ?? null)
+    for (const [side, name, named] of declaredSchemas(workflow, sides)) {
+      printer.enter(side, workflow.types)
+      printer.declare(name, named.type, named.doc ?? null)
     }
   }
-  return [head, ...printer.declarations].join("\n\n")
+  const isOptional = printer.declarations.some((one) => one.includes("NotRequired["))
+  return [isOptional ? `${head}${optional}` : head, ...printer.declarations].join("\n\n")
 }
 
 class Printer {
   readonly declarations: string[] = []
   readonly #names: UniqueNames
-  #schemas: ReadonlyMap<string, string> = new Map()
+  #side: SideNames = { isInput: false, names: new Map() }
+  #types: TypeTable = {}
 
   constructor(names: UniqueNames) {
     this.#names = names
   }
 
-  enter(schemas: ReadonlyMap<string, string>): void {
-    this.#schemas = schemas
+  enter(side: SideNames, types: TypeTable): void {
+    this.#side = side
+    this.#types = types
   }
 
   declare(name: string, type: Type, doc: string | null): void {
@@ -56,7 +71,11 @@ class Printer {
   }
 
   record(name: string, { fields }: RecordType, doc: string | null): void {
-    const printed = fields.map((field) => ({ field, text: this.#print(field.type, `${name}/${field.name}`) }))
+    const isOptional = (field: Field): boolean => this.#side.isInput && mayBeLeftOut(field, this.#types)
+    const printed = fields.map((field) => {
+      const text = this.#print(field.type, `${name}/${field.name}`)
+      return { field, text: isOptional(field) ? `NotRequired[${text}]` : text }
+    })
     const plain = fields.every((field) => /^[A-Za-z_]\w*$/.test(field.name) && !keywords.has(field.name))
     if (plain) {
       const lines = printed.map(({ field, text }) => `${hashes(field.doc ?? null, "    ")}    ${field.name}: ${text}\n`)
@@ -111,7 +130,7 @@ class Printer {
           })
           .join(", ")}]`
       case "ref":
-        return this.#schemas.get(type.name) ?? "Any"
+        return this.#side.names.get(type.name) ?? "Any"
     }
   }
 

@@ -1,6 +1,7 @@
 import { visibleJson, visibleLines } from "../../base/visible-text.ts"
-import type { Field, RecordType, Type } from "../../types/types.ts"
-import { UniqueNames, usedSchemas, type WorkflowTypes } from "./declared-names.ts"
+import { mayBeLeftOut } from "../../types/relations.ts"
+import type { Field, RecordType, Type, TypeTable } from "../../types/types.ts"
+import { declaredSchemas, schemaNames, UniqueNames, type SideNames, type WorkflowTypes } from "./declared-names.ts"
 
 const head = "// Written by `wire types`: do not edit. `wire types --check` says when it is out of date.\n"
 
@@ -14,12 +15,11 @@ export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
     const own = names.take(workflow.name)
     const input = names.take(own, "Input")
     const output = names.take(own, "Output")
-    const schemas = new Map(usedSchemas(workflow).map((schema) => [schema, names.take(own, schema)]))
-    const printer = new Printer(schemas)
-    declarations.push(printer.declare(input, workflow.input), printer.declare(output, workflow.output))
-    for (const [schema, name] of schemas) {
-      const named = Object.hasOwn(workflow.types, schema) ? workflow.types[schema] : undefined
-      if (named !== undefined) declarations.push(printer.declare(name, named.type, named.doc))
+    const sides = schemaNames(workflow, own, names)
+    const [given, made] = sides.map((side) => new Printer(side, workflow.types))
+    declarations.push(given?.declare(input, workflow.input) ?? "", made?.declare(output, workflow.output) ?? "")
+    for (const [side, name, named] of declaredSchemas(workflow, sides)) {
+      declarations.push(new Printer(side, workflow.types).declare(name, named.type, named.doc))
     }
     rows.push(
       `${comment(workflow.description, "  ")}  ${visibleJson(workflow.name)}: { input: ${input}; output: ${output} }\n`,
@@ -29,10 +29,12 @@ export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
 }
 
 class Printer {
-  readonly #schemas: ReadonlyMap<string, string>
+  readonly #side: SideNames
+  readonly #types: TypeTable
 
-  constructor(schemas: ReadonlyMap<string, string>) {
-    this.#schemas = schemas
+  constructor(side: SideNames, types: TypeTable) {
+    this.#side = side
+    this.#types = types
   }
 
   declare(name: string, type: Type, doc: string | null = null): string {
@@ -76,7 +78,7 @@ class Printer {
           }),
         )
       case "ref":
-        return this.#schemas.get(type.name) ?? "unknown"
+        return this.#side.names.get(type.name) ?? "unknown"
     }
   }
 
@@ -90,8 +92,10 @@ class Printer {
   #record({ fields }: RecordType, indent: string): string {
     if (fields.length === 0) return "{ [key: string]: never }"
     const inner = `${indent}  `
-    const lines = fields.map(({ name, type, doc }) => {
-      return `${comment(doc ?? null, inner)}${inner}${key(name)}: ${this.#print(type, inner)}\n`
+    const lines = fields.map((field) => {
+      const { name, type, doc } = field
+      const mark = this.#side.isInput && mayBeLeftOut(field, this.#types) ? "?" : ""
+      return `${comment(doc ?? null, inner)}${inner}${key(name)}${mark}: ${this.#print(type, inner)}\n`
     })
     return `{\n${lines.join("")}${indent}}`
   }

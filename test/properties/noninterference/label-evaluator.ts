@@ -876,7 +876,9 @@ function caseOf(type: WireType & { kind: "variant" }, { fields }: Value): readon
 function withMarks(tree: Syntax.Tree, sent: ReadonlyMap<string, Value>): Map<string, Value> {
   const input = tree.declarations.find((one) => one.kind === "input")
   const marks = new Map(
-    (input?.body.items ?? []).flatMap(({ name, type }) => {
+    (input?.body.items ?? []).flatMap((item) => {
+      if (item.kind !== "type-field") return []
+      const { name, type } = item
       return type.kind === "marked"
         ? [[name.text, type.mark === "private" ? "private file" : "untrusted"] as const]
         : []

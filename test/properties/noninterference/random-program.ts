@@ -290,7 +290,9 @@ class FileWriter implements Callables {
       const isRare = name === "mail" || name === "iban" || isFixed(name)
       if (!isRare || random.chance(this.#whole.marks * 2)) this.#roots.push({ text: `input.${name}`, type })
     }
-    this.#add(`input { ${writtenFields(this.input)} }`)
+    const [[required] = [""]] = this.input
+    const requirement = random.chance(0.3) ? `, require input.${required} == input.${required} else "No."` : ""
+    this.#add(`input { ${writtenFields(this.input)}${requirement} }`)
     this.#add(`secrets { key: string${this.#path === "main.wire" ? ", hook: string" : ""} }`)
     const { isChain } = this.#whole
     const often = isChain ? 0.3 : 1

@@ -1,10 +1,11 @@
 import type { JsonValue } from "../../../base/json-value.ts"
+import { constantFunctions } from "../../../check/fold-constant.ts"
 import type { FunctionName } from "../../../check/function-table.ts"
 import type { FunctionExpression } from "../../../plan/expression.ts"
 import { RunEnding, RunFailure, failure } from "../../../ports/run-failure.ts"
-import { TakesLong } from "../evaluation-work.ts"
+import { EvaluationWork, TakesLong } from "../evaluation-work.ts"
 import { toEnd, type Steps } from "../steps.ts"
-import type { Scope } from "../scope.ts"
+import { emptyScope, type Scope } from "../scope.ts"
 import * as dates from "./dates.ts"
 import * as encodings from "./encodings.ts"
 import { FunctionCall } from "./function-call.ts"
@@ -130,5 +131,16 @@ export function* functionSteps(
     return yield* inSteps[name](new FunctionCall(expression, items, scope))
   } catch (error) {
     throw naming(expression, error)
+  }
+}
+
+// Defaults of inputs may be computed by functions, and are known before a run.
+constantFunctions.apply = (name, items) => {
+  const expression: FunctionExpression = { op: "function", name, items: [], integer: false, text: name }
+  try {
+    return applyFunction(expression, items, { ...emptyScope, path: name, work: new EvaluationWork() })
+  } catch (error) {
+    if (error instanceof RunFailure) return undefined
+    throw error
   }
 }
