@@ -12,6 +12,10 @@ export class FairQueue<Item> {
     return [...this.#callers.keys()]
   }
 
+  callerOf(id: string): string | undefined {
+    return this.#callers.get(id)
+  }
+
   add(caller: string, id: string, item: Item): void {
     const line = this.#lines.get(caller) ?? new Map<string, Item>()
     line.set(id, item)

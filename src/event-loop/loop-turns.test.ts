@@ -44,9 +44,18 @@ test("large events go on one a turn, small ones many a turn, the first first", a
   }
 })
 
-test("an event that is larger than a turn has one of its own", async () => {
-  const { turns } = await perTurn([5_000_000, 5_000_000, 1000, 1000])
-  assert.deepEqual(turns.at(-1), 2)
+test("an event that is larger than a turn has one of its own, and small ones do not wait behind all of them", async () => {
+  const { turns, order } = await perTurn([5_000_000, 5_000_000, 5_000_000, 1000, 1000])
+  assert.deepEqual(turns.slice(1), [1, 1])
+  assert.ok(order.indexOf(4) < order.indexOf(1), order.join(" "))
+})
+
+test("callers take turns", async () => {
+  const loop = new LoopTurns()
+  const order: string[] = []
+  const wait = (caller: string): Promise<unknown> => loop.spend(5_000_000, caller).then(() => order.push(caller))
+  await Promise.all([...Array.from({ length: 20 }, () => wait("mallory")), wait("bob"), wait("bob")])
+  assert.ok(order.lastIndexOf("bob") <= 4, order.join(" "))
 })
 
 test("large work waits while connections come, but not for long", async () => {

@@ -17,16 +17,21 @@ interface Waiting {
   readonly go: () => void
 }
 
+/** The line of all that is small, whoever it is for. */
+const small = Symbol("small")
+
 /**
  * Shares the turns of the event loop among all that handle large values: answers of models, parts of logs, events of streams, bodies of
  * requests. Each of them takes a few milliseconds; many of them in one turn would keep everybody else's requests from being looked at.
+ * Callers take turns, and small work does not wait behind large work.
  *
  * The loop accepts one connection a turn, so that a new one waits for as many turns as there are connections before it. While
  * connections come, large values wait.
  */
 export class LoopTurns {
   #bytes = 0
-  #waiting: Waiting[] = []
+  /** The line whose turn is next comes first. */
+  readonly #waiting = new Map<string | typeof small, Waiting[]>()
   #isScheduled = false
   #hasAccepted = false
   /** Since when new connections have gone first; null when they do not. */
@@ -38,16 +43,23 @@ export class LoopTurns {
   }
 
   /** Await it before work on this many bytes. Resolves immediately while the turn has room for a small one. */
-  async spend(bytes: number): Promise<void> {
+  async spend(bytes: number, caller = ""): Promise<void> {
     const cost = bytes + pieceBytes
     this.#schedule()
-    if (!isLarge(bytes) && this.#waiting.length === 0 && this.#hasRoom(cost)) this.#bytes += cost
-    else await new Promise<void>((go) => this.#waiting.push({ cost, go }))
+    const line = isLarge(bytes) ? caller : small
+    if (line === small && !this.#waiting.has(small) && this.#hasRoom(cost)) this.#bytes += cost
+    else await new Promise<void>((go) => this.#add(line, { cost, go }))
+  }
+
+  #add(line: string | typeof small, waiting: Waiting): void {
+    const found = this.#waiting.get(line)
+    if (found === undefined) this.#waiting.set(line, [waiting])
+    else found.push(waiting)
   }
 
   /** The same for work that is nearly always small: null where nothing has to be awaited. */
-  forLarge(bytes: number): Promise<void> | null {
-    return isLarge(bytes) ? this.spend(bytes) : null
+  forLarge(bytes: number, caller?: string): Promise<void> | null {
+    return isLarge(bytes) ? this.spend(bytes, caller) : null
   }
 
   /** A connection was accepted: others may be waiting behind it. */
@@ -64,17 +76,30 @@ export class LoopTurns {
     this.#isScheduled = false
     const hasAccepted = this.#hasAccepted
     this.#hasAccepted = false
-    if (this.#waiting.length === 0) return
+    if (this.#waiting.size === 0) return
     this.#schedule()
     if (hasAccepted && this.#mayDelay()) return
     this.#delayedSince = null
-    let going = 0
-    for (const { cost } of this.#waiting) {
-      if (!this.#hasRoom(cost)) break
-      this.#bytes += cost
-      going++
+    for (const go of this.#next()) go()
+  }
+
+  /** What goes on in this turn. A line that had something goes to the end; one whose first piece does not fit keeps its place. */
+  #next(): (() => void)[] {
+    const going: (() => void)[] = []
+    for (const [line, waiting] of this.#waiting) {
+      let count = 0
+      for (const { cost } of waiting) {
+        if (!this.#hasRoom(cost)) break
+        this.#bytes += cost
+        count++
+        if (line !== small) break
+      }
+      if (count === 0) continue
+      going.push(...waiting.splice(0, count).map(({ go }) => go))
+      this.#waiting.delete(line)
+      if (waiting.length > 0) this.#waiting.set(line, waiting)
     }
-    for (const { go } of this.#waiting.splice(0, going)) go()
+    return going
   }
 
   #mayDelay(): boolean {

@@ -1,4 +1,5 @@
 import zlib from "node:zlib"
+import type { WaitedTime } from "../base/waited-time.ts"
 import type { Gate } from "./gate.ts"
 
 /** Content codings that egress decodes, whether they were asked for or not. Node has zstd from 22.15 on. */
@@ -11,6 +12,10 @@ export const acceptedEncodings: ReadonlySet<string> = new Set([
 
 /** What has arrived of an answer, and is counted as memory of the run that wants it. */
 export interface Arrival {
+  /** Calls of one caller wait for each other, and not for those of others. */
+  readonly caller: string
+  /** How long the call has waited for memory, for a connection and for its turn. That is not its server's time. */
+  readonly waited: WaitedTime
   /** Counts more. A promise where there is no room: nothing more is read until it resolves. */
   add(bytes: number): Promise<void> | null
   remove(bytes: number): void
@@ -19,8 +24,8 @@ export interface Arrival {
 }
 
 export interface Arrivals {
-  /** Closed when the signal aborts. */
-  open(signal: AbortSignal): Arrival
+  /** Closed when the signal aborts. `waited` may be that of several calls. */
+  open(signal: AbortSignal, waited?: WaitedTime): Arrival
 }
 
 /**
@@ -65,7 +70,7 @@ export interface EgressLimits {
   readonly firstByteMs: number
   /** Between two chunks of the body. */
   readonly silenceMs: number
-  /** From the call to the body's last byte, redirects and the wait for a free connection included. */
+  /** From the call to the body's last byte, redirects included. Waits for this service are left out; they may take as long again. */
   readonly totalMs: number
   readonly max_bytes: number
 }
@@ -92,12 +97,19 @@ export type EgressReason =
   | "connection"
   /** This process may open no more of them. */
   | "descriptors"
+  /** The call waited too long for memory or for a connection. */
+  | "capacity"
   | "too_large"
   /** Compressed twice, in an unknown way, or not as the head says. */
   | "coding"
   | "too_many_redirects"
   /** To another origin, with a body that must stay. */
   | "redirect_refused"
+
+/** Why a call fails whose server answered, or would have. */
+export function waitedTooLong(waitedMs: number): string {
+  return `The call waited ${waitedMs} ms for memory or a connection that other calls of the same caller use: make fewer at a time, or ask for smaller answers`
+}
 
 export class EgressFailure extends Error {
   readonly reason: EgressReason
@@ -110,5 +122,10 @@ export class EgressFailure extends Error {
 
   get timeout(): boolean {
     return this.reason.endsWith("_timeout")
+  }
+
+  /** This service had no room for the call; its server is not to blame. */
+  get isOverload(): boolean {
+    return this.reason === "descriptors" || this.reason === "capacity"
   }
 }

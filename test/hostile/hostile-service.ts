@@ -125,8 +125,8 @@ export class HostileService {
   }
 
   /** A run of the other caller's, from the request to its answer. */
-  async otherRun(): Promise<void> {
-    const body = JSON.stringify({ workflow_source: greeting, input: { name: "Ada" } })
+  async otherRun(workflow_source = greeting, input: Readonly<Record<string, string>> = { name: "Ada" }): Promise<void> {
+    const body = JSON.stringify({ workflow_source, input })
     const init = { method: "POST", headers: { "content-type": "application/json" }, body }
     const { status, text } = await within(60_000, "another caller's run", this.#request("other", "/execute", init))
     if (status !== 200) throw new Error(`Another caller's run ended with ${status}: ${text.slice(0, 500)}`)

@@ -1,27 +1,26 @@
-import { timerMs } from "../../base/timer-ms.ts"
-import { EgressFailure } from "../../ports/egress.ts"
+import { WaitedTime, type WaitingTimer } from "../../base/waited-time.ts"
+import { EgressFailure, waitedTooLong, type Arrival } from "../../ports/egress.ts"
 
 /** One call from its start to the body's last byte: knows when it has to stop, and what there is to stop just now. */
 export class Call {
+  /** Whose call it is; empty for one of the service's own. */
+  readonly caller: string
+  readonly waited: WaitedTime
   readonly #signal: AbortSignal
-  readonly #timer: NodeJS.Timeout | null
+  readonly #timer: WaitingTimer | null
   readonly #onAbort = (): void => this.stop(abortReason(this.#signal))
   #stopNow: ((error: Error) => void) | null = null
   #error: Error | null = null
   #afterwards: (() => void) | null = null
   #ended = false
 
-  constructor(signal: AbortSignal, totalMs: number) {
+  constructor(signal: AbortSignal, totalMs: number, arrival: Arrival | undefined) {
     signal.throwIfAborted()
+    this.caller = arrival?.caller ?? ""
+    this.waited = arrival?.waited ?? new WaitedTime()
     this.#signal = signal
     signal.addEventListener("abort", this.#onAbort)
-    this.#timer =
-      totalMs > 0
-        ? setTimeout(
-            () => this.stop(new EgressFailure("total_timeout", `No complete response within ${totalMs} ms`)),
-            timerMs(totalMs),
-          )
-        : null
+    this.#timer = totalMs > 0 ? this.waited.timer(totalMs, (waitedMs) => this.stop(late(totalMs, waitedMs))) : null
   }
 
   /** Says what an abort or the end of the time has to stop from now on. Stops it at once if that has already come. */
@@ -46,9 +45,15 @@ export class Call {
     if (this.#ended) return
     this.#ended = true
     this.#signal.removeEventListener("abort", this.#onAbort)
-    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer?.clear()
     this.#afterwards?.()
   }
+}
+
+function late(totalMs: number, waitedMs: number | null): EgressFailure {
+  return waitedMs === null
+    ? new EgressFailure("total_timeout", `No complete response within ${totalMs} ms`)
+    : new EgressFailure("capacity", waitedTooLong(waitedMs))
 }
 
 function abortReason(signal: AbortSignal): Error {

@@ -1,3 +1,5 @@
+import { FairQueue } from "../../base/fair-queue.ts"
+import { Tally } from "../../base/tally.ts"
 import { timerMs } from "../../base/timer-ms.ts"
 import type { LookupFunction, Socket } from "node:net"
 import { buildConnector, Client } from "undici"
@@ -6,7 +8,7 @@ import type { Call } from "./call.ts"
 
 export interface PoolOptions {
   readonly connectMs: number
-  /** Open connections to one origin; a call beyond them waits for its turn, in order. */
+  /** Open connections to one origin; calls beyond them wait, and callers take turns. */
   readonly maxConnections: number
   /** Judges while it resolves: sockets are connected to what it returns and to nothing else. */
   readonly lookup: (origin: string) => LookupFunction
@@ -19,6 +21,9 @@ export interface PoolOptions {
  * may hold a secret.
  */
 const longestIdleMs = 60_000
+
+/** The part of the connections to an origin that every caller may have, also when others use all of them. */
+const ownPart = 1 / 16
 
 /** A connection with one exchange at a time. */
 export interface Connection {
@@ -69,7 +74,10 @@ class Origin {
   readonly #open = new Set<PooledConnection>()
   /** The one used last is used first, so that those that are not needed grow old and close. */
   readonly #idle: PooledConnection[] = []
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new FairQueue<Waiting>()
+  /** Busy connections, by caller. */
+  readonly #busy = new Tally()
+  #asked = 0
 
   constructor(url: string, options: PoolOptions, onEmpty: () => void) {
     this.#url = url
@@ -104,25 +112,39 @@ class Origin {
   }
 
   acquire(call: Call): Promise<Connection> {
-    const idle = this.#idle.pop()
-    if (idle !== undefined) {
-      idle.busy = true
-      return Promise.resolve(idle)
-    }
-    if (this.#open.size < this.#options.maxConnections) return Promise.resolve(this.#create())
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = { resolve, reject }
-      this.#waiting.add(waiting)
+    const { caller } = call
+    if (this.#mayUse(caller)) return Promise.resolve(this.#use(caller))
+    const turn = new Promise<Connection>((resolve, reject) => {
+      const id = String(this.#asked++)
+      this.#waiting.add(caller, id, { resolve, reject })
       call.during((error) => {
-        this.#waiting.delete(waiting)
+        this.#waiting.remove(id)
         reject(error)
       })
     })
+    return call.waited.during(turn)
+  }
+
+  #mayUse(caller: string): boolean {
+    const { maxConnections } = this.#options
+    const busy = this.#open.size - this.#idle.length
+    return busy < maxConnections || this.#busy.of(caller) < Math.ceil(maxConnections * ownPart)
+  }
+
+  #use(caller: string): PooledConnection {
+    const connection = this.#idle.pop() ?? this.#create()
+    connection.usedBy = caller
+    this.#busy.add(caller)
+    return connection
+  }
+
+  #endUse(connection: PooledConnection): void {
+    if (connection.usedBy !== null) this.#busy.remove(connection.usedBy)
+    connection.usedBy = null
   }
 
   destroy(): void {
-    for (const waiting of this.#waiting) waiting.reject(new Error("The service is closing"))
-    this.#waiting.clear()
+    for (const id of this.#waiting.ids()) this.#waiting.remove(id)?.reject(new Error("The service is closing"))
     for (const connection of this.#open) connection.destroy()
   }
 
@@ -138,30 +160,33 @@ class Origin {
   }
 
   #free(connection: PooledConnection): void {
-    const [next] = this.#waiting
-    if (next !== undefined) return this.#hand(next, connection)
-    connection.busy = false
+    this.#endUse(connection)
     this.#idle.push(connection)
+    this.#passOn()
   }
 
   #forget(connection: PooledConnection): void {
     if (!this.#open.delete(connection)) return
     const place = this.#idle.indexOf(connection)
     if (place >= 0) this.#idle.splice(place, 1)
-    const [next] = this.#waiting
-    if (next !== undefined) this.#hand(next, this.#create())
-    else if (this.#open.size === 0) this.#onEmpty()
+    this.#endUse(connection)
+    this.#passOn()
+    if (this.#open.size === 0) this.#onEmpty()
   }
 
-  #hand(waiting: Waiting, connection: PooledConnection): void {
-    this.#waiting.delete(waiting)
-    waiting.resolve(connection)
+  /** The next call that waits gets the connection that is free now. */
+  #passOn(): void {
+    const id = this.#waiting.next((caller) => this.#mayUse(caller))
+    if (id === undefined) return
+    const caller = this.#waiting.callerOf(id) ?? ""
+    this.#waiting.remove(id)?.resolve(this.#use(caller))
   }
 }
 
 class PooledConnection implements Connection {
   readonly client: Client
-  busy = true
+  /** The caller; null while it is idle. */
+  usedBy: string | null = null
   readonly #onFree: () => void
   readonly #onGone: () => void
   #socket: Socket | null = null
@@ -182,7 +207,7 @@ class PooledConnection implements Connection {
     })
     // An idle connection that the other side closes, or that grew too old, leaves the pool.
     this.client.on("disconnect", () => {
-      if (!this.busy) this.destroy()
+      if (this.usedBy === null) this.destroy()
     })
   }
 

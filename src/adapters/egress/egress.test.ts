@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import type { ServerResponse } from "node:http"
 import { createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { after, test } from "node:test"
@@ -7,7 +8,8 @@ import zlib from "node:zlib"
 import type { TestServer } from "../../../test/support/http-server.ts"
 import { startServer } from "../../../test/support/http-server.ts"
 import { within } from "../../../test/support/within.ts"
-import type { Egress, EgressRequest } from "../../ports/egress.ts"
+import { WaitedTime } from "../../base/waited-time.ts"
+import type { Arrival, Egress, EgressRequest } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { openGate } from "../../ports/gate.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
@@ -125,6 +127,65 @@ test("no more connections to an origin than allowed; the others wait in order, a
   held[2]?.()
   assert.equal(await d, "/d")
   assert.equal(server.connections(), 2)
+})
+
+/** Memory that always has room. */
+function arrivalOf(caller: string): Arrival {
+  return { caller, waited: new WaitedTime(), add: () => null, remove: () => undefined, close: () => undefined }
+}
+
+test("a caller whose calls hang at an origin leaves connections to others, and callers take turns", async (t) => {
+  const held: ServerResponse[] = []
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/hang") held.push(response)
+    else response.end("fine")
+  })
+  const egress = open(t, { maxConnections: 4 })
+  const ask = (caller: string, path: string, totalMs = 60_000): Promise<string> =>
+    egress
+      .request(get(`${server.origin}${path}`, { arrival: arrivalOf(caller), limits: { totalMs } }))
+      .then((response) => response.text())
+  const hung = Array.from({ length: 20 }, () => ask("mallory", "/hang").catch(() => ""))
+  const others = ["bob", "cy"].map((caller) => Promise.all([1, 2, 3].map(() => ask(caller, "/", 5_000))))
+  assert.deepEqual((await within(30_000, "the others", Promise.all(others))).flat(), Array(6).fill("fine"))
+  assert.ok(held.length <= 4)
+  await egress.close()
+  await Promise.all(hung)
+})
+
+test("the time that a call waits for a connection is not its server's, and a call that waits too long says so", async (t) => {
+  let release: () => void = () => undefined
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/hang") release = () => response.end("late")
+    else setTimeout(() => response.end("fine"), 1_000)
+  })
+  const egress = open(t, { maxConnections: 1 })
+  const ask = (path: string, totalMs: number): Promise<string> =>
+    egress
+      .request(get(`${server.origin}${path}`, { arrival: arrivalOf("bob"), limits: { totalMs } }))
+      .then((response) => response.text())
+  const first = ask("/hang", 60_000)
+  const waits = ask("/", 2_000)
+  const refused = ask("/", 200).catch((error: unknown) => error)
+  const failed = await within(30_000, "the call that waits too long", refused)
+  assert.ok(failed instanceof EgressFailure)
+  assert.equal(failed.reason, "capacity")
+  assert.match(failed.message, /waited \d+ ms for memory or a connection that other calls of the same caller use/)
+  setTimeout(release, 1_200)
+  assert.deepEqual(await within(30_000, "the others", Promise.all([first, waits])), ["late", "fine"])
+})
+
+test("the time that an answer waits for memory is not its server's", async (t) => {
+  const server = await serve(t, (_, response) => {
+    setTimeout(() => response.end(Buffer.alloc(2_000_000, 120)), 1_000)
+  })
+  const egress = open(t)
+  const waited = new WaitedTime()
+  const room = Promise.withResolvers<void>()
+  const arrival = { ...arrivalOf("bob"), waited, add: () => waited.during(room.promise) }
+  const reading = egress.request(get(server.origin, { arrival, limits: { totalMs: 2_000 } }))
+  setTimeout(() => room.resolve(), 2_600)
+  assert.equal((await (await reading).text()).length, 2_000_000)
 })
 
 test("a call that waits for a connection gets one when another call fails", async (t) => {
@@ -713,6 +774,8 @@ const readers: Readonly<Record<string, (egress: Egress, request: EgressRequest) 
 
 test("a body has one content coding at most, whoever reads it, and is decoded within its limit", async (t) => {
   const said = JSON.stringify({ said: "ü".repeat(100_000) })
+  const parts = [said.slice(0, 9), "", said.slice(9, 90_000), said.slice(90_000)]
+  const empty = zlib.zstdCompressSync("")
   const bodies: Readonly<Record<string, readonly [coding: string, body: Buffer, reason: string | null]>> = {
     "/gzip": ["gzip", zlib.gzipSync(said), null],
     "/x-gzip": ["X-Gzip", zlib.gzipSync(said), null],
@@ -720,6 +783,13 @@ test("a body has one content coding at most, whoever reads it, and is decoded wi
     "/br": ["br", zlib.brotliCompressSync(said), null],
     "/zstd": ["identity, zstd", zlib.zstdCompressSync(said), null],
     "/members": ["gzip", Buffer.concat([zlib.gzipSync(said.slice(0, 9)), zlib.gzipSync(said.slice(9))]), null],
+    "/frames": ["zstd", Buffer.concat(parts.map((part) => zlib.zstdCompressSync(part))), null],
+    "/empty-frames": ["zstd", Buffer.concat([zlib.zstdCompressSync(said), ...Array(2000).fill(empty)]), "coding"],
+    "/frame-and-other": ["zstd", Buffer.concat([zlib.zstdCompressSync(said), Buffer.from("other")]), "coding"],
+    "/torn-frame": ["zstd", Buffer.concat([zlib.zstdCompressSync(said), empty.subarray(0, -3)]), "coding"],
+    "/padded": ["gzip", Buffer.concat([zlib.gzipSync(said), Buffer.alloc(512)]), null],
+    "/deflate-and-more": ["deflate", Buffer.concat([zlib.deflateSync(said), zlib.deflateSync(said)]), "coding"],
+    "/br-and-more": ["br", Buffer.concat([zlib.brotliCompressSync(said), zlib.brotliCompressSync(said)]), "coding"],
     "/twice": ["zstd, zstd", zlib.zstdCompressSync(zlib.zstdCompressSync(said)), "coding"],
     "/mixed": ["gzip, br", zlib.brotliCompressSync(zlib.gzipSync(said)), "coding"],
     "/unknown": ["lzma", Buffer.from(said), "coding"],
@@ -733,10 +803,17 @@ test("a body has one content coding at most, whoever reads it, and is decoded wi
     ],
   }
   const server = await serve(t, ({ url }, response) => {
-    const [coding = "", body] = bodies[url] ?? []
-    response.writeHead(200, { "content-encoding": coding }).end(body)
+    const [path = "", size] = url.split("?")
+    const [coding = "", body = Buffer.alloc(0)] = bodies[path] ?? []
+    response.writeHead(200, { "content-encoding": coding })
+    const piece = Number(size ?? body.length)
+    for (let at = 0; at < body.length; at += piece) response.write(body.subarray(at, at + piece))
+    response.end()
   })
   const egress = open(t)
+  // Wherever a chunk ends, nothing of it is lost.
+  for (const piece of [1, 3, 17])
+    assert.equal(await readers["text"]?.(egress, get(`${server.origin}/frames?${piece}`)), said)
   for (const [path, [, , reason]] of Object.entries(bodies)) {
     for (const [name, read] of Object.entries(readers)) {
       const reading = read(egress, get(`${server.origin}${path}`, { limits: { max_bytes: 1_000_000 } }))
@@ -775,6 +852,7 @@ test("a body without room in memory is not read on, and is when there is room", 
     let asked: () => void = () => undefined
     const full = new Promise<void>((resolve) => (asked = resolve))
     const arrival = {
+      ...arrivalOf("bob"),
       add(bytes: number) {
         counted += bytes
         if (counted < 500_000) return null
@@ -785,7 +863,6 @@ test("a body without room in memory is not read on, and is when there is room", 
         // A reader that keeps what it reads does not count in this test.
         if (name === "text") counted -= bytes
       },
-      close: () => undefined,
     }
     const reading = read(egress, get(server.origin, { arrival }))
     await within(30_000, "a full memory", full)

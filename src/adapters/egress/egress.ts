@@ -102,7 +102,7 @@ export function createEgress(options: EgressOptions): Egress {
 
   async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
     const given = asked.limits === undefined ? defaultLimits : { ...defaultLimits, ...asked.limits }
-    const call = new Call(asked.signal, given.totalMs)
+    const call = new Call(asked.signal, given.totalMs, asked.arrival)
     try {
       let address = permitFor(call, asked.url)
       let headers = sendable(asked.headers, options.userAgent ?? "wireworks")

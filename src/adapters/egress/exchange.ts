@@ -119,6 +119,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // The client passes an empty one each time that it is resumed.
+    if (chunk.length === 0) return
     this.#received += chunk.length
     const { max_bytes } = this.#request.limits
     if (max_bytes > 0 && this.#received > max_bytes) {

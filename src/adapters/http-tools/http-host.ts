@@ -192,10 +192,12 @@ class HttpSession implements HostSession {
     arrival: Arrival | undefined,
   ): Promise<Answered> {
     const { clock } = this.#options
-    const until = clock.monotonic() + timeoutMs
+    // Without the time that the call waits for this service.
+    const now = (): number => clock.monotonic() - (arrival?.waited.ms ?? 0)
+    const until = now() + timeoutMs
     let { url } = request
     for (let hops = 0; ; hops++) {
-      const left = Math.max(1, Math.ceil(until - clock.monotonic()))
+      const left = Math.max(1, Math.ceil(until - now()))
       const response = await egress.request({
         url,
         method,
@@ -326,6 +328,6 @@ function explain(error: unknown, { name }: ApiServer): unknown {
     return new RunFailure({ ...error.error, issues })
   }
   if (!(error instanceof EgressFailure)) return error
-  const kind = error.timeout ? "timeout" : error.reason === "descriptors" ? "overloaded" : "tool_error"
+  const kind = error.timeout ? "timeout" : error.isOverload ? "overloaded" : "tool_error"
   return new RunFailure(wireError(kind, [{ path, message: `${path}: ${error.message}` }]))
 }

@@ -31,7 +31,7 @@ export function explainFailure(error: unknown, server: ToolServer): RunFailure {
     if (cause.reason === "total_timeout") {
       return new RunFailure(wireError("timeout", [{ path, message: `${path}: ${cause.message}` }]))
     }
-    if (cause.reason === "descriptors") {
+    if (cause.isOverload) {
       return new RunFailure(wireError("overloaded", [{ path, message: cause.message }]))
     }
     return tool({ message: `${path}: ${cause.message}` })

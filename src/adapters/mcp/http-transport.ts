@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto"
 import { JsonWork } from "../../base/bounded-json.ts"
 import { timerMs } from "../../base/timer-ms.ts"
+import { WaitedTime } from "../../base/waited-time.ts"
 import type {
   FetchLike,
   JSONRPCMessage,
@@ -73,6 +74,8 @@ export class HttpTransport implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>
   readonly kind: HttpTransportOptions["kind"]
   readonly hasPerRequestStream: boolean
+  /** How long calls of this connection have waited for this service. */
+  readonly waited = new WaitedTime()
   readonly #options: HttpTransportOptions
   readonly #inner: Transport
   readonly #pending = new Map<string | number, Pending>()
@@ -250,7 +253,7 @@ export class HttpTransport implements Transport {
 
   /** What has arrived of an answer is counted until the SDK has passed it on. */
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
-    const arrival = this.#options.arrivals?.open(init.signal ?? neverAborted)
+    const arrival = this.#options.arrivals?.open(init.signal ?? neverAborted, this.waited)
     try {
       return await this.#exchange(url, init, arrival)
     } catch (error) {

@@ -1,5 +1,6 @@
-import { timerMs } from "../../base/timer-ms.ts"
 import type { RequestOptions } from "@modelcontextprotocol/client"
+import type { WaitingTimer } from "../../base/waited-time.ts"
+import { EgressFailure, waitedTooLong } from "../../ports/egress.ts"
 import { CallTimeout } from "./explain-failure.ts"
 import type { HttpTransport } from "./http-transport.ts"
 
@@ -23,19 +24,26 @@ export async function timed<T>(
   const stop = new AbortController()
   const onAbort = (): void => stop.abort(signal.reason)
   signal.addEventListener("abort", onAbort, { once: true })
-  const end = (ms: number) => (): void => stop.abort(new CallTimeout(`did not answer within ${ms} ms`))
-  const silence = setTimeout(end(times.silenceMs), timerMs(times.silenceMs))
-  const total = setTimeout(end(times.totalMs), timerMs(times.totalMs))
+  const timer = (ms: number): WaitingTimer =>
+    transport.waited.timer(ms, (waitedMs) =>
+      stop.abort(
+        waitedMs === null
+          ? new CallTimeout(`did not answer within ${ms} ms`)
+          : new EgressFailure("capacity", waitedTooLong(waitedMs)),
+      ),
+    )
+  const silence = timer(times.silenceMs)
+  const total = timer(times.totalMs)
   try {
-    return await work({ signal: stop.signal, timeout: never, onprogress: () => void silence.refresh() })
+    return await work({ signal: stop.signal, timeout: never, onprogress: () => silence.restart() })
   } catch (error) {
     if (!stop.signal.aborted) throw error
     // When the caller gets the error, nothing of the call is open any more.
     await transport.settled()
     throw stop.signal.reason
   } finally {
-    clearTimeout(silence)
-    clearTimeout(total)
+    silence.clear()
+    total.clear()
     signal.removeEventListener("abort", onAbort)
   }
 }

@@ -272,7 +272,7 @@ export class RetriedCalls {
       }
       return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])
     }
-    if (failed.reason === "descriptors") return this.fail("overloaded", [{ path, message }])
+    if (failed.isOverload) return this.fail("overloaded", [{ path, message }])
     return this.fail(failed.timeout ? "timeout" : "provider_error", [{ path, message }])
   }
 

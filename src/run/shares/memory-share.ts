@@ -1,4 +1,5 @@
 import { Tally } from "../../base/tally.ts"
+import type { WaitedTime } from "../../base/waited-time.ts"
 import type { Arrivals } from "../../ports/egress.ts"
 import { RunArrival, WaitingArrivals, type ArrivalQueue } from "./waiting-arrivals.ts"
 
@@ -13,14 +14,20 @@ export interface MemoryBounds {
 
 const unboundedMemory: MemoryBounds = { all: Infinity, perCaller: Infinity, perRun: Infinity }
 
+/** Runs may keep so many times the bytes of all before also those are refused that have less than their equal part. */
+const hardLimit = 2
+
 /**
  * Counts what the runs of this process keep: their requests, values and conversations. Each run has a limit of its own, but hundreds
- * that keep to it would still take more memory than the process has.
+ * that keep to it would still take more memory than the process has. Where the bytes of all are used up, callers that have less than an
+ * equal part of them go on, and the others do not; the same holds for the runs of a caller.
  */
 export class MemoryShare {
   readonly #bounds: MemoryBounds
   readonly #callers = new Tally()
   readonly #arrivals: WaitingArrivals
+  /** Runs that answers are arriving for, by caller. */
+  readonly #receiving = new Tally()
   #all = 0
 
   constructor(bounds: MemoryBounds = unboundedMemory) {
@@ -33,8 +40,17 @@ export class MemoryShare {
     return new RunMemory(this.#bounds, (bytes) => this.#add(caller, bytes), {
       waiting: this.#arrivals,
       caller,
-      isHalfFull: () => this.#all > this.#bounds.all / 2 || this.#callers.of(caller) > this.#bounds.perCaller / 2,
+      hasRoom: (kept) => this.#hasRoom(caller, kept),
+      receiving: (count) => this.#receiving.add(caller, count),
     })
+  }
+
+  /** Whether an answer can arrive for a run that keeps so much. Half of the bytes are for answers. */
+  #hasRoom(caller: string, kept: number): boolean {
+    const { all, perCaller } = this.#bounds
+    const equalPart = this.#all > all / 2 ? all / 2 / Math.max(1, this.#receiving.size) : Infinity
+    const ofCaller = Math.min(perCaller / 2, equalPart)
+    return this.#callers.of(caller) <= ofCaller || kept <= ofCaller / Math.max(1, this.#receiving.of(caller))
   }
 
   /** Why a new run that begins with this many bytes has no room; null where it has. */
@@ -52,25 +68,32 @@ export class MemoryShare {
 
   #over(caller: string, more: number): "all" | "caller" | null {
     const { all, perCaller } = this.#bounds
-    if (this.#callers.of(caller) + more > perCaller) return "caller"
-    return this.#all + more > all ? "all" : null
+    const before = this.#callers.of(caller)
+    const own = before + more
+    if (own > perCaller) return "caller"
+    const sum = this.#all + more
+    const equalPart = all / (this.#callers.size + (before > 0 ? 0 : 1))
+    return sum > hardLimit * all || (sum > all && own > equalPart) ? "all" : null
   }
+}
+
+interface RunQueue extends ArrivalQueue {
+  hasRoom(kept: number): boolean
+  /** Answers begin to arrive for the run (1), or no more of them do (-1). */
+  receiving(count: 1 | -1): void
 }
 
 /** What one run keeps. */
 export class RunMemory {
   readonly #bounds: MemoryBounds
   readonly #report: (bytes: number) => "all" | "caller" | null
-  readonly #queue: ArrivalQueue & { isHalfFull(): boolean }
+  readonly #queue: RunQueue
   #kept = 0
+  #arriving = 0
   /** Bytes that the run may keep, answers that are arriving included. */
   #most = Number.POSITIVE_INFINITY
 
-  constructor(
-    bounds: MemoryBounds,
-    report: (bytes: number) => "all" | "caller" | null,
-    queue: ArrivalQueue & { isHalfFull(): boolean },
-  ) {
+  constructor(bounds: MemoryBounds, report: (bytes: number) => "all" | "caller" | null, queue: RunQueue) {
     this.#bounds = bounds
     this.#report = report
     this.#queue = queue
@@ -79,11 +102,21 @@ export class RunMemory {
   /** Counts answers that are arriving. They wait where the run has half of these bytes, or all runs half of theirs: the rest is for what is kept. */
   arrivals(most: number): Arrivals {
     this.#most = most
-    return { open: (signal) => new RunArrival(this, this.#queue, signal) }
+    return { open: (signal, waited) => this.#open(signal, waited) }
+  }
+
+  #open(signal: AbortSignal, waited: WaitedTime | undefined): RunArrival {
+    if (this.#arriving++ === 0) this.#queue.receiving(1)
+    return new RunArrival(this, this.#queue, signal, waited)
+  }
+
+  arrived(): void {
+    if (--this.#arriving === 0) this.#queue.receiving(-1)
   }
 
   get hasRoom(): boolean {
-    return this.#kept <= this.#most / 2 && (this.#kept <= this.#bounds.perRun || !this.#queue.isHalfFull())
+    const kept = this.#kept
+    return kept <= this.#most / 2 && (kept <= this.#bounds.perRun || this.#queue.hasRoom(kept))
   }
 
   /** Counts more. False where the run keeps more than it surely may, and the runs together keep too much. */

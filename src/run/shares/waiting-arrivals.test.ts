@@ -53,6 +53,38 @@ test("an answer that stalls holds up those of its caller that find no room, unti
   assert.equal(second.done, true)
 })
 
+test("answers that hang hold up their own caller alone, however many they are, and within a caller their own run", async () => {
+  const share = new MemoryShare({ all: 400, perCaller: 200, perRun: 0 })
+  const open = (caller: string): Arrival => share.open(caller).arrivals(10_000).open(signal)
+  const hung = share.open("mallory").arrivals(10_000)
+  // Each has its first piece, however little room there is: together they are more than all of the memory.
+  for (let count = 0; count < 100; count++) reading(hung.open(signal), 12, 10, true)
+  for (let turn = 0; turn < 10; turn++) await tick()
+  const small = reading(open("bob"), 1, 10)
+  const large = reading(open("bob"), 9, 10)
+  const own = reading(open("mallory"), 4, 10)
+  for (let turn = 0; turn < 20; turn++) await tick()
+  assert.deepEqual([small.done, large.done, own.done], [true, true, true])
+})
+
+test("the time that an answer waits for memory is known", async () => {
+  const share = new MemoryShare({ all: 400, perCaller: 200, perRun: 0 })
+  const arrivals = share.open("a").arrivals(1_000)
+  const stop = new AbortController()
+  reading(arrivals.open(stop.signal), 12, 10, true)
+  for (let turn = 0; turn < 5; turn++) await tick()
+  const waits = arrivals.open(signal)
+  const wait = waits.add(10)
+  assert.notEqual(wait, null)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  assert.ok(waits.waited.ms >= 25, `${waits.waited.ms}`)
+  stop.abort(new Error("the time of the call is up"))
+  await wait
+  const waited = waits.waited.ms
+  await tick()
+  assert.equal(waits.waited.ms, waited)
+})
+
 test("an answer waits for memory of its own run, and an abort ends the wait", async () => {
   const memory = new MemoryShare().open("a")
   const arrivals = memory.arrivals(100)

@@ -1,3 +1,4 @@
+import { WaitedTime } from "../../base/waited-time.ts"
 import type { Arrival } from "../../ports/egress.ts"
 
 /** Memory that an answer is counted in. */
@@ -5,6 +6,8 @@ interface CountedMemory {
   readonly hasRoom: boolean
   add(bytes: number): unknown
   remove(bytes: number): void
+  /** An answer needs no memory any more. */
+  arrived(): void
 }
 
 interface Waiting {
@@ -86,6 +89,7 @@ export interface ArrivalQueue {
 
 /** What has arrived of one answer of a run. */
 export class RunArrival implements Arrival {
+  readonly waited: WaitedTime
   readonly #memory: CountedMemory
   readonly #queue: ArrivalQueue
   readonly #signal: AbortSignal
@@ -93,7 +97,8 @@ export class RunArrival implements Arrival {
   #bytes = 0
   #isOpen = true
 
-  constructor(memory: CountedMemory, queue: ArrivalQueue, signal: AbortSignal) {
+  constructor(memory: CountedMemory, queue: ArrivalQueue, signal: AbortSignal, waited = new WaitedTime()) {
+    this.waited = waited
     this.#memory = memory
     this.#queue = queue
     this.#signal = signal
@@ -101,11 +106,16 @@ export class RunArrival implements Arrival {
     signal.addEventListener("abort", this.#onAbort, { once: true })
   }
 
+  get caller(): string {
+    return this.#queue.caller
+  }
+
   add(bytes: number): Promise<void> | null {
     if (!this.#isOpen) return null
     this.#bytes += bytes
     this.#memory.add(bytes)
-    return this.#queue.waiting.wait(this.#queue.caller, this, this.#memory)
+    const wait = this.#queue.waiting.wait(this.#queue.caller, this, this.#memory)
+    return wait === null ? null : this.waited.during(wait)
   }
 
   remove(bytes: number): void {
@@ -119,6 +129,7 @@ export class RunArrival implements Arrival {
     this.remove(this.#bytes)
     this.#isOpen = false
     this.#signal.removeEventListener("abort", this.#onAbort)
+    this.#memory.arrived()
     this.#queue.waiting.over(this.#queue.caller, this)
   }
 }

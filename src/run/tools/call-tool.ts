@@ -194,7 +194,7 @@ function answerWork(running: RunContext, answer: ToolAnswer): { turn(): Promise<
   void arrival.add(bytes)
   return {
     // Also when the run stops: what a tool has done must be in the log.
-    turn: () => loopTurns.spend(bytes),
+    turn: () => loopTurns.spend(bytes, arrival.caller),
     end: () => arrival.close(),
   }
 }

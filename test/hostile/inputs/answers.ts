@@ -66,6 +66,8 @@ const compressed = (response: ServerResponse): void => {
 }
 const frames = Buffer.concat([Buffer.alloc(4_500_000, zlib.zstdCompressSync("")), Buffer.alloc(100_000, 7)])
 
+const json = { "content-type": "application/json" }
+
 const begun = (beginning: string, bytes: number): ((response: ServerResponse) => void) => {
   const part = Buffer.from(`${beginning}${"x".repeat(bytes)}`)
   return (response) => response.writeHead(200, { "content-type": "application/json" }).write(part)
@@ -127,6 +129,31 @@ export const answers: readonly Hostile[] = [
     held,
     4,
   ),
+  {
+    name: "1,600 answers of 2 MB that do not end, in eight runs, and another caller's calls of the same API",
+    kinds: ["timeout"],
+    prepare: async (service, during) => {
+      const hang = begun('{"t":"', 2_000_000)
+      let hung = 0
+      const many = Promise.withResolvers<void>()
+      const server = await startServer(({ url }, response) => {
+        const size = url === "/small" ? 20_000 : 1_000_000
+        if (url !== "/x") return void response.writeHead(200, json).end(JSON.stringify("y".repeat(size)))
+        hang(response)
+        if (++hung === 900) many.resolve()
+      })
+      during(() => server.close())
+      const other = (path: string): string =>
+        ofApi(server, 5, "timeout_seconds: 20").replace('"GET /x"', `"GET ${path}"`)
+      const options = { timeout_ms: 60_000, max_concurrency: 200 }
+      return async () => {
+        const attack = times(8, () => service.execute(ofApi(server, 200, "timeout_seconds: 100"), { options }))
+        await Promise.race([many.promise, Promise.all(attack)])
+        for (const path of ["/small", "/large", "/small"]) await service.otherRun(other(path), {})
+        return Promise.all(attack)
+      }
+    },
+  },
   answering(
     "200 answers of 3.9 MB from models that do not end",
     ["timeout"],
