@@ -50,8 +50,8 @@ export const runKeptRequestsBytes = 8_388_608
 export const runCalledLevels = 8
 /** Workflows that a run calls, nested ones included, unless the operator allows more. */
 export const runCalledWorkflows = 10_000
-/** How often a run is resumed after its process died, without any progress. */
-export const runVainResumes = 2
+/** How often the process of a run dies within seconds of resuming it alone, without any progress. */
+export const runDeathsAlone = 3
 export const runPlans = 500
 export const runPlanCharacters = 4_000_000
 
@@ -353,8 +353,8 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row("a rejected answer in an event, and as the model is shown it again", bytes(runQuotedBytes), "it is cut"),
       row(
-        "resumes of a run after processes that died, without any progress between them. After the first, a process resumes one such run at a time",
-        count(runVainResumes),
+        "processes that died in the 30 s after they had resumed a run alone, without any progress between them. A run rests for minutes before the second time, and for half an hour before the third",
+        count(runDeathsAlone),
         "`limit_exceeded`",
       ),
       row("how long an ended run is kept", null, "`run_expired`", "RETENTION"),

@@ -441,6 +441,10 @@ export const events = {
     questions: array(string(), { description: "Ids of these questions." }),
   }),
   run_resumed: event("The process restarted, or another one took over.", { reason: string() }, "repeated"),
+  run_survived: event(
+    "The run, which two processes that ran it have died before, was resumed alone and did its process no harm.",
+    {},
+  ),
   workflow_completed: event(
     "Last: the run has its output.",
     { output: object({ result: anything() }), ...ending, usage },

@@ -31,7 +31,11 @@ const runHandlers: ReplayHandlers = {
   run_resumed({ state }, event) {
     const writer = replayData(event)
     writtenBy(state, writer)
-    if (writer?.given_back !== true) state.vainResumes++
+    if (writer?.given_back !== true) {
+      state.vainResumes++
+      if (state.runsAlone) state.deathsAlone++
+    }
+    state.runsAlone = writer?.alone === true
   },
   run_waiting({ state }, _event, at) {
     state.idle.push({ from: at, to: null })
@@ -86,7 +90,11 @@ export class LogFold {
     past.startedAt ??= at
     if (event.type === "run_resumed") past.idle.push({ from: past.lastAt ?? at, to: at })
     past.lastAt = Math.max(past.lastAt ?? at, at)
-    if (isProgress(event)) past.vainResumes = 0
+    if (isProgress(event)) {
+      past.vainResumes = 0
+      past.deathsAlone = 0
+      past.runsAlone = false
+    }
     // The state inside a call is there from the call's first event on.
     if (event.data.scope !== undefined) this.#in(event.data.scope)
     const scope = this.#in(scopeOf(event))

@@ -51,6 +51,8 @@ interface ReplayDataOf {
   run_resumed: LogWriter & {
     /** The process before gave the run back by itself, so that the run is not to blame for its end. */
     readonly given_back?: true
+    /** No other suspect runs in the process: the run is to blame if it dies soon. */
+    readonly alone?: true
   }
   /** `agent`: the one whose expression read it. */
   resource_read: { readonly site: string; readonly value: JsonValue; readonly agent?: string; readonly facts?: string }

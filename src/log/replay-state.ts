@@ -66,6 +66,9 @@ export interface ReplayState {
   readonly asks: Map<string, QuestionReplayState>
   /** How often the run was taken up after a process that died, without getting any further since. */
   vainResumes: number
+  /** Of these, the processes that died while they ran this run alone; `runsAlone`: the last one runs it alone, and nothing more is known of that. */
+  deathsAlone: number
+  runsAlone: boolean
 }
 
 /** A stretch of time, in milliseconds since the epoch. */
@@ -211,6 +214,8 @@ export function emptyReplayState(): ReplayState {
     questions: new Map(),
     asks: new Map(),
     vainResumes: 0,
+    deathsAlone: 0,
+    runsAlone: false,
   }
 }
 

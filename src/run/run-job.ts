@@ -4,7 +4,7 @@ import type { Deadlines } from "./budget/deadlines.ts"
 import type { HeldLease } from "./log/lease-keeper.ts"
 import type { RunMemory } from "./shares/memory-share.ts"
 import type { StoredRun } from "./shares/stored-share.ts"
-import type { Suspects } from "./suspects.ts"
+import type { Suspects, SuspectTurn } from "./suspects.ts"
 
 /** Why a run is taken up again. */
 export interface Resumption {
@@ -40,4 +40,6 @@ export interface RunJob extends Omit<HeldRun, "share"> {
   readonly stalled?: (error: StoreFailure) => void
   /** For runs that may have killed the process before. */
   readonly suspects?: Suspects
+  /** This one may have. */
+  readonly suspected?: SuspectTurn
 }

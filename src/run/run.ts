@@ -31,7 +31,8 @@ import { runPlan } from "./run-plan.ts"
 import { sizeOf } from "./values/value-size.ts"
 import type { Spent } from "../log/usage.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
-import { runVainResumes } from "../base/limits.ts"
+import { runDeathsAlone } from "../base/limits.ts"
+import { aloneMs, type SuspectTurn } from "./suspects.ts"
 
 /**
  * Runs a plan to its end. Everything that happens is appended to the run's log; the terminal event comes last, when no call
@@ -57,8 +58,51 @@ async function takeUp(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<
     const error = wireError("internal_error", [{ path: "", message }])
     return endWithoutRunning(job, { why: "failed", error }, ports)
   }
-  const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun)
-  return await runFrom(past, earlier, job, ports, limits)
+  const suspected = await turnOfSuspect(past, job, ports)
+  if (suspected === "left") return null
+  if (suspected !== null && "why" in suspected) return endWithoutRunning(job, suspected, ports)
+  try {
+    const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun)
+    return await runFrom(past, earlier, suspected === null ? job : { ...job, suspected }, ports, limits)
+  } finally {
+    suspected?.end()
+  }
+}
+
+/**
+ * Resolves when a run that may have killed its process may begin; null for one that has not. A run whose process died each time that it
+ * ran alone is ended, or it would take down one process after the other.
+ */
+async function turnOfSuspect(
+  past: ReplayState,
+  { resumed, suspects, held }: RunJob,
+  { store }: RunPorts,
+): Promise<SuspectTurn | RunStop | "left" | null> {
+  if (resumed === null || isWaiting(past) || past.vainResumes === 0) return null
+  const deaths = past.deathsAlone + (past.runsAlone && !resumed.given_back ? 1 : 0)
+  if (deaths >= runDeathsAlone) {
+    const message = `The run was resumed alone ${deaths} times without progress, and each time its process died within ${aloneMs / 1000} s`
+    return { why: "failed", error: wireError("limit_exceeded", [{ path: "", message }]) }
+  }
+  if (suspects === undefined) return null
+  const stop = new AbortController()
+  let why: RunStop | "left" = "left"
+  const { leave, lease } = held
+  const stopLeaving = leave.listen(() => stop.abort())
+  const stopListening = store.onCancel(lease.run_id, () => {
+    why = { why: "cancelled" }
+    stop.abort()
+  })
+  if (leave.isGiven) stop.abort()
+  try {
+    return await suspects.turn(deaths, stop.signal)
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    return why
+  } finally {
+    stopLeaving()
+    stopListening()
+  }
 }
 
 function runFrom(
@@ -97,8 +141,6 @@ class Run {
   readonly #startedAt: number
   readonly #abort = new AbortController()
   #stop: Stop | null = null
-  /** Lets the next run begin that may have killed a process. */
-  #trusted: (() => void) | null = null
   #result: JsonObject = {}
 
   constructor(job: RunJob, givenPorts: RunPorts, limits: RunLimits, past: ReplayState, earlier: EarlierRun | null) {
@@ -115,7 +157,7 @@ class Run {
       patienceMs: limits.storePatienceMs,
       stored: job.stored,
       stalled: job.stalled,
-      ...(past.vainResumes > 0 && { progressed: () => this.#trusted?.() }),
+      ...(job.suspected && { progressed: () => job.suspected?.end() }),
     })
     const redaction = redactor(request.secrets, searches)
     const memory = job.memory ?? new MemoryShare().open(caller)
@@ -211,9 +253,9 @@ class Run {
       const open = permits.idle()
       if (open !== null) await open
       while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
+      this.#job.suspected?.end()
       return await this.#close()
     } finally {
-      this.#trusted?.()
       stopWatch()
       stopLimits()
       stopListening()
@@ -224,26 +266,18 @@ class Run {
     }
   }
 
-  /**
-   * Stored before any work is done: should this process die of the run as well, the next one has to know. A run that got no
-   * further each time that it was taken up is ended, or it would take down one process after the other.
-   */
+  /** Stored before any work is done: should this process die of the run as well, the next one has to know. */
   async #resume({ reason, given_back }: Resumption): Promise<void> {
-    const { log, past } = this.#running
-    if (!given_back && past.vainResumes >= runVainResumes) {
-      const message = `The run was resumed ${past.vainResumes} times without progress: each time the process that ran it died`
-      this.#fail(failure("limit_exceeded", "", message))
-      return
-    }
-    try {
-      if (past.vainResumes > 0) this.#trusted = (await this.#job.suspects?.turn(this.#abort.signal)) ?? null
-    } catch (error) {
-      if (!this.#abort.signal.aborted) throw error
-      // The run stops.
-      return
-    }
-    log.add("run_resumed", { reason }, given_back ? { ...thisWriter, given_back } : thisWriter)
+    const { log, ports } = this.#running
+    const { suspected } = this.#job
+    const marks = { ...(given_back && { given_back }), ...(suspected && { alone: true as const }) }
+    log.add("run_resumed", { reason }, { ...thisWriter, ...marks })
     await log.stored().catch((error: unknown) => this.#fail(error))
+    if (suspected === undefined) return
+    ports.clock.sleep(aloneMs, suspected.over).then(
+      () => void log.add("run_survived", {}),
+      () => undefined,
+    )
   }
 
   /** People have answered. Stored before any work is done, as for a run after a crash. */

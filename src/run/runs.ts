@@ -102,7 +102,7 @@ export class Runs {
     this.#memory = new MemoryShare(settings.memory)
     this.#stored = new StoredShare(ports.store, ports.clock, settings.storedPerCaller)
     this.#deadlines = new Deadlines(ports.clock)
-    this.#suspects = new Suspects(ports.clock)
+    this.#suspects = new Suspects(ports.clock, ports.random)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
     const { owner, leaseMs, maxRuns, maxQueued, maxRunsPerCaller = maxRuns } = settings
     const places = { maxRuns, maxQueued, perTenant: Math.min(maxRuns, maxRunsPerCaller) }

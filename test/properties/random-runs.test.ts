@@ -166,13 +166,6 @@ test("property: killed any number of times, a run comes to the same end", async 
       checkLog(outcome)
       const last = outcome.events.at(-1)
       const expected = whole.events.at(-1)
-      if (last?.type === "workflow_failed") {
-        // It died several times in a row without getting any further: it is not taken up for ever.
-        const before = outcome.events.slice(0, -1).findLastIndex(({ type }) => type !== "run_resumed")
-        assert.match(last.data.error.message, /without progress/)
-        assert.ok(outcome.events.length - 2 - before >= 2)
-        return
-      }
       assert.ok(last?.type === "workflow_completed" && expected?.type === "workflow_completed")
       assert.deepEqual(last.data.output, expected.data.output)
       assert.deepEqual(last.data.usage, expected.data.usage)

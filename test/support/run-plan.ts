@@ -2,6 +2,7 @@ import { openGate, type Gate } from "../../src/ports/gate.ts"
 import { systemRandom } from "../../src/adapters/system/system-random.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import type { Suspects } from "../../src/run/suspects.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { Deadlines } from "../../src/run/budget/deadlines.ts"
@@ -34,6 +35,7 @@ export interface Attempt {
   readonly resumed?: string
   /** With `resumed`: the process before gave the run back by itself. */
   readonly given_back?: boolean
+  readonly suspects?: Suspects
 }
 
 export interface Outcome {
@@ -89,6 +91,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         resumed:
           attempt.resumed === undefined ? null : { reason: attempt.resumed, given_back: attempt.given_back ?? false },
         deadlines,
+        ...(attempt.suspects && { suspects: attempt.suspects }),
       },
       ports,
       { ...defaultLimits, ...attempt.limits },

@@ -33,6 +33,8 @@ import {
   ScriptedModel,
 } from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../../log/events.ts"
+import { ManualClock } from "../../../test/support/manual-clock.ts"
+import { Suspects } from "../suspects.ts"
 import { thisWriter } from "../../log/log-version.ts"
 import { toText } from "../values/value-builders.ts"
 import { failure } from "../../ports/run-failure.ts"
@@ -367,43 +369,91 @@ test("time limits count the time that processes had the run, and not the time be
   }
 })
 
-/** A run that was taken up again and again: each process died at its agent's first answer, or gave the run back. */
-async function takenUp(how: readonly ("died" | "given back")[], between: readonly LogEvent[] = []): Promise<Outcome> {
+type Attempt = "died" | "given back" | "died alone"
+
+/** A run that was taken up again and again. Each attempt says how the process before ended; "died alone" is an attempt in which the run ran alone. */
+async function takenUp(
+  how: readonly Attempt[],
+  between: readonly LogEvent[] = [],
+  more: { readonly suspects?: Suspects; readonly given_back?: boolean } = {},
+): Promise<Outcome> {
   const steps = plan([agent("a"), output({ message: ref("agent.a.message") })])
   const at = new Date().toISOString()
   const log: Omit<LogEvent, "id">[] = [
     { type: "workflow_started", at, data: {}, kept: { ...thisWriter } },
     { type: "workflow_planned", at, data: { nodes: [], at } },
   ]
-  for (const [count, end] of how.entries()) {
-    const kept = end === "given back" ? { ...thisWriter, given_back: true } : { ...thisWriter }
-    log.push({ type: "run_resumed", at, data: { reason: "restart", at }, kept })
+  for (const [count, attempt] of how.entries()) {
+    const marks = attempt === "given back" ? { given_back: true } : attempt === "died alone" ? { alone: true } : {}
+    log.push({ type: "run_resumed", at, data: { reason: "restart", at }, kept: { ...thisWriter, ...marks } })
     if (count === how.length - 2) log.push(...between)
   }
   const events = log.map((event, index) => ({ ...event, id: index + 1 }) as LogEvent)
   const store = await crashedAfter([events], {})
   const model = new ScriptedModel((request) => answers({ message: "done" }, request))
-  return runPlan(steps, { model, store, run_id: "r", resumed: "restart" })
+  return runPlan(steps, { model, store, run_id: "r", resumed: "restart", ...more })
 }
 
-test("a run that takes its process down is taken up twice, then it fails", async () => {
-  assert.deepEqual(resultOf(await takenUp(["died"])), { message: "done" })
-  const failed = await takenUp(["died", "died"])
+test("a run whose process died three times while it ran alone is ended", async () => {
+  const alone = ["died", "died alone", "died alone", "died alone"] as const
+  const failed = await takenUp(alone)
   const error = errorOf(failed)
   assert.equal(error.kind, "limit_exceeded")
-  assert.match(error.message, /resumed 2 times without progress: each time the process that ran it died/)
+  assert.match(error.message, /resumed alone 3 times without progress, and each time its process died within 30 s/)
   assert.equal(typesOf(failed.events).at(-1), "workflow_failed")
+  assert.deepEqual(resultOf(await takenUp(alone.slice(0, 3))), { message: "done" })
 })
 
-test("what gives a run back, or a run that gets further, does not count against it", async () => {
-  assert.deepEqual(resultOf(await takenUp(["died", "given back", "given back"])), { message: "done" })
+test("a run is never ended for processes that died beside it, gave it back, or died after it had run alone without harm", async () => {
   const at = new Date().toISOString()
+  const survived = { type: "run_survived", at, data: { at } } as unknown as LogEvent
   const further = { type: "agent_started", at, data: { agent: "a", model: "m", tools: [], instruction: "", at } }
-  assert.deepEqual(resultOf(await takenUp(["died", "died"], [further as unknown as LogEvent])), {
-    message: "done",
-  })
+  const done = { message: "done" }
+  assert.deepEqual(resultOf(await takenUp(Array(50).fill("died"))), done)
+  assert.deepEqual(resultOf(await takenUp(Array(50).fill("given back"))), done)
+  const alone: readonly Attempt[] = ["died", "died alone", "died alone", "died alone"]
+  assert.deepEqual(resultOf(await takenUp(alone, [survived])), done)
+  assert.deepEqual(resultOf(await takenUp(alone, [further as unknown as LogEvent])), done)
+  assert.deepEqual(resultOf(await takenUp(alone, [], { given_back: true })), done)
   const retried = { type: "agent_retried", at, data: { agent: "a", attempt: 2, reason: "x", delay_ms: 0, at } }
-  assert.equal(errorOf(await takenUp(["died", "died"], [retried as unknown as LogEvent])).kind, "limit_exceeded")
+  assert.equal(errorOf(await takenUp(alone, [retried as unknown as LogEvent])).kind, "limit_exceeded")
+})
+
+test("a suspect that its process survives for a while says so in the log, once, and lets the next one begin", async () => {
+  const clock = new ManualClock(Date.now())
+  const suspects = new Suspects(clock, { fraction: () => 0 })
+  const at = new Date(clock.now()).toISOString()
+  const kept = { ...thisWriter }
+  const log = [
+    { type: "workflow_started", at, data: {}, kept },
+    { type: "workflow_planned", at, data: { nodes: [], at } },
+    { type: "agent_started", at, data: { agent: "a", model: "m", tools: [], instruction: "", at } },
+    { type: "run_resumed", at, data: { reason: "restart", at }, kept },
+  ].map((event, index) => ({ ...event, id: index + 1 }) as LogEvent)
+  const store = await crashedAfter([log], {})
+  const called = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const model = new ScriptedModel(async (request) => {
+    called.resolve()
+    await answer.promise
+    return answers({ message: "done" }, request)
+  })
+  const steps = plan([agent("a"), output({ message: ref("agent.a.message") })])
+  // The agent began before, so that nothing but its answer is progress.
+  const running = runPlan(steps, { model, store, run_id: "r", resumed: "restart", ports: { clock }, suspects })
+  await called.promise
+  await later(4)
+  clock.advance(30_000)
+  await later(10)
+  let nextBegan = false
+  void suspects.turn(0, new AbortController().signal).then(() => (nextBegan = true))
+  await later(10)
+  assert.equal(nextBegan, true)
+  answer.resolve()
+  const outcome = await running
+  assert.deepEqual(resultOf(outcome), { message: "done" })
+  assert.equal(outcome.events.filter(({ type }) => type === "run_survived").length, 1)
+  assert.equal(outcome.events.at(-1)?.type, "workflow_completed")
 })
 
 test("a run that is taken up says so durably before it does anything", async () => {
