@@ -442,7 +442,7 @@ export const events = {
   }),
   run_resumed: event("The process restarted, or another one took over.", { reason: string() }, "repeated"),
   run_survived: event(
-    "The run, which two processes that ran it have died before, was resumed alone and did its process no harm.",
+    "The run was resumed alone, because processes that ran it had died, and did this one no harm.",
     {},
   ),
   workflow_completed: event(

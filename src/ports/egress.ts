@@ -1,5 +1,4 @@
 import zlib from "node:zlib"
-import type { WaitedTime } from "../base/waited-time.ts"
 import type { Gate } from "./gate.ts"
 
 /** Content codings that egress decodes, whether they were asked for or not. Node has zstd from 22.15 on. */
@@ -10,12 +9,29 @@ export const acceptedEncodings: ReadonlySet<string> = new Set([
   ...("createZstdDecompress" in zlib ? ["zstd"] : []),
 ])
 
+/** The time in which calls wait for this service: for memory, for a connection or for their turn. Waits that overlap count once. */
+export interface Waits {
+  readonly ms: number
+  /** Counts until the promise settles. */
+  during<T>(wait: Promise<T>): Promise<T>
+  /**
+   * Calls back once the time is up, without the time that was waited. Those waits may take as long as the call itself: `waitedMs` says that they
+   * took longer.
+   */
+  timer(ms: number, late: (waitedMs: number | null) => void): CallTimer
+}
+
+export interface CallTimer {
+  restart(): void
+  clear(): void
+}
+
 /** What has arrived of an answer, and is counted as memory of the run that wants it. */
 export interface Arrival {
   /** Calls of one caller wait for each other, and not for those of others. */
   readonly caller: string
   /** How long the call has waited for memory, for a connection and for its turn. That is not its server's time. */
-  readonly waited: WaitedTime
+  readonly waited: Waits
   /** Counts more. A promise where there is no room: nothing more is read until it resolves. */
   add(bytes: number): Promise<void> | null
   remove(bytes: number): void
@@ -25,7 +41,7 @@ export interface Arrival {
 
 export interface Arrivals {
   /** Closed when the signal aborts. `waited` may be that of several calls. */
-  open(signal: AbortSignal, waited?: WaitedTime): Arrival
+  open(signal: AbortSignal, waited?: Waits): Arrival
 }
 
 /**

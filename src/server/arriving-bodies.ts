@@ -9,9 +9,12 @@ import { refuse } from "./http-error.ts"
  */
 export class ArrivingBodies {
   readonly #share: MemoryShare
+  readonly #isOfStrangers: boolean
 
-  constructor(share: MemoryShare) {
+  /** `isOfStrangers`: anybody can send them, and most of a flood is forged. What is refused of them is not read on. */
+  constructor(share: MemoryShare, isOfStrangers = false) {
     this.#share = share
+    this.#isOfStrangers = isOfStrangers
   }
 
   /** The body of a request, which fails as soon as there is no room for more of it. */
@@ -24,8 +27,10 @@ export class ArrivingBodies {
       },
       destroy: (error, done) => {
         own.close()
+        if (error !== null) body.unpipe(counted)
+        if (error !== null && this.#isOfStrangers) closeAfter(answer)
         // The rest of a body that is refused is read and forgotten: a client that still writes would not see the answer.
-        if (error !== null) body.unpipe(counted).resume()
+        else if (error !== null) body.resume()
         done(error)
       },
     })
@@ -46,4 +51,9 @@ export class ArrivingBodies {
         )
       : refuse("overloaded", "Incoming requests use all of the memory that is allowed: try again later")
   }
+}
+
+/** The connection is closed after the answer, and the rest of the request's body is not read. */
+export function closeAfter(answer: ServerResponse): void {
+  if (!answer.headersSent) answer.setHeader("connection", "close")
 }

@@ -2,9 +2,9 @@ import type { Server as HttpServer } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { fastify, type FastifyInstance } from "fastify"
-import { requestArrivalMs } from "../base/limits.ts"
+import { hookBytes, requestArrivalMs } from "../base/limits.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
-import { MemoryShare } from "../run/shares/memory-share.ts"
+import { MemoryShare, type MemoryBounds } from "../run/shares/memory-share.ts"
 import { answerError, asHttpError } from "./answer-error.ts"
 import { ArrivingBodies } from "./arriving-bodies.ts"
 import { boundConnections } from "./bound-connections.ts"
@@ -72,7 +72,7 @@ export function createServer(options: ServerOptions): Server {
   const parts: RouteDependencies = { ...options, streams, groups, answers }
   let draining = false
 
-  readBodies(app, new ArrivingBodies(transit))
+  readBodies(app, new ArrivingBodies(transit), new ArrivingBodies(new MemoryShare(ofDeliveries(options.transit)), true))
   answers.countIn(app)
   app.setErrorHandler((found, request, reply) => {
     const error = explained(found)
@@ -103,6 +103,13 @@ export function createServer(options: ServerOptions): Server {
 }
 
 /** `/runs/{run_id}`, its events and its cancellation are those of `/execute/{run_id}`: the list of runs and each of them share a path. */
+/** A small part of what all bodies may take, since anybody can send deliveries; there is always room for several. */
+function ofDeliveries(transit: MemoryBounds | undefined): MemoryBounds | undefined {
+  if (transit === undefined) return undefined
+  const { all, perCaller } = transit
+  return { all: Math.max(all / 8, 16 * hookBytes), perCaller: Math.max(perCaller / 8, 8 * hookBytes), perRun: 0 }
+}
+
 function aliased(url: string): string {
   return /^\/runs\/[^/?]+(?:\/(?:events|cancel))?(?:\?|$)/.test(url) ? `/execute${url.slice("/runs".length)}` : url
 }

@@ -11,6 +11,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** `source`: plain text will do; `none`: there need not be one. */
     body?: "source" | "none"
+    /** Strangers may send it: only its signature tells who did. */
+    isDelivery?: true
     /** Errors of this route have the fields of this API besides ours. */
     errors?: "openai"
   }
@@ -20,7 +22,7 @@ declare module "fastify" {
 export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] as const
 
 /** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
-export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void {
+export function readBodies(app: FastifyInstance, arriving: ArrivingBodies, deliveries: ArrivingBodies): void {
   app.removeAllContentTypeParsers()
   app.addHook("onRequest", (request, _reply, done) => {
     // The content type of an empty body is ignored: `curl -d ""` calls it a form.
@@ -34,7 +36,10 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     if (!plain) done(refuse("unsupported_media_type", "The body must not be compressed"))
     else if (announcedBytes(request) <= smallBody / 4) done(null, payload)
-    else done(null, arriving.count(request.raw, reply.raw, tenantOf(request)))
+    else {
+      const bodies = request.routeOptions.config.isDelivery === true ? deliveries : arriving
+      done(null, bodies.count(request.raw, reply.raw, tenantOf(request)))
+    }
   })
   app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.
@@ -71,7 +76,7 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void
 }
 
 /** Bytes of a body whose every step takes a few milliseconds at most. */
-const smallBody = 256 * 1024
+export const smallBody = 256 * 1024
 
 /** Ends a step of the work on a large body: others have their turn before the next. Null for a small one, which goes on at once. */
 export function yieldIfLarge(request: FastifyRequest): Promise<void> | null {
@@ -80,7 +85,7 @@ export function yieldIfLarge(request: FastifyRequest): Promise<void> | null {
 }
 
 /** Bytes of the body by its headers; infinite where they do not say. */
-function announcedBytes({ headers }: FastifyRequest): number {
+export function announcedBytes({ headers }: FastifyRequest): number {
   return Number(headers["content-length"] ?? (headers["transfer-encoding"] === undefined ? 0 : Infinity))
 }
 

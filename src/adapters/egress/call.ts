@@ -1,13 +1,13 @@
-import { WaitedTime, type WaitingTimer } from "../../base/waited-time.ts"
-import { EgressFailure, waitedTooLong, type Arrival } from "../../ports/egress.ts"
+import { WaitedTime } from "../../event-loop/waited-time.ts"
+import { EgressFailure, waitedTooLong, type Arrival, type CallTimer, type Waits } from "../../ports/egress.ts"
 
 /** One call from its start to the body's last byte: knows when it has to stop, and what there is to stop just now. */
 export class Call {
-  /** Whose call it is; empty for one of the service's own. */
+  /** The caller; empty for a call of the service's own. */
   readonly caller: string
-  readonly waited: WaitedTime
+  readonly waited: Waits
   readonly #signal: AbortSignal
-  readonly #timer: WaitingTimer | null
+  readonly #timer: CallTimer | null
   readonly #onAbort = (): void => this.stop(abortReason(this.#signal))
   #stopNow: ((error: Error) => void) | null = null
   #error: Error | null = null

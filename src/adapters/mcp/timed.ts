@@ -1,6 +1,5 @@
 import type { RequestOptions } from "@modelcontextprotocol/client"
-import type { WaitingTimer } from "../../base/waited-time.ts"
-import { EgressFailure, waitedTooLong } from "../../ports/egress.ts"
+import { EgressFailure, waitedTooLong, type CallTimer } from "../../ports/egress.ts"
 import { CallTimeout } from "./explain-failure.ts"
 import type { HttpTransport } from "./http-transport.ts"
 
@@ -24,7 +23,7 @@ export async function timed<T>(
   const stop = new AbortController()
   const onAbort = (): void => stop.abort(signal.reason)
   signal.addEventListener("abort", onAbort, { once: true })
-  const timer = (ms: number): WaitingTimer =>
+  const timer = (ms: number): CallTimer =>
     transport.waited.timer(ms, (waitedMs) =>
       stop.abort(
         waitedMs === null

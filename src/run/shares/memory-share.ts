@@ -1,6 +1,5 @@
 import { Tally } from "../../base/tally.ts"
-import type { WaitedTime } from "../../base/waited-time.ts"
-import type { Arrivals } from "../../ports/egress.ts"
+import type { Arrivals, Waits } from "../../ports/egress.ts"
 import { RunArrival, WaitingArrivals, type ArrivalQueue } from "./waiting-arrivals.ts"
 
 /** What the runs of a process may keep in memory together. */
@@ -14,7 +13,7 @@ export interface MemoryBounds {
 
 const unboundedMemory: MemoryBounds = { all: Infinity, perCaller: Infinity, perRun: Infinity }
 
-/** Runs may keep so many times the bytes of all before also those are refused that have less than their equal part. */
+/** At this many times the bytes of all, runs are refused that have less than their equal part, too. */
 const hardLimit = 2
 
 /**
@@ -105,7 +104,7 @@ export class RunMemory {
     return { open: (signal, waited) => this.#open(signal, waited) }
   }
 
-  #open(signal: AbortSignal, waited: WaitedTime | undefined): RunArrival {
+  #open(signal: AbortSignal, waited: Waits | undefined): RunArrival {
     if (this.#arriving++ === 0) this.#queue.receiving(1)
     return new RunArrival(this, this.#queue, signal, waited)
   }

@@ -1,5 +1,5 @@
-import { WaitedTime } from "../../base/waited-time.ts"
-import type { Arrival } from "../../ports/egress.ts"
+import { WaitedTime } from "../../event-loop/waited-time.ts"
+import type { Arrival, Waits } from "../../ports/egress.ts"
 
 /** Memory that an answer is counted in. */
 interface CountedMemory {
@@ -89,7 +89,7 @@ export interface ArrivalQueue {
 
 /** What has arrived of one answer of a run. */
 export class RunArrival implements Arrival {
-  readonly waited: WaitedTime
+  readonly waited: Waits
   readonly #memory: CountedMemory
   readonly #queue: ArrivalQueue
   readonly #signal: AbortSignal
@@ -97,7 +97,7 @@ export class RunArrival implements Arrival {
   #bytes = 0
   #isOpen = true
 
-  constructor(memory: CountedMemory, queue: ArrivalQueue, signal: AbortSignal, waited = new WaitedTime()) {
+  constructor(memory: CountedMemory, queue: ArrivalQueue, signal: AbortSignal, waited: Waits = new WaitedTime()) {
     this.waited = waited
     this.#memory = memory
     this.#queue = queue

@@ -11,6 +11,8 @@ import type { RouteDependencies, ServerLog } from "../route-dependencies.ts"
 import { patternOf } from "../serve-route.ts"
 import { ThrottledLog } from "../throttled-log.ts"
 import { hookBytes } from "../../base/limits.ts"
+import { closeAfter } from "../arriving-bodies.ts"
+import { announcedBytes, smallBody } from "../read-body.ts"
 import { readDelivery } from "./delivery-body.ts"
 
 /** A delivery whose header could be read. */
@@ -39,8 +41,12 @@ export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit
       method: "POST",
       url: patternOf(deliver.path),
       bodyLimit: Math.min(hookBytes, maxBody),
-      config: { body: "none" },
-      onRequest: (request) => claimOf(request, triggers, failures),
+      config: { body: "none", isDelivery: true },
+      onRequest: (request, reply) =>
+        claimOf(request, triggers, failures).catch((error: unknown) => {
+          if (announcedBytes(request) > smallBody) closeAfter(reply.raw)
+          throw error
+        }),
       handler: (request, reply) => answer(request, reply, triggers, limit, failures),
     })
     done()

@@ -1,7 +1,8 @@
-import { timerMs } from "./timer-ms.ts"
+import { timerMs } from "../base/timer-ms.ts"
+import type { CallTimer, Waits } from "../ports/egress.ts"
 
 /** Sums the time in which a call waits for this service: for memory, for a connection or for its turn. Waits that overlap count once. */
-export class WaitedTime {
+export class WaitedTime implements Waits {
   readonly #now: () => number
   #waits = 0
   #since = 0
@@ -15,7 +16,6 @@ export class WaitedTime {
     return this.#waits > 0 ? this.#sumMs + this.#now() - this.#since : this.#sumMs
   }
 
-  /** Counts until the promise settles. */
   async during<T>(wait: Promise<T>): Promise<T> {
     if (this.#waits++ === 0) this.#since = this.#now()
     try {
@@ -25,11 +25,7 @@ export class WaitedTime {
     }
   }
 
-  /**
-   * Calls back once the time is up, without the time that was waited. Those waits may take as long as the call itself: `waitedMs` says that they
-   * took longer.
-   */
-  timer(ms: number, late: (waitedMs: number | null) => void): WaitingTimer {
+  timer(ms: number, late: (waitedMs: number | null) => void): CallTimer {
     return new WaitingTimer(this, ms, late, this.#now)
   }
 }
@@ -37,7 +33,7 @@ export class WaitedTime {
 /** Milliseconds after which a timer looks again whether its call still waits. */
 const lookMs = 50
 
-export class WaitingTimer {
+class WaitingTimer implements CallTimer {
   readonly #waited: WaitedTime
   readonly #ms: number
   readonly #late: (waitedMs: number | null) => void
