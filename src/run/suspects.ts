@@ -15,7 +15,7 @@ export interface SuspectTurn {
   /** Aborts when the turn has ended. */
   readonly over: AbortSignal
   /** The run got further, has ended or did no harm: the next one may begin. */
-  end(): void
+  readonly end: () => void
 }
 
 /**

@@ -1,4 +1,4 @@
-import { WaitedTime } from "../../event-loop/waited-time.ts"
+import { WaitedTime } from "../../ports/waited-time.ts"
 import { EgressFailure, waitedTooLong, type Arrival, type CallTimer, type Waits } from "../../ports/egress.ts"
 
 /** One call from its start to the body's last byte: knows when it has to stop, and what there is to stop just now. */

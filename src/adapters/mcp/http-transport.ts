@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto"
 import { JsonWork } from "../../base/bounded-json.ts"
 import { timerMs } from "../../base/timer-ms.ts"
-import { WaitedTime } from "../../event-loop/waited-time.ts"
+import { WaitedTime } from "../../ports/waited-time.ts"
 import type {
   FetchLike,
   JSONRPCMessage,

@@ -1,4 +1,4 @@
-import { WaitedTime } from "../../event-loop/waited-time.ts"
+import { WaitedTime } from "../../ports/waited-time.ts"
 import type { Arrival, Waits } from "../../ports/egress.ts"
 
 /** Memory that an answer is counted in. */

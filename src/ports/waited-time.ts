@@ -1,5 +1,5 @@
 import { timerMs } from "../base/timer-ms.ts"
-import type { CallTimer, Waits } from "../ports/egress.ts"
+import type { CallTimer, Waits } from "./egress.ts"
 
 /** Sums the time in which a call waits for this service: for memory, for a connection or for its turn. Waits that overlap count once. */
 export class WaitedTime implements Waits {
