@@ -220,8 +220,7 @@ export class Compiler {
   }
 }
 
-/** A text alone is a source without other files. */
-/** In characters. Each file may take over the declarations of all others. */
+/** The work that compiling takes, in characters. Each file may import the declarations of all others. */
 function compilingWork(text: SourceText): number {
   return sourceLength(text) + sourcePairOfFiles * Object.keys(text.modules ?? {}).length ** 2
 }

@@ -424,7 +424,6 @@ function failed(text: string): ToolAnswer {
   return { text, is_error: true }
 }
 
-/** Prompts and URI templates take texts only. */
 /** A value must not lead to another path than the template's. */
 function expand(template: UriTemplate, values: JsonObject, resource: string): string {
   const texts = asTexts(values)
@@ -438,6 +437,7 @@ function plainTexts({ variables }: UriTemplate): Record<string, string> {
   return Object.fromEntries(variables.map((name) => [name, "x"]))
 }
 
+/** Prompts and URI templates take texts only. */
 function asTexts(values: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values)

@@ -287,13 +287,13 @@ curl http://127.0.0.1:13703/workflows/triage/execute \\
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
 
-/** By path. */
 /** Workflows that start by themselves. */
 export interface Triggering {
   readonly schedule?: true
   readonly webhook?: true
 }
 
+/** The files of a new project, by path. */
 export function projectFiles({ schedule, webhook }: Triggering = {}): Readonly<Record<string, string>> {
   const more = { ...(schedule === true && { reminder }), ...(webhook === true && { push }) }
   return {
