@@ -1,7 +1,7 @@
 import { writeDefault } from "../source/hint.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
-import { errorType } from "../types/primitives.ts"
+import { errorType, integerType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { fieldType } from "../types/field-type.ts"
@@ -17,7 +17,7 @@ import type { Type } from "../types/types.ts"
 /** The variables of a loop: the element, or some of its fields. The list itself does not see them. */
 export function loopVariables(
   checking: CheckContext,
-  { pattern, items }: Syntax.Loop,
+  { pattern, index, items }: Syntax.Loop,
   scope: Scope,
   infer: Infer,
 ): Map<string, LoopVariable> {
@@ -26,7 +26,7 @@ export function loopVariables(
   const element = listElement(checking, list, items, scope.path)
   if (pattern.kind === "item") {
     variables.set(pattern.name.text, { name: pattern.name, type: element })
-    return variables
+    return withIndex(checking, variables, index, scope.path)
   }
   const seen = new Set<string>()
   const unknown: UnknownField[] = []
@@ -35,7 +35,18 @@ export function loopVariables(
     if (!declareUnique(checking, seen, variable, scope.path)) variables.set(variable.text, { name: variable, type })
   }
   reportUnknown(checking, unknown, items, scope.path)
-  return variables
+  return withIndex(checking, variables, index, scope.path)
+}
+
+/** And the variable for the position in the list. */
+function withIndex(
+  checking: CheckContext,
+  variables: Map<string, LoopVariable>,
+  index: Syntax.Name | undefined,
+  path: string,
+): Map<string, LoopVariable> {
+  if (index === undefined || declareUnique(checking, new Set(variables.keys()), index, path)) return variables
+  return variables.set(index.text, { name: index, type: integerType })
 }
 
 /** Whether the variables of a step's loop are unknown because of an error: others may be meant. */

@@ -202,6 +202,7 @@ class TestCheck {
     }
     const { rows } = this.#test
     if (rows !== undefined) add(rows.variable.text, anyType, rows.variable)
+    if (rows?.index !== undefined) add(rows.index.text, integerType, rows.index)
     return {
       path: this.#path,
       place,

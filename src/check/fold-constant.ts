@@ -107,6 +107,8 @@ function operated({ operator, left, right }: Syntax.BinaryNode): JsonValue {
       return Array.isArray(a)
         ? a.some((one) => jsonEqual(one, b, () => undefined))
         : fail("`contains` searches an array")
+    case "in":
+      return Array.isArray(b) ? b.some((one) => jsonEqual(one, a, () => undefined)) : fail("`in` searches an array")
     default:
       break
   }

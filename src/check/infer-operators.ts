@@ -88,30 +88,15 @@ function checkComparison(
       return checkEquality(checking, node, leftType, rightType, scope)
     case "contains":
       return checkContains(checking, node, leftType, rightType, scope)
-    default:
-      return mustBoth(
-        checking,
-        node,
-        leftType,
-        rightType,
-        numberType,
-        scope,
-        orderOfTexts(checking, node, leftType, rightType),
-      )
+    case "in":
+      return checkIn(checking, node, leftType, rightType, scope)
+    default: {
+      const { types } = checking
+      const plain = [leftType, rightType].map((type) => withoutNull(type, types))
+      const isText = plain.every((type) => isAssignable(type, stringType, types)) && !plain.every(isLenient)
+      return mustBoth(checking, node, leftType, rightType, isText ? stringType : numberType, scope)
+    }
   }
-}
-
-/** `a < b` of texts: what to write instead, with a list that is in order. */
-function orderOfTexts(
-  checking: CheckContext,
-  { left, right, operator }: Syntax.BinaryNode,
-  ...operands: readonly Type[]
-): string | undefined {
-  if (!operands.every((type) => isAssignable(type, stringType, checking.types))) return undefined
-  const written = [checking.quote(left), checking.quote(right)]
-  const [less = "", more = ""] = operator.startsWith("<") ? written : written.toReversed()
-  const first = `first([t for t in [${less}, ${more}] by t]) == ${less}`
-  return `Texts have no order here: write \`${operator.endsWith("=") ? first : `${less} != ${more} && ${first}`}\`.`
 }
 
 /** Reports operands that are not of the type that the operator takes: both at once where both are wrong. */
@@ -127,7 +112,7 @@ export function mustBoth(
   const { left, right, operator } = node
   const { types } = checking
   const isBoolean = wanted.kind === "boolean"
-  const needs = `\`${operator}\` ${isBoolean ? "takes booleans" : isArithmetic(operator) ? "takes numbers" : "compares numbers"}`
+  const needs = `\`${operator}\` ${isBoolean ? "takes booleans" : isArithmetic(operator) ? "takes numbers" : "compares two numbers or two strings"}`
   const misfits = [leftType, rightType].filter((type) => !isAssignable(withoutNull(type, types), wanted, types))
   const isDefault = operator === "||" && misfits[0] === leftType && nullable(leftType, types)
   if (misfits.length === 2 || isDefault) {
@@ -136,7 +121,7 @@ export function mustBoth(
     checking.report("type-mismatch", scope.path, node, `${needs}, found ${found}`, hint)
     return false
   }
-  const fallback = isBoolean ? "false" : "0"
+  const fallback = isBoolean ? "false" : wanted.kind === "string" ? '""' : "0"
   if (instead !== undefined && misfits.length === 1) {
     // Written as the hint says, the other operand is right.
     const wrong = misfits[0] === leftType ? left : right
@@ -438,4 +423,32 @@ function checkContains(
     return false
   }
   return true
+}
+
+// -------------------------------------------------------------------------------------------------------------- in
+
+/** False when an operand is wrong, which is reported. */
+function checkIn(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type, scope: Scope): boolean {
+  const { types } = checking
+  const holder = plainType(right, types)
+  const isKeys = holder.kind === "object"
+  const element = elementType(holder, types)
+  if (!isKeys && element === undefined) {
+    const isText = isAssignable(holder, stringType, types) && isAssignable(withoutNull(left, types), stringType, types)
+    const instead = `${checking.quote(node.right)} contains ${checking.quote(node.left)}`
+    const message = `\`in\` searches an array, or the keys of an object, found ${showType(right)}`
+    checking.report("type-mismatch", scope.path, node.right, message, isText ? `Write \`${instead}\`.` : undefined)
+    return false
+  }
+  if (nullable(right, types)) {
+    mayBeNull(checking, node.right, isKeys ? "{ }" : "[]", scope)
+    return false
+  }
+  if (isKeys) return mustBe(checking, node.left, left, stringType, "A key is a string", '""', scope)
+  if (element === undefined || isLenient(element)) return true
+  checking.fit(left, element)
+  if (overlaps(exactType(checking, node.left), element, types)) return true
+  const message = `No element can be equal to this: they are ${showType(element)}, found ${showType(left)}`
+  checking.report("type-mismatch", scope.path, node.left, message, nearest(checking, node, element, left))
+  return false
 }

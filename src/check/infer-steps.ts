@@ -73,6 +73,9 @@ class Steps {
   readonly #path: string
   /** Up to this step, what the chain reads is known not to be null. */
   readonly #present: number
+  /** The chain reads what a sender sends, and nothing says what happens where a field is missing. */
+  readonly #isDelivered: boolean
+  #isWarned = false
   #firstPluck: number | undefined
   /** Something before the step may be null. */
   #mayBeNull = false
@@ -82,6 +85,9 @@ class Steps {
     this.#chain = chain
     this.#path = scope.path
     this.#present = presentUpTo(chain, scope.present)
+    const { base } = chain
+    const isBody = base.kind === "name" && base.text === "body" && scope.variables.get("body")?.isBuiltIn === true
+    this.#isDelivered = isBody && scope.isDefaulted !== true
   }
 
   /** Skipping the rest of the chain on null is a return from here: the rest is typed as if the value were there. */
@@ -120,6 +126,13 @@ class Steps {
 
   /** An untyped value is checked at run time; a pluck of it is an array all the same. */
   #untyped(step: Exclude<Step, { kind: "case" }>, index: number): Type {
+    if (this.#isDelivered && step.kind === "field" && !step.optional && index > this.#present && !this.#isWarned) {
+      this.#isWarned = true
+      const message = `The run is not started where a delivery has no field \`${step.name.text}\``
+      const whole = this.#checking.quote(this.#chain)
+      const hint = `Write \`${whole} ?? …\`, or \`?.\` where it may be missing.`
+      this.#checking.report("untyped-access", this.#path, step.name, message, hint)
+    }
     const rest = this.from(anyType, index + 1)
     if (rest.kind === "error") return rest
     const found: Type = step.kind === "pluck" ? { kind: "array", element: rest } : rest

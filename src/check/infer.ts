@@ -206,9 +206,13 @@ function inferRest(checking: CheckContext, chain: Syntax.Chain, type: Type, inde
   return isCutOff(chain) ? errorType : rest
 }
 
+function isPath(node: Syntax.Expression): boolean {
+  return node.kind === "group" ? isPath(node.expression) : node.kind === "chain" && node.base.kind === "name"
+}
+
 function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: "default" }, scope: Scope): Type {
   const inner = inAlternative(scope)
-  const left = infer(checking, node.left, inner)
+  const left = infer(checking, node.left, isPath(node.left) ? { ...inner, isDefaulted: true } : inner)
   const right = infer(checking, node.right, inner)
   if (isLenient(left)) return left
   if (!nullable(left, checking.types)) {

@@ -23,6 +23,8 @@ export interface Scope extends Allowance {
   readonly present: ReadonlySet<string>
   /** In a test: where a value may begin, besides its variables. */
   readonly roots?: readonly string[]
+  /** On the left of `??`: what a chain of it lacks is null. */
+  readonly isDefaulted?: boolean
   /** Its variables are all that it may refer to. */
   readonly isClosed?: true
   /** In a requirement, or after a round of a repetition: the type of the output or the answer that is judged. */

@@ -303,7 +303,7 @@ export class NameWalk {
         const operand: Setting = { ...inOperand(setting), expects: "value" }
         const isEquality = operator === "==" || operator === "!="
         this.expression(left, isEquality ? { ...operand, compared: { with: right, operator } } : operand)
-        if (operator === "contains") this.keyword(node.sign)
+        if (operator === "contains" || operator === "in") this.keyword(node.sign)
         const isCompared = isEquality || operator === "contains"
         this.expression(right, isCompared ? { ...operand, compared: { with: left, operator } } : operand)
         break
@@ -345,7 +345,7 @@ export class NameWalk {
 
   /** `for pattern in list` */
   protected loop(loop: Syntax.Loop, setting: Setting): void {
-    const { pattern, items } = loop
+    const { pattern, index, items } = loop
     this.words(loop.start, pattern.start, ["for"])
     if (pattern.kind === "item") this.name(pattern.name, { kind: "variable", name: pattern.name })
     else {
@@ -354,7 +354,8 @@ export class NameWalk {
         if (field.variable !== field.field) this.name(field.variable, { kind: "variable", name: field.variable })
       }
     }
-    this.words(pattern.end, items.start, ["in"])
+    if (index !== undefined) this.name(index, { kind: "variable", name: index })
+    this.words(index?.end ?? pattern.end, items.start, ["in"])
     this.expression(items, setting)
   }
 

@@ -13,7 +13,14 @@ export type Expression =
   | ListExpression
   | { readonly op: "object"; readonly entries: readonly Entry[] }
   | { readonly op: "reference"; readonly root: Root; readonly text: string }
-  | { readonly op: "chain"; readonly base: Expression; readonly steps: readonly Step[]; readonly text: string }
+  /** `lenient`: a field that is missing makes it null, as on the left of `??`. */
+  | {
+      readonly op: "chain"
+      readonly base: Expression
+      readonly steps: readonly Step[]
+      readonly lenient?: true
+      readonly text: string
+    }
   | { readonly op: "default"; readonly left: Expression; readonly right: Expression }
   | BinaryExpression
   | { readonly op: "not"; readonly value: Expression; readonly text: string }
@@ -79,7 +86,7 @@ export type Step =
 /** The right side of `&&` and `||` is evaluated only when it decides. */
 export interface BinaryExpression {
   readonly op: "binary"
-  readonly operator: "||" | "&&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains"
+  readonly operator: "||" | "&&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains" | "in"
   readonly left: Expression
   readonly right: Expression
   readonly text: string
@@ -124,6 +131,8 @@ export interface MatchBranch {
 
 export interface LoopPlan {
   readonly items: Expression
+  /** The variable for the position in the list. Absent where none is asked for. */
+  readonly index?: string
   /** One variable for the item, or one for each named field of it. */
   readonly pattern:
     | { readonly kind: "item"; readonly variable: string }

@@ -10,6 +10,7 @@ import { isWorkflow } from "../syntax/import-kinds.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import { isWordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { plainType } from "../types/relations.ts"
 import type {
   ApprovalPlan,
   AssetExpression,
@@ -69,7 +70,7 @@ export class Lowering {
       case "chain":
         return this.#chain(node, place)
       case "default":
-        return { op: "default", left: this.expression(node.left, place), right: this.expression(node.right, place) }
+        return { op: "default", left: this.#defaulted(node.left, place), right: this.expression(node.right, place) }
       case "binary": {
         const left = this.expression(node.left, place)
         const right = this.expression(node.right, place)
@@ -142,11 +143,12 @@ export class Lowering {
     return fields.map((field) => ({ key: field.name.text, value: this.expression(field.value, place) }))
   }
 
-  loop({ pattern, items }: Syntax.Loop, place: string): LoopPlan {
+  loop({ pattern, index, items }: Syntax.Loop, place: string): LoopPlan {
     const list = this.expression(items, place)
-    if (pattern.kind === "item") return { items: list, pattern: { kind: "item", variable: pattern.name.text } }
+    const at = index === undefined ? {} : { index: index.text }
+    if (pattern.kind === "item") return { items: list, ...at, pattern: { kind: "item", variable: pattern.name.text } }
     const fields = pattern.body.items.map(({ field, variable }) => ({ field: field.text, variable: variable.text }))
-    return { items: list, pattern: { kind: "fields", fields } }
+    return { items: list, ...at, pattern: { kind: "fields", fields } }
   }
 
   #list(node: Syntax.ListNode, place: string): ListExpression {
@@ -161,6 +163,12 @@ export class Lowering {
     }
   }
 
+  /** The left side of `??`: what the fields of a chain lack is null there. */
+  #defaulted(node: Syntax.Expression, place: string): Expression {
+    if (node.kind === "group") return this.#defaulted(node.expression, place)
+    return node.kind === "chain" ? this.#chain(node, place, true) : this.expression(node, place)
+  }
+
   /** Literal pieces and expressions in turn, empty pieces left out. */
   #parts(node: Syntax.StringNode, place: string): (string | Expression)[] {
     const parts: (string | Expression)[] = []
@@ -172,10 +180,15 @@ export class Lowering {
     return parts
   }
 
-  #chain(node: Syntax.Chain, place: string): Expression {
+  #chain(node: Syntax.Chain, place: string, isDefaulted = false): Expression {
     const text = this.#text(node)
+    // A value of a known type lacks nothing.
+    const isUntyped = node.steps.some(
+      (step) => this.#program.receivers.get(step)?.kind === "any" || isOpen(this.#program, step),
+    )
+    const lenient = isDefaulted && isUntyped ? { lenient: true as const } : {}
     if (node.base.kind !== "name") {
-      return { op: "chain", base: this.expression(node.base, place), steps: this.#steps(node.steps), text }
+      return { op: "chain", base: this.expression(node.base, place), steps: this.#steps(node.steps), ...lenient, text }
     }
     const root = this.#program.roots.get(node)
     if (root === undefined) throw new Error(`The checker left ${text} unresolved`)
@@ -187,7 +200,8 @@ export class Lowering {
       root: planRoot(root),
       text: this.#textAt({ start: node.start, end: end ?? node.end }),
     }
-    const lowered: Expression = steps.length === 0 ? reference : { op: "chain", base: reference, steps, text }
+    const lowered: Expression =
+      steps.length === 0 ? reference : { op: "chain", base: reference, steps, ...lenient, text }
     if (this.#captures === null || !isCaptured(root.kind)) return lowered
     const index = this.#captures.push(lowered) - 1
     return { op: "reference", root: { kind: "captured", index }, text }
@@ -334,6 +348,12 @@ export class Lowering {
   #text(node: Syntax.Expression): string {
     return cutText(this.#textAt({ start: node.start, end: Math.min(node.end, node.start + 1000) }), 200)
   }
+}
+
+/** Whether the step reads a field of any object. */
+function isOpen({ receivers, types }: Program, step: Syntax.ChainStep): boolean {
+  const receiver = receivers.get(step)
+  return receiver !== undefined && plainType(receiver, types).kind === "object"
 }
 
 /** Whether it is known before there is a result: not what a match or a list of the requirement takes out of it. */

@@ -12,7 +12,12 @@ import { Lowering } from "./lower.ts"
 export interface TestPlan {
   readonly title: string
   readonly span: Span
-  readonly rows: { readonly variable: string; readonly file: string; readonly span: Span } | null
+  readonly rows: {
+    readonly variable: string
+    readonly index: string | null
+    readonly file: string
+    readonly span: Span
+  } | null
   readonly input: readonly Entry[]
   readonly given: readonly GivenPlan[]
   /** What `run.started_at` is; null where the test does not say. */
@@ -91,7 +96,15 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
   return {
     title: text,
     span: { start: test.start, end: title.end },
-    rows: rows === undefined ? null : { variable: rows.variable.text, file: rows.file.texts[0] ?? "", span: rows.file },
+    rows:
+      rows === undefined
+        ? null
+        : {
+            variable: rows.variable.text,
+            index: rows.index?.text ?? null,
+            file: rows.file.texts[0] ?? "",
+            span: rows.file,
+          },
     input,
     given,
     started_at,

@@ -163,6 +163,10 @@ export const codes = {
     "A requirement does not mention `result`, so that no output changes whether it holds.",
     "Refer to `result`, or give the step a condition with `when`.",
   ),
+  "untyped-access": warning(
+    "A field of a webhook's body is read that a delivery may lack.",
+    "Give a default with `??`, or read it with `?.`.",
+  ),
   "unreachable-branch": warning("A default or branch can never be chosen.", "Remove it."),
   "suspicious-braces": warning(
     "A reference stands in single braces in a text, which is plain text.",
@@ -191,6 +195,7 @@ const warnings: Readonly<Record<Warning, true>> = {
   "missing-output": true,
   "constant-condition": true,
   "constant-requirement": true,
+  "untyped-access": true,
   "unreachable-branch": true,
   "suspicious-braces": true,
   "suspicious-literal": true,

@@ -160,10 +160,17 @@ export function startsNamed(reader: TokenReader): boolean {
 /** Whether the pattern of a loop and `in` are `ahead`. */
 export function startsPattern(reader: TokenReader, ahead: number): boolean {
   const isFields = reader.peek(ahead).kind === "{"
-  if (!isFields) return reader.peek(ahead).kind === "name" && reader.isWord("in", reader.peek(ahead + 1))
+  if (!isFields) return reader.peek(ahead).kind === "name" && inFollows(reader, ahead + 1)
   do ahead++
   while (isPatternPart(reader.peek(ahead)))
-  return reader.peek(ahead).kind === "}" && reader.isWord("in", reader.peek(ahead + 1))
+  return reader.peek(ahead).kind === "}" && inFollows(reader, ahead + 1)
+}
+
+/** `in`, or `, index in` */
+function inFollows(reader: TokenReader, ahead: number): boolean {
+  if (reader.isWord("in", reader.peek(ahead))) return true
+  const [comma, index] = [reader.peek(ahead), reader.peek(ahead + 1)]
+  return comma.kind === "," && index.kind === "name" && reader.isWord("in", reader.peek(ahead + 2))
 }
 
 export function isPatternPart({ kind }: Token): boolean {

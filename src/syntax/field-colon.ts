@@ -60,7 +60,6 @@ export const ifHint = "Write `match condition { true: …, false: … }`, or giv
 
 const operatorHints: ReadonlyMap<string, Hint> = new Map<string, Hint>([
   ["is", write("==")],
-  ["in", "Write `list contains value`."],
   ["if", ifHint],
   ["unless", "Write `match` with the branches `true:` and `false:`."],
   ["as", "Remove it."],

@@ -54,7 +54,6 @@ export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, st
   ["element", /^([\w.]+)\[\u2038\*?\]\.(\w+)/, "Write `$1.*.$2`."],
   ["element", /^([\w.]+)\[\u2038\*?\]/, "Write `$1`."],
   ["in", /^\w+\u2038of ([\w.]+)/, "Write `in $1`."],
-  ["in", /^\w+\u2038, ?(\w+) in ([\w.]+)/, "Write `for $1 in $2`: the number of the item is not known."],
   ["variable", /^for\u2038\((?:const |let )?(\w+) (?:in|of) ([^()]+)\)/, "Write `for $1 in $2`."],
   ["value", /^when\u2038: ?([^{}]+?) ?\{/, "Write `when $1`."],
   ["{", /^(input|output|dynamic|secrets)\u2038"[^"]*" ?\{/, "Write `$1 { … }`: it has no name."],

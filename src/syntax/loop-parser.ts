@@ -1,10 +1,10 @@
 import { isPatternPart, leavesNames, startsPattern } from "./declaration-start.ts"
 import { parseKey, parseWordKey } from "./key-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Expression, Loop, Pattern, PatternField } from "./tree.ts"
+import type { Expression, Loop, Name, Pattern, PatternField } from "./tree.ts"
 
 /**
- * Loop = "for" pattern "in" expression. A broken one is reported and undefined: `skip` then goes to where what follows it can
+ * Loop = "for" pattern ("," name)? "in" expression. A broken one is reported and undefined: `skip` then goes to where what follows it can
  * be read.
  */
 export function parseLoop(
@@ -28,6 +28,7 @@ export function parseLoop(
     else parseExpression(reader)
     return undefined
   }
+  const index = parseIndex(reader)
   if (reader.acceptWord("in") === undefined) {
     reader.expected("`in` after the loop's variable", undefined, "in")
     const next = reader.peek().kind
@@ -39,7 +40,14 @@ export function parseLoop(
     if (next === "name") reader.take()
   }
   const items = parseExpression(reader)
-  return { pattern, items, start: first.start, end: reader.endFrom(first) }
+  return { pattern, index, items, start: first.start, end: reader.endFrom(first) }
+}
+
+/** ("," name)?, before `in` */
+export function parseIndex(reader: TokenReader): Name | undefined {
+  if (!reader.is(",") || reader.peek().kind !== "name" || !reader.isWord("in", reader.peek(2))) return undefined
+  reader.take()
+  return parseWordKey(reader)
 }
 
 /** Pattern = name | "{" (name (":" name)? ","?)* "}" */

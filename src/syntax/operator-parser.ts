@@ -20,6 +20,7 @@ const strengths: Readonly<Record<BinaryOperator, number>> = {
   ">": 3,
   ">=": 3,
   contains: 3,
+  in: 3,
   "+": 4,
   "-": 4,
   "*": 5,
@@ -49,7 +50,7 @@ function parseFrom(reader: TokenReader, left: Expression, least: number, parseOp
 
 function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOperator, parseOperand: Parse): Expression {
   const { token } = reader
-  if (token.kind === "bad" || (token.kind === "name" && operator !== "contains")) {
+  if (token.kind === "bad" || (token.kind === "name" && operator !== "contains" && operator !== "in")) {
     const text = reader.textOf(token)
     const next = reader.peek().kind
     // In Basic and in sheets it joins texts.
@@ -126,11 +127,12 @@ const foreignSigns: Readonly<Partial<Record<string, BinaryOperator>>> = Object.a
   "&": "&&",
 })
 
-/** `contains`; and the words of other languages, where they can be nothing else. */
+/** `contains` and `in`; and the words of other languages, where they can be nothing else. */
 function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
   if (reader.isWord("contains")) {
     return operandFollows(reader, 1) || reader.peek().kind === "{" ? "contains" : undefined
   }
+  if (reader.isWord("in")) return operandFollows(reader, 1) ? "in" : undefined
   if (token.afterBreak) return undefined
   return isForeignWord(reader, "and") ? "&&" : isForeignWord(reader, "or") ? "||" : undefined
 }

@@ -3,6 +3,7 @@ import { leavesBlock } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { skipToBrace } from "./head-parser.ts"
 import { parse, type Parsed } from "./parser.ts"
+import { parseIndex } from "./loop-parser.ts"
 import { parseString } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -64,12 +65,13 @@ function parseTest(
   return body && { kind: "test", keyword, doc, title, rows, body, start: keyword.start, end: body.end }
 }
 
-/** "for" name "in" string */
+/** "for" name ("," name)? "in" string */
 function parseRows(reader: TokenReader): TestRows | undefined {
   const first = reader.take()
   const variable = reader.expect("name", "a variable after `for`")
   if (variable === undefined) return undefined
   const name = reader.identifier(variable)
+  const index = parseIndex(reader)
   if (reader.acceptWord("in") === undefined) {
     reader.expected(`\`in\` after \`for ${name.text}\``, undefined, "in")
     return undefined
@@ -79,7 +81,7 @@ function parseRows(reader: TokenReader): TestRows | undefined {
     return undefined
   }
   const file = parsePlainString(reader, "the path of a file")
-  return { variable: name, file, start: first.start, end: file.end }
+  return { variable: name, index, file, start: first.start, end: file.end }
 }
 
 /** A text without interpolations: names of tests and paths are known before anything runs. */

@@ -212,9 +212,11 @@ export interface When extends Span {
   readonly condition: Expression
 }
 
-/** `for pattern in expression` */
+/** `for pattern, index in expression` */
 export interface Loop extends Span {
   readonly pattern: Pattern
+  /** The variable for the position, from 0. */
+  readonly index: Name | undefined
   readonly items: Expression
 }
 
@@ -273,6 +275,7 @@ export interface TestDeclaration extends DeclarationBase {
 
 export interface TestRows extends Span {
   readonly variable: Name
+  readonly index: Name | undefined
   readonly file: StringNode
 }
 
@@ -503,7 +506,7 @@ export type ChainStep =
   | (Span & { readonly kind: "pluck"; readonly stars: 1 | 2 | 3; readonly name: Name; readonly optional: boolean })
   | (Span & { readonly kind: "case"; readonly name: Name; readonly optional: boolean })
 
-export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains"
+export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains" | "in"
 export type Arithmetic = "+" | "-" | "*" | "/" | "%"
 export type BinaryOperator = "||" | "&&" | Comparison | Arithmetic
 

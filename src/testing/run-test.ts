@@ -33,6 +33,8 @@ export interface TestRun {
 export interface Row {
   readonly file: string
   readonly line: number
+  /** Among the rows, from 0. */
+  readonly position: number
   readonly value: JsonValue
 }
 
@@ -45,7 +47,12 @@ export async function runTest(
   signal: AbortSignal,
 ): Promise<TestRun> {
   const rows: ReadonlyMap<string, JsonValue> =
-    test.rows === null || row === null ? new Map() : new Map([[test.rows.variable, row.value]])
+    test.rows === null || row === null
+      ? new Map()
+      : new Map<string, JsonValue>([
+          ...(test.rows.index === null ? [] : [[test.rows.index, row.position] as const]),
+          [test.rows.variable, row.value],
+        ])
   const failed = (text: string, details: readonly string[] = []): TestRun => ({
     failures: [{ text, at: test.span.start, details }],
     usage: noUsage,

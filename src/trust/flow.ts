@@ -350,11 +350,13 @@ function isNode(part: unknown): part is { readonly kind: string } {
 /** The names that a loop gives to its elements, and to parts of them. */
 export function withVariables(
   known: ReadonlyMap<string, Labelled>,
-  { pattern }: Syntax.Loop,
+  { pattern, index }: Syntax.Loop,
   items: Labelled,
 ): ReadonlyMap<string, Labelled> {
   const element = items.element()
   const variables = new Map(known)
+  // A position says how many elements there are.
+  if (index !== undefined) variables.set(index.text, flat(items.own))
   if (pattern.kind === "item") return variables.set(pattern.name.text, element)
   for (const { field, variable } of pattern.body.items) variables.set(variable.text, element.field(field.text))
   return variables

@@ -183,10 +183,10 @@ const string = (
   })
 
 const operator: Source = fc
-  .constantFrom("||", "&&", "&&", "==", "!=", "<", "<=", ">", ">=", "contains", "+", "*", "%")
+  .constantFrom("||", "&&", "&&", "==", "!=", "<", "<=", ">", ">=", "contains", "in", "+", "*", "%")
   .map(text)
 
-const pattern = either(name, block(seq(name, maybe(seq(":", name)))))
+const pattern = seq(either(name, block(seq(name, maybe(seq(":", name))))), maybe(seq(",", name)))
 
 const expressions = fc.letrec<{
   expression: Pieces

@@ -102,10 +102,12 @@ function readRows(path: string, root: string, by: string, line: number, palette:
     const value = parse(text, 1)
     if (!Array.isArray(value)) throw refuse("it does not hold an array")
     const starts = elementLines(text)
-    for (const [index, item] of value.entries()) rows.push({ file: path, line: starts[index] ?? 1, value: item })
+    for (const [index, item] of value.entries())
+      rows.push({ file: path, line: starts[index] ?? 1, position: index, value: item })
   } else {
     for (const [index, json] of text.split(/\r?\n/).entries()) {
-      if (json.trim() !== "") rows.push({ file: path, line: index + 1, value: parse(json, index + 1) })
+      if (json.trim() !== "")
+        rows.push({ file: path, line: index + 1, position: rows.length, value: parse(json, index + 1) })
     }
   }
   if (rows.length === 0) throw refuse("it holds no rows")

@@ -217,7 +217,7 @@ output {
 | \`v#case.f\` | a field of a case of a variant; null for another case |
 | \`match v { case: e … _ e }\` | a value by case, enum member, boolean or literal |
 | \`[e for x in list when c by k descending]\` | a list from a list |
-| \`==\` \`!=\` \`<\` \`<=\` \`>\` \`>=\` \`contains\` \`&&\` \`\\|\\|\` \`!\` \`+\` \`-\` \`*\` \`/\` \`%\` | operators; \`+\` is for numbers only, texts are joined by \`"{{ a }}{{ b }}"\` |
+| \`==\` \`!=\` \`<\` \`<=\` \`>\` \`>=\` \`contains\` \`in\` \`&&\` \`\\|\\|\` \`!\` \`+\` \`-\` \`*\` \`/\` \`%\` | operators; \`+\` is for numbers only, texts are joined by \`"{{ a }}{{ b }}"\` |
 | \`call tool.t { input { } }\`, \`read resource.r\`, \`render prompt.p\`, \`asset e { type: "image" }\` | tools, resources, prompts, pictures |
 | \`{ a: 1 }\`, \`[1, 2]\`, \`"text"\`, \`true\`, \`null\` | literals |
 

@@ -31,12 +31,12 @@ export async function loopItems(
 export function loopVariables(
   running: RunContext,
   node: AgentNode | AskNode,
-  { pattern }: LoopPlan,
+  { pattern, index }: LoopPlan,
   item: JsonValue,
   iteration: number,
 ): ReadonlyMap<string, JsonValue> {
-  if (pattern.kind === "item") return new Map([[pattern.variable, item]])
-  const variables = new Map<string, JsonValue>()
+  const variables = new Map<string, JsonValue>(index === undefined ? [] : [[index, iteration]])
+  if (pattern.kind === "item") return variables.set(pattern.variable, item)
   for (const { field, variable } of pattern.fields) {
     if (!isJsonObject(item) || !Object.hasOwn(item, field)) {
       const scope = { ...outerScope(running, node.id), iteration }

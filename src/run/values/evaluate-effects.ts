@@ -224,11 +224,13 @@ async function evaluateList(expression: ListExpression, scope: Scope, effects: E
     }
   }
   if (traits(value).pure) return inTurns(listSteps(expression, list, scope, prepare), work)
-  const elements = await inTurns(itemSteps(expression, list, scope, prepare), work)
+  const { elements, positions } = await inTurns(itemSteps(expression, list, scope, prepare), work)
   const values: JsonValue[] = Array.from(elements, () => null)
   let bytes = 2
   await effects.each(elements.length, scope, async (position) => {
-    const made = await evaluateEffects(value, scopeOfItem(loop, elements[position] ?? null, position, scope), effects)
+    const index = positions?.[position] ?? position
+    const inner = scopeOfItem(loop, elements[position] ?? null, position, index, scope)
+    const made = await evaluateEffects(value, inner, effects)
     values[position] = made
     // Values that are too large together are refused before the last of them is there.
     bytes += 1 + work.sizeOf(made, work.largest, path).bytes

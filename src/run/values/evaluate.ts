@@ -197,9 +197,14 @@ function present(value: JsonValue | undefined, text: string): JsonValue {
 type Chain = Extract<Expression, { op: "chain" }>
 
 /** The name, where a chain is one field, as most are. */
-function plainField({ steps }: Chain): string | null {
+function plainField({ steps, lenient }: Chain): string | null {
   const [step] = steps
-  return steps.length === 1 && step?.step === "field" && !step.optional ? step.name : null
+  return steps.length === 1 && lenient !== true && step?.step === "field" && !step.optional ? step.name : null
+}
+
+/** Whether the field of an untyped value is not there. */
+function lacks(value: JsonValue, name: string): boolean {
+  return value === null || (isJsonObject(value) && !Object.hasOwn(value, name))
 }
 
 export function followChain(chain: Chain, base: JsonValue, scope: Scope): JsonValue {
@@ -219,6 +224,7 @@ function follow(chain: Chain, start: JsonValue, from: number, scope: Scope): Jso
     if (value === null && (step.optional || step.step === "case")) return null
     switch (step.step) {
       case "field":
+        if ((step.optional || chain.lenient === true) && lacks(value, step.name)) return null
         value = readField(chain, value, step.name, scope)
         break
       case "index":
@@ -251,7 +257,8 @@ function pluck(
   let kind: string | null = null
   for (let position = 0; position < value.length; position++) {
     const element = value[position] ?? null
-    const field = element === null ? null : readField(chain, element, step.name, scope, position)
+    const isMissing = element === null || (chain.lenient === true && lacks(element, step.name))
+    const field = isMissing ? null : readField(chain, element, step.name, scope, position)
     if (field === null) {
       if (step.nulls === "drop") continue
       if (step.nulls === "refuse") {

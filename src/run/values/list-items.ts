@@ -31,7 +31,7 @@ export function* listSteps(
   scope: Scope,
   prepare: Prepare,
 ): Steps<JsonValue[]> {
-  const elements = yield* itemSteps(expression, list, scope, prepare)
+  const { elements, positions } = yield* itemSteps(expression, list, scope, prepare)
   const { loop, value } = expression
   const { work } = scope
   const item = new ItemScope(loop, scope)
@@ -40,25 +40,27 @@ export function* listSteps(
   for (let at = 0; at < elements.length; at++) {
     if (at % perStep === 0) spendNodes(value, Math.min(perStep, elements.length - at), scope)
     if (work.isDue) yield null
-    const found = valueFor(item.with(elements[at] ?? null))
+    const found = valueFor(item.with(elements[at] ?? null, positions?.[at] ?? at))
     made.add(found instanceof Promise ? yield found : found)
   }
   return made.array
 }
 
+/** Elements of a list, with their positions in it where they are not all of them in their order. */
+interface Chosen {
+  readonly elements: readonly JsonValue[]
+  readonly positions: readonly number[] | null
+}
+
 /** The elements that a list is made of: those that its condition keeps, in the order of its key. */
-export function* itemSteps(
-  expression: ListExpression,
-  list: JsonValue,
-  scope: Scope,
-  prepare: Prepare,
-): Steps<readonly JsonValue[]> {
+export function* itemSteps(expression: ListExpression, list: JsonValue, scope: Scope, prepare: Prepare): Steps<Chosen> {
   const { loop, when, by } = expression
   if (!Array.isArray(list)) throw problem(textOf(loop.items), `for needs an array, found ${describe(list)}`, scope)
   const { work, path } = scope
   work.spend(perList + scope.items.size * perVariable, path)
   const item = new ItemScope(loop, scope)
   const kept: JsonValue[] = []
+  const places: number[] | null = loop.index === undefined ? null : []
   const keeps = when === null ? null : prepare(when)
   for (let from = 0; from < list.length; from += perStep) {
     if (work.isDue) yield null
@@ -70,12 +72,14 @@ export function* itemSteps(
     for (let at = from; at < to; at++) {
       if (work.isDue) yield null
       const element = list[at] ?? null
-      const found = keeps(item.with(element))
-      if (isKept(when, found instanceof Promise ? yield found : found, scope)) kept.push(element)
+      const found = keeps(item.with(element, at))
+      if (!isKept(when, found instanceof Promise ? yield found : found, scope)) continue
+      kept.push(element)
+      places?.push(at)
     }
   }
-  const elements = when === null ? list : kept
-  return by === null ? elements : yield* sortSteps(elements, by, item, scope, prepare)
+  const chosen: Chosen = when === null ? { elements: list, positions: null } : { elements: kept, positions: places }
+  return by === null ? chosen : yield* sortSteps(chosen, by, item, scope, prepare)
 }
 
 /** Counts the evaluation of an expression for some elements. */
@@ -90,12 +94,12 @@ function isKept(condition: Expression, kept: JsonValue, scope: Scope): boolean {
 
 /** Stable, also where it is turned around. */
 function* sortSteps(
-  elements: readonly JsonValue[],
+  { elements, positions }: Chosen,
   { key, descending }: NonNullable<ListExpression["by"]>,
   item: ItemScope,
   scope: Scope,
   prepare: Prepare,
-): Steps<readonly JsonValue[]> {
+): Steps<Chosen> {
   const { work, path } = scope
   const keys: (number | string)[] = []
   let bytes = 0
@@ -105,7 +109,7 @@ function* sortSteps(
   for (let at = 0; at < elements.length; at++) {
     if (at % perStep === 0) spendNodes(key, Math.min(perStep, elements.length - at), scope)
     if (work.isDue) yield null
-    const found = keyFor(item.with(elements[at] ?? null))
+    const found = keyFor(item.with(elements[at] ?? null, positions?.[at] ?? at))
     const own = keyOf(key, found instanceof Promise ? yield found : found, keys[0], scope)
     if (typeof own === "string") {
       // Texts are there at one time, as the elements of a value are.
@@ -120,24 +124,31 @@ function* sortSteps(
   const spend = (count: number): void => work.spend(count * perCompared, path)
   if (isNumber && isWhole && keys.length <= perSort) {
     spend(keys.length * Math.ceil(Math.log2(keys.length + 1)))
-    return inPackedOrder(elements, keys as number[], turn)
+    return inOrder(inPackedOrder(keys as number[], turn))
   }
   // All are of the type of the first.
   const compare = isNumber ? numbersIn(keys as number[], turn) : textsIn(keys as string[], turn, isPlain)
   const order = yield* mergeSteps(keys.length, compare, spend)
-  return order.map((index) => elements[index] ?? null)
+  return inOrder(order)
+
+  function inOrder(order: readonly number[]): Chosen {
+    return {
+      elements: order.map((index) => elements[index] ?? null),
+      positions: item.isNumbered ? order.map((index) => positions?.[index] ?? index) : null,
+    }
+  }
 }
 
 /** Whole keys up to this one have room for a position beside them in a double. */
 const largestPacked = 2 ** 38
 
-/** The elements in the order of whole keys. Key and position are one number: no function compares, and equal keys keep their order. */
-function inPackedOrder(elements: readonly JsonValue[], keys: readonly number[], turn: 1 | -1): JsonValue[] {
+/** The positions in the order of whole keys. Key and position are one number: no function compares, and equal keys keep their order. */
+function inPackedOrder(keys: readonly number[], turn: 1 | -1): number[] {
   const packed = new Float64Array(keys.length)
   for (let at = 0; at < keys.length; at++) packed[at] = turn * (keys[at] ?? 0) * perSort + at
   packed.sort()
-  const ordered: JsonValue[] = []
-  for (const one of packed) ordered.push(elements[one - Math.floor(one / perSort) * perSort] ?? null)
+  const ordered: number[] = []
+  for (const one of packed) ordered.push(one - Math.floor(one / perSort) * perSort)
   return ordered
 }
 
@@ -204,8 +215,8 @@ function keyOf(expression: Expression, key: JsonValue, first: JsonValue | undefi
 }
 
 /** The scope of one element alone: its calls go on while others begin. */
-export function scopeOfItem(loop: LoopPlan, element: JsonValue, position: number, scope: Scope): Scope {
-  return { ...new ItemScope(loop, scope).with(element), positions: [...scope.positions, position] }
+export function scopeOfItem(loop: LoopPlan, element: JsonValue, position: number, index: number, scope: Scope): Scope {
+  return { ...new ItemScope(loop, scope).with(element, index), positions: [...scope.positions, position] }
 }
 
 /** The scope of one element after the other: each takes the place of the one before. */
@@ -222,8 +233,14 @@ class ItemScope {
     this.#inner = { ...scope, items: this.#items }
   }
 
-  with(element: JsonValue): Scope {
-    const { pattern } = this.#loop
+  /** Whether the elements' positions in the list are asked for. */
+  get isNumbered(): boolean {
+    return this.#loop.index !== undefined
+  }
+
+  with(element: JsonValue, at: number): Scope {
+    const { pattern, index } = this.#loop
+    if (index !== undefined) this.#items.set(index, at)
     if (pattern.kind === "item") this.#items.set(pattern.variable, element)
     else {
       for (const { field, variable } of pattern.fields) {

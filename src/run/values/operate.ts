@@ -1,4 +1,6 @@
+import { compareCodePoints } from "../../base/compare-code-points.ts"
 import { containsText } from "../../base/contains-text.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
 import { elementWork, jsonEqual } from "../../base/json-equal.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { ArithmeticExpression, BinaryExpression } from "../../plan/expression.ts"
@@ -34,12 +36,25 @@ export function operate(
       return !jsonEqual(left, right, spender(scope))
     case "contains":
       return contains(left, right, spender(scope))
+    case "in":
+      if (Array.isArray(right)) return contains(right, left, spender(scope))
+      if (!isJsonObject(right)) return { need: "in searches an array or an object", found: right }
+      return typeof left === "string"
+        ? Object.hasOwn(right, left)
+        : { need: "in searches an object for a string", found: left }
     default:
-      if (typeof left !== "number") return { need: `${operator} compares numbers`, found: left }
-      if (typeof right !== "number") return { need: `${operator} compares numbers`, found: right }
+      if (typeof left === "string" && typeof right === "string") {
+        spender(scope)(perCompared * Math.min(left.length, right.length))
+        return isInOrder(operator, compareCodePoints(left, right), 0)
+      }
+      if (typeof left !== "number") return { need: `${operator} compares two numbers or two strings`, found: left }
+      if (typeof right !== "number") return { need: `${operator} compares two numbers or two strings`, found: right }
       return isInOrder(operator, left, right)
   }
 }
+
+/** Comparing a character takes as long as copying this many. */
+const perCompared = 6
 
 function spender({ work, path }: Pick<Scope, "work" | "path">): (amount: number) => void {
   return (amount) => work.spend(amount, path)

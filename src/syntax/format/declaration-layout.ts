@@ -18,6 +18,7 @@ import { layOutInputFields, layOutSchemaBody, layOutTypeFields } from "./type-la
 import {
   layOutChain,
   layOutExpression,
+  layOutIndex,
   layOutPattern,
   layOutProperties,
   layOutProperty,
@@ -174,9 +175,9 @@ function layOutBatchItem(builder: LayoutBuilder, item: BatchItem): void {
 }
 
 /** `for pattern in expression` */
-function layOutLoop(builder: LayoutBuilder, { pattern, items }: Loop): void {
+function layOutLoop(builder: LayoutBuilder, { pattern, index, items }: Loop): void {
   takeWord(builder)
-  layOutPattern(builder, pattern)
+  layOutPattern(builder, pattern, index)
   takeWord(builder)
   layOutExpression(builder, items)
 }
@@ -186,6 +187,7 @@ function layOutTest(builder: LayoutBuilder, { title, rows, body }: TestDeclarati
   if (rows !== undefined) {
     takeWord(builder)
     builder.name(rows.variable)
+    layOutIndex(builder, rows.index)
     takeWord(builder)
     layOutExpression(builder, rows.file)
   }

@@ -8,6 +8,7 @@ import type {
   MatchBranch,
   MatchNode,
   ModelEntry,
+  Name,
   Pattern,
   Property,
   PropertyValue,
@@ -136,7 +137,7 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
   builder.soft(gap.softNone, group.id, flag.item)
   builder.item(() => layOutExpression(builder, value))
   part(() => {
-    layOutPattern(builder, loop.pattern)
+    layOutPattern(builder, loop.pattern, loop.index)
     builder.space()
     builder.word()
     layOutExpression(builder, loop.items)
@@ -154,7 +155,19 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
 }
 
 /** `item`, or `{ a, b: c }`. */
-export function layOutPattern(builder: LayoutBuilder, pattern: Pattern): void {
+export function layOutPattern(builder: LayoutBuilder, pattern: Pattern, index?: Name): void {
+  layOutOwnPattern(builder, pattern)
+  layOutIndex(builder, index)
+}
+
+/** `, index` */
+export function layOutIndex(builder: LayoutBuilder, index: Name | undefined): void {
+  if (index === undefined) return
+  builder.word()
+  builder.name(index)
+}
+
+function layOutOwnPattern(builder: LayoutBuilder, pattern: Pattern): void {
   if (pattern.kind === "item") return builder.name(pattern.name)
   layOutBlock(builder, {
     block: pattern.body,
@@ -288,7 +301,8 @@ function isCaseAlone(branch: MatchBranch): boolean {
 
 /** A case called `contains` would become the operator after a value, where something like one follows it in turn. */
 function isContains(branch: MatchBranch, next: MatchBranch): boolean {
-  if (isShortBranch(branch) || next.case?.text !== "contains" || next.case.quoted) return false
+  if (isShortBranch(branch) || (next.case?.text !== "contains" && next.case?.text !== "in") || next.case.quoted)
+    return false
   const chain = branchChain(next)
   return chain !== undefined && (chain.steps[0] === undefined || chain.steps[0].kind === "index")
 }

@@ -49,6 +49,22 @@ const weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "satur
 const values: Readonly<Record<string, readonly Value[]>> = {
   "operators from weakest to strongest": [
     ["true || false && false", true],
+    ['input.s < "b b" && "Z" < "a" && "\\u{FFFD}" < "\\u{1F600}"', true],
+    ["input.s >= input.s && !(input.s > input.s)", true],
+    ['2 in input.list && !("c" in split(input.s, " "))', true],
+    ['"none" in input.o && !("no" in input.o)', true],
+    [
+      "[[i, n] for n, i in input.list when n > 1 by n]",
+      [
+        [2, 2],
+        [0, 3],
+      ],
+    ],
+    ["[i for { a }, i in [input.rec, input.rec] by a + i descending]", [1, 0]],
+    ['input.o.no.such ?? "none"', "none"],
+    ['(input.o.none.such) ?? "none"', "none"],
+    ["input.o?.no?.such", null],
+    ['parse_json("{}").a.b ?? 1', 1],
     ["false && input.n > 3 || true", true],
     ["1 + 1 < 3", true],
     ["2 + 3 * 4 % 5 - 1", 3],

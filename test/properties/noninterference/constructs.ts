@@ -77,6 +77,7 @@ const operatorTable = {
   ">": true,
   ">=": true,
   contains: true,
+  in: true,
   "+": true,
   "-": true,
   "*": true,

@@ -195,7 +195,10 @@ class LabelledFile {
     const decided = union(start.decided, list.own)
     return {
       own: list.own,
-      items: itemsOf(list).map((item) => done({ ...start, decided, variables: bind(start, loop, item) })),
+      items: itemsOf(list).map((item, at) => {
+        const variables = bind(start, loop, item, { own: list.own, scalar: at })
+        return done({ ...start, decided, variables })
+      }),
     }
   }
 
@@ -670,6 +673,8 @@ class LabelledFile {
     const own = isNullTest ? union(a.own, b.own) : union(whole(a), whole(b))
     const [x, y] = [toJson(a), toJson(b)]
     const [m, n] = [Number(x), Number(y)]
+    const isText = typeof x === "string" && typeof y === "string"
+    const order = isText ? Buffer.compare(Buffer.from(x), Buffer.from(y)) : 0
     const result = ((): JsonValue => {
       switch (operator) {
         case "==":
@@ -677,13 +682,15 @@ class LabelledFile {
         case "!=":
           return JSON.stringify(x) !== JSON.stringify(y)
         case "<":
-          return m < n
+          return isText ? order < 0 : m < n
         case "<=":
-          return m <= n
+          return isText ? order <= 0 : m <= n
         case ">":
-          return m > n
+          return isText ? order > 0 : m > n
         case ">=":
-          return m >= n
+          return isText ? order >= 0 : m >= n
+        case "in":
+          return Array.isArray(y) && y.some((one) => JSON.stringify(one) === JSON.stringify(x))
         case "contains":
           return JSON.stringify(x).slice(1, -1).includes(JSON.stringify(y).slice(1, -1))
         case "+":
@@ -707,8 +714,12 @@ class LabelledFile {
   #list({ loop, when, by, value }: Syntax.ListNode, place: Place): Value {
     const list = this.#of(loop.items, place)
     let own: Labels = list.own
-    const inner = (item: Value): Place => ({ ...after(place, list.own), variables: bind(place, loop, item) })
-    let kept = itemsOf(list)
+    const all = itemsOf(list)
+    const inner = (item: Value): Place => {
+      const index = { own: list.own, scalar: all.indexOf(item) }
+      return { ...after(place, list.own), variables: bind(place, loop, item, index) }
+    }
+    let kept = all
     if (when !== undefined) {
       kept = kept.filter((item) => {
         const condition = this.#of(when.condition, inner(item))
@@ -898,8 +909,9 @@ function after(place: Place, decided: Labels): Place {
   return decided.size === 0 ? place : { ...place, decided: union(place.decided, decided) }
 }
 
-function bind(place: Place, { pattern }: Syntax.Loop, item: Value): ReadonlyMap<string, Value> {
+function bind(place: Place, { pattern, index }: Syntax.Loop, item: Value, at: Value): ReadonlyMap<string, Value> {
   const variables = new Map(place.variables)
+  if (index !== undefined) variables.set(index.text, at)
   if (pattern.kind === "item") return variables.set(pattern.name.text, item)
   for (const { field, variable } of pattern.body.items) {
     variables.set(variable.text, joined(item.fields?.get(field.text) ?? nothing, item.own))

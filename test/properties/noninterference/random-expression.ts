@@ -50,7 +50,7 @@ export interface Exceptions {
 
 const twoWords: WireType = { kind: "enum", values: ["a", "b"] }
 
-const comparisons: readonly BinaryOperator[] = ["==", "!=", "<", "<=", ">", ">=", "contains"]
+const comparisons: readonly BinaryOperator[] = ["==", "!=", "<", "<=", ">", ">=", "contains", "in"]
 
 export class Expressions {
   readonly #random: Random
@@ -277,6 +277,8 @@ export class Expressions {
       default: {
         const operator = random.pick(comparisons)
         if (operator === "contains") return `(${text()} contains "a")`
+        if (operator === "in") return `(${text()} in ${this.of(arrayOf(string), scope, depth)})`
+        if (random.chance(0.4)) return `(${text()} ${operator} ${text()})`
         if (operator === "==" || operator === "!=") return `(${text()} ${operator} ${text()})`
         return `(length(${text()}) ${operator} ${random.below(30)})`
       }
@@ -335,6 +337,10 @@ export class Expressions {
   pattern(element: WireType): { readonly pattern: string; readonly variables: readonly Value[] } {
     const kind = resolved(element)
     const name = `v${this.#names++}`
+    if (this.#random.chance(0.2)) {
+      const index = { text: `${name}_at`, type: integer }
+      return { pattern: `${name}, ${index.text}`, variables: [{ text: name, type: element }, index] }
+    }
     if (kind.kind !== "record" || kind.fields.length === 0 || this.#random.chance(0.6)) {
       return { pattern: name, variables: [{ text: name, type: element }] }
     }
