@@ -181,7 +181,9 @@ export async function prepare(files, { brokers }) {
   if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers(brokers)
   if (has(/^test\/(postgres\/|simulation\/planted-bugs\.soak)/)) await ensurePostgres()
   if (has(/^test\/(build|npm-start|package)\./)) await ensureOtherNodes()
-  if (has(/^test\/((browser|cli|contract|crash|cluster|hostile|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/))
+  if (
+    has(/^test\/((browser|cli|contract|crash|cluster|hostile|lsp|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/)
+  )
     await import("../test/support/built-wire.ts")
   if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")
   // A developer's own settings of the service must not reach the tests.

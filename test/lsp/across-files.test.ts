@@ -7,10 +7,9 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import type { Location, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol"
 import { compileFile } from "../../src/compiler/folder-texts.ts"
 import { applyEdits } from "../../src/editor/edit.ts"
-import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
-import { LanguageServer } from "../../src/lsp/language-server.ts"
 import { TextDocument } from "../../src/lsp/text-document.ts"
 import { isError } from "../../src/source/diagnostic.ts"
+import { startTalk, type Said } from "./start-lsp.ts"
 
 const library = `secrets { api_key: string }
 schema finding { text: string }
@@ -38,7 +37,11 @@ output { x: agent.b.x }
 `
 const alone = `input { text: string }\noutput { text: input.text }\n`
 
-type Answer = { readonly result?: unknown; readonly error?: { readonly message: string } }
+type Answer = Pick<Said, "result" | "error">
+
+/** One server for all of them: each project has its own root. */
+const talk = startTalk()
+await talk.answer("initialize", { capabilities: {} })
 
 function project(files: Readonly<Record<string, string>>) {
   const root = mkdtempSync(join(tmpdir(), "wireworks-lsp-across-"))
@@ -47,43 +50,16 @@ function project(files: Readonly<Record<string, string>>) {
     mkdirSync(dirname(join(root, file)), { recursive: true })
     writeFileSync(join(root, file), text)
   }
-  const said: (Answer & { readonly id?: number })[] = []
-  const server = new LanguageServer({
-    version: "0",
-    write: (bytes) => {
-      const text = bytes.toString()
-      said.push(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)) as Answer)
-    },
-    log: (line) => assert.fail(line),
-    exit: () => undefined,
-    folderOf: folderOnDisk,
-  })
-  const send = (message: object): void => {
-    const text = JSON.stringify({ jsonrpc: "2.0", ...message })
-    server.receive(Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`))
-  }
-  let asked = 0
-  const ask = async (method: string, params: object): Promise<Answer> => {
-    const id = ++asked
-    send({ id, method, params })
-    for (;;) {
-      const found = said.find((one) => one.id === id)
-      if (found !== undefined) return found
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
   const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
   const open = async (file: string, text = readFileSync(join(root, file), "utf8")): Promise<void> => {
-    if (asked === 0) await ask("initialize", { capabilities: {} })
-    const textDocument = { uri: uriOf(file), version: 1, languageId: "wire", text }
-    send({ method: "textDocument/didOpen", params: { textDocument } })
+    talk.open(uriOf(file), text)
   }
   /** Asks about the place in a file that the mark `‸` stands at, else the beginning. */
   const at = async (method: string, file: string, text: string, mark: string, more: object = {}) => {
     const offset = text.indexOf(mark.replace("‸", ""))
     assert.notEqual(offset, -1, mark)
     const position = new TextDocument("", text, 0, "utf-16").position(offset + Math.max(0, mark.indexOf("‸")))
-    return await ask(`textDocument/${method}`, { textDocument: { uri: uriOf(file) }, position, ...more })
+    return await talk.answer(`textDocument/${method}`, { textDocument: { uri: uriOf(file) }, position, ...more })
   }
   const names = (locations: unknown): string[] => {
     return (locations as Location[]).map(({ uri, range }) => {

@@ -5,14 +5,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { pathToFileURL } from "node:url"
 import type { CompletionList, Diagnostic, Location } from "vscode-languageserver-protocol"
-import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
-import { LanguageServer } from "../../src/lsp/language-server.ts"
-
-interface Said {
-  readonly id?: number
-  readonly result?: unknown
-  readonly params?: { readonly uri: string; readonly diagnostics: readonly { readonly code: string }[] }
-}
+import { startTalk } from "./start-lsp.ts"
 
 const library =
   'schema task { name: string }\nprovider p from openai { endpoint: "demo" }\nmodel fast from p { id: "demo" }\n'
@@ -24,32 +17,7 @@ output { x: agent.a.x }
 
 function start(root: string, isMarked = true) {
   if (isMarked) writeFileSync(join(root, "wireworks.json"), "{}")
-  const said: Said[] = []
-  const server = new LanguageServer({
-    version: "0",
-    write: (bytes) => {
-      const text = bytes.toString()
-      said.push(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)) as Said)
-    },
-    log: () => undefined,
-    exit: () => undefined,
-    folderOf: folderOnDisk,
-  })
-  const send = (message: object): void => {
-    const text = JSON.stringify({ jsonrpc: "2.0", ...message })
-    server.receive(Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`))
-  }
-  let asked = 0
-  const ask = async <T>(method: string, params: object): Promise<T> => {
-    const id = ++asked
-    send({ id, method, params })
-    for (;;) {
-      const found = said.find((one) => one.id === id)
-      if (found !== undefined) return found.result as T
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-  return { send, ask, said }
+  return startTalk()
 }
 
 test("an editor sees a change in one file in the diagnostics of the files that import it, and finds declarations there", async () => {
@@ -57,20 +25,12 @@ test("an editor sees a change in one file in the diagnostics of the files that i
   after(() => rmSync(root, { recursive: true, force: true }))
   mkdirSync(join(root, "lib"))
   writeFileSync(join(root, "lib", "common.wire"), library)
-  const [flow, lib] = ["main.wire", "lib/common.wire"].map((file) => pathToFileURL(join(root, file)).href)
-  const { send, ask, said } = start(root)
+  const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
+  const [flow, lib] = [uriOf("main.wire"), uriOf("lib/common.wire")] as const
+  const { send, ask, untilCodes, open } = start(root)
   await ask("initialize", { capabilities: {} })
-  const problems = async (uri: string | undefined): Promise<readonly string[]> => {
-    // Diagnostics are pushed when nothing else is to be done.
-    await ask("textDocument/foldingRange", { textDocument: { uri } })
-    await new Promise((resolve) => setImmediate(resolve))
-    const last = said.findLast(({ params }) => params?.uri === uri)
-    return last?.params?.diagnostics.map(({ code }) => code) ?? []
-  }
-  const open = (uri: string | undefined, text: string): void =>
-    send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
   open(flow, main)
-  assert.deepEqual(await problems(flow), [])
+  await untilCodes(flow, [])
 
   const [target] = await ask<Location[]>("textDocument/definition", {
     textDocument: { uri: flow },
@@ -95,11 +55,11 @@ test("an editor sees a change in one file in the diagnostics of the files that i
       params: { textDocument: { uri: lib, version }, contentChanges: [{ text }] },
     })
   change(library.replace("name: string", "title: string"), 2)
-  assert.deepEqual(await problems(flow), ["unknown-reference"])
+  await untilCodes(flow, ["unknown-reference"])
   change(library.replace("schema", "shema"), 3)
-  assert.deepEqual(await problems(flow), ["invalid-import"])
+  await untilCodes(flow, ["invalid-import"])
   change(library, 4)
-  assert.deepEqual(await problems(flow), [])
+  await untilCodes(flow, [])
 })
 
 test("in quotes after an imported api, the requests of its file are offered", async () => {
@@ -146,11 +106,10 @@ input { mail: untrusted string }
 output { v: call workflow.refunds { input { note: input.mail } } }
 `
   writeFileSync(join(root, "refunds.wire"), refunds)
-  const [flow, called] = ["main.wire", "refunds.wire"].map((file) => pathToFileURL(join(root, file)).href)
-  const { send, ask } = start(root)
+  const uriOf = (file: string): string => pathToFileURL(join(root, file)).href
+  const [flow, called] = [uriOf("main.wire"), uriOf("refunds.wire")] as const
+  const { ask, open } = start(root)
   await ask("initialize", { capabilities: { textDocument: { diagnostic: {} } } })
-  const open = (uri: string | undefined, text: string): void =>
-    send({ method: "textDocument/didOpen", params: { textDocument: { uri, version: 1, languageId: "wire", text } } })
   open(flow, source)
   const places = async (): Promise<unknown> => {
     const { items } = await ask<{ items: Diagnostic[] }>("textDocument/diagnostic", { textDocument: { uri: flow } })

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { after, test } from "node:test"
-import { fileURLToPath, pathToFileURL } from "node:url"
+import { pathToFileURL } from "node:url"
 import type {
   CodeLens,
   CompletionList,
@@ -12,10 +12,7 @@ import type {
   Location,
   WorkspaceEdit,
 } from "vscode-languageserver-protocol"
-import { folderOnDisk } from "../../src/lsp/folder-on-disk.ts"
-import { LanguageServer } from "../../src/lsp/language-server.ts"
-import { testFilesIn } from "../../src/lsp/files-in.ts"
-import { within } from "../support/within.ts"
+import { startTalk } from "./start-lsp.ts"
 
 const workflow = `provider p from openai { endpoint: "demo" }
 model m from p { id: "demo" }
@@ -30,70 +27,14 @@ const tests = `test "t" {
 }
 `
 
+const { version } = JSON.parse(readFileSync(join(dirname(dirname(import.meta.dirname)), "package.json"), "utf8")) as {
+  readonly version: string
+}
+
 const [flow, file] = ["file:///a.wire", "file:///a.test.wire"]
 
-interface Said {
-  readonly id?: number
-  readonly result?: unknown
-  readonly params?: {
-    readonly uri: string
-    readonly diagnostics: readonly { readonly code: string; readonly codeDescription?: unknown }[]
-  }
-}
-
-function existsAt(uri: string): boolean {
-  return existsSync(fileURLToPath(uri))
-}
-
-/** A server in this process, and what it says. */
-function startServer() {
-  const said: Said[] = []
-  const listeners = new Set<() => void>()
-  const server = new LanguageServer({
-    version: "0",
-    write(bytes) {
-      const text = bytes.toString()
-      said.push(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)) as Said)
-      for (const listener of listeners) listener()
-    },
-    log: () => undefined,
-    exit: () => undefined,
-    readFile: (uri) => (existsAt(uri) ? readFileSync(fileURLToPath(uri), "utf8") : null),
-    testFiles: testFilesIn,
-    folderOf: folderOnDisk,
-  })
-  const send = (message: object): void => {
-    const text = JSON.stringify({ jsonrpc: "2.0", ...message })
-    server.receive(Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`))
-  }
-  const until = (matches: (one: Said) => boolean): Promise<Said> =>
-    within(
-      30_000,
-      "what the server says",
-      new Promise((resolve) => {
-        const look = (): void => {
-          const found = said.findLast(matches)
-          if (found === undefined) return
-          listeners.delete(look)
-          resolve(found)
-        }
-        listeners.add(look)
-        look()
-      }),
-    )
-  let id = 0
-  const ask = async <T>(method: string, params: object): Promise<T> => {
-    const own = ++id
-    send({ id: own, method, params })
-    return (await until((one) => one.id === own)).result as T
-  }
-  const open = (uri: string, text: string): void =>
-    send({ method: "textDocument/didOpen", params: { textDocument: { uri, languageId: "wire", version: 1, text } } })
-  return { send, until, ask, open }
-}
-
 test("the editor knows test files, and the workflow that they test", async () => {
-  const { send, until, ask, open } = startServer()
+  const { send, until, ask, open } = startTalk()
   await ask("initialize", { processId: 1, rootUri: null, capabilities: {} })
   send({ method: "initialized", params: {} })
   open(file, tests)
@@ -130,7 +71,7 @@ test("the editor completes the steps of called files in tests", async () => {
   const caller = 'workflow inner from "./inner.wire" {}\noutput { level: call workflow.inner }\n'
   writeFileSync(join(folder, "caller.wire"), caller)
   const [main, own] = ["caller.wire", "caller.test.wire"].map((name) => pathToFileURL(join(folder, name)).href)
-  const { ask, open } = startServer()
+  const { ask, open } = startTalk()
   await ask("initialize", { processId: 1, rootUri: pathToFileURL(folder).href, capabilities: {} })
   open(main ?? "", caller)
   const lines = ["given ", "given workflow.", "given workflow.inner.", "given workflow.inner.agent."]
@@ -147,7 +88,7 @@ test("the editor completes the steps of called files in tests", async () => {
 })
 
 test("references and renames of a step reach the workflow and its tests", async () => {
-  const { ask, open } = startServer()
+  const { ask, open } = startTalk()
   await ask("initialize", { processId: 1, rootUri: null, capabilities: {} })
   open(flow, workflow)
   open(file, tests)
@@ -196,7 +137,7 @@ test("a rename reaches test files that are not open, in the workflow's folder an
   // As VS Code writes addresses.
   const escaped = (path: string): string => at(path).replace("(", "%28").replace(")", "%29")
   for (const workspaceFolders of [[{ uri: at("."), name: "all" }], null]) {
-    const { ask, open } = startServer()
+    const { ask, open } = startTalk()
     const capabilities = { workspace: { workspaceEdit: { documentChanges: true } } }
     await ask("initialize", { processId: 1, rootUri: null, workspaceFolders, capabilities })
     // The stored text of these is older than what the editor has.
@@ -220,14 +161,27 @@ test("a rename reaches test files that are not open, in the workflow's folder an
   }
 })
 
+test("a test of a workflow outside of the root says so", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-lsp-outside-"))
+  after(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, "checks"))
+  writeFileSync(join(folder, "a.wire"), workflow)
+  const uri = pathToFileURL(join(folder, "checks", "a.test.wire")).href
+  const { ask, open, until } = startTalk()
+  await ask("initialize", { processId: 1, rootUri: null, capabilities: {} })
+  open(uri, `tests "../a.wire"\n${tests}`)
+  const { params } = await until((one) => one.params?.uri === uri)
+  assert.match(params?.diagnostics[0]?.message ?? "", /^The path "\.\.\/a\.wire" leaves the root folder/)
+})
+
 test("a diagnostic's code leads to its entry in the documentation, for editors that show links", async () => {
   for (const codeDescriptionSupport of [true, false]) {
-    const { ask, open, until } = startServer()
+    const { ask, open, until } = startTalk()
     const capabilities = { textDocument: { publishDiagnostics: { codeDescriptionSupport } } }
     await ask("initialize", { processId: 1, rootUri: null, capabilities })
     open(flow, "outptu { a: 1 }\n")
     const { params } = await until((one) => one.params?.uri === flow)
-    const page = "https://unpkg.com/wireworks@0/dist/playground/diagnostics.html"
+    const page = `https://unpkg.com/wireworks@${version}/dist/playground/diagnostics.html`
     for (const { code, codeDescription } of params?.diagnostics ?? []) {
       assert.deepEqual(codeDescription, codeDescriptionSupport ? { href: `${page}#${code}` } : undefined)
     }
@@ -236,7 +190,7 @@ test("a diagnostic's code leads to its entry in the documentation, for editors t
 })
 
 test("tests have lenses to run and to record them; hints show the types of values and loop variables", async () => {
-  const { ask, open } = startServer()
+  const { ask, open } = startTalk()
   const { capabilities } = await ask<{ capabilities: object }>("initialize", {
     processId: 1,
     rootUri: null,
