@@ -1,5 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import { expressionIn, type Properties } from "../syntax/property-of.ts"
+import { expressionIn, wordOrString } from "../syntax/property-of.ts"
 import { isWordOf, type WordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { constantIn } from "./constants.ts"
@@ -93,21 +93,3 @@ const extensions = new Map<string, AssetKind>(
     return names.split(" ").map((name): [string, AssetKind] => [name, kind as AssetKind])
   }),
 )
-
-/** The value of a plain string, or a bare word such as `auto`. */
-export function wordOrString(node: Syntax.Expression): string | undefined {
-  if (node.kind === "string" && node.interpolations.length === 0) return node.texts[0]
-  if (node.kind === "chain" && node.base.kind === "name" && node.steps.length === 0) return node.base.text
-  return undefined
-}
-
-/** Whether a call is null where it fails for good. */
-export function skipsFailure({ block }: Syntax.InvokeNode): boolean {
-  return wordIn(block, "on_failure") === "skip"
-}
-
-/** That of a property. */
-export function wordIn(block: Properties | undefined, name: string): string | undefined {
-  const expression = expressionIn(block, name)
-  return expression && wordOrString(expression)
-}

@@ -1,5 +1,5 @@
 import { write } from "../source/hint.ts"
-import { isCutOff } from "../syntax/cut-off.ts"
+import { isCutOff } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { valueSpan } from "./block-of.ts"
 import { checkModelReference, type ModelReference } from "./check-model-reference.ts"

@@ -1,7 +1,6 @@
 import { remembered } from "../base/remembered.ts"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
-import type { ChatFields } from "./chat-fields.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
 import { diagnostic, type Diagnostic, type Severity } from "../source/diagnostic.ts"
 import type { DataOf, Hint } from "../source/hint.ts"
@@ -21,6 +20,7 @@ import type {
   ResolvedRoot,
   TriggerSymbol,
   WorkflowSymbol,
+  ChatFields,
 } from "./program.ts"
 import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 

@@ -4,7 +4,7 @@ import type { CheckContext } from "./check-context.ts"
 import { checkSecrets, findFile, pathOfFile } from "./check-files.ts"
 import { foreignNodes, foreignVariant } from "./foreign-nodes.ts"
 import { ForeignTypes } from "./foreign-types.ts"
-import { isLibrary } from "./is-library.ts"
+import { isLibrary } from "./declare.ts"
 import { readProperties } from "./properties.ts"
 
 // Files that are called. Each was checked by itself: what this file knows of it are the types of its input and output, its secrets, and

@@ -12,17 +12,14 @@ import { checkFileImports, importFiles } from "./check-files.ts"
 import { checkTriggers } from "./check-triggers.ts"
 import { checkImports } from "./check-imports.ts"
 import { checkWorkflows, declareWorkflows } from "./check-workflows.ts"
-import { isLibrary } from "./is-library.ts"
 import { CheckContext } from "./check-context.ts"
-import { refuseTests } from "./rules/misplaced-tests.ts"
 import { declareSteps } from "./check-steps.ts"
-import { declare } from "./declare.ts"
+import { declare, isLibrary } from "./declare.ts"
 import { inferFields } from "./infer.ts"
 import { inferDynamics } from "./infer-dynamics.ts"
 import type { FileLookup, Program } from "./program.ts"
 import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
-import { checkMissingOutput } from "./rules/missing-output.ts"
 import { reportInexactIntegers } from "./rules/inexact-integer.ts"
 import { checkKnownCredentials } from "./rules/hardcoded-secret.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
@@ -145,4 +142,19 @@ export function programOf(checking: CheckContext): Program {
 
 function targets(edges: ReadonlyMap<string, ReadonlyMap<string, unknown>>): Map<string, ReadonlySet<string>> {
   return new Map([...edges].map(([node, next]) => [node, new Set(next.keys())]))
+}
+
+/** In a workflow: tests belong elsewhere. */
+function refuseTests(checking: CheckContext): void {
+  for (const declaration of checking.tree.declarations) {
+    if (declaration.kind !== "test" && declaration.kind !== "tests") continue
+    const hint = "Move it to a file beside this one whose name ends in `.test.wire`."
+    checking.report("misplaced-declaration", declaration.kind, declaration.keyword, "A workflow holds no tests", hint)
+  }
+}
+
+function checkMissingOutput(checking: CheckContext): void {
+  if (checking.blocks.output.length > 0) return
+  const message = "The workflow has no `output` block, so its result is empty"
+  checking.report("missing-output", "output", { start: 0, end: 0 }, message, "Add `output { name: agent.name.field }`.")
 }

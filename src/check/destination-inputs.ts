@@ -1,6 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import { firstFrom } from "../source/first-from.ts"
-import type { Span } from "../source/span.ts"
+import { type Span, firstFrom } from "../source/span.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { propertyOf, valuesOf } from "../syntax/property-of.ts"

@@ -1,7 +1,7 @@
 import { compareCodePoints } from "../base/compare-code-points.ts"
 import { jsonEqual } from "../base/json-equal.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import { isArithmetic } from "../syntax/arithmetic.ts"
+import { isArithmetic } from "../syntax/operator-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Field } from "../types/types.ts"
 import { isFunction, type FunctionName } from "./function-table.ts"

@@ -1,5 +1,5 @@
-import { isArithmetic } from "../syntax/arithmetic.ts"
-import { isCutOff } from "../syntax/cut-off.ts"
+import { isArithmetic } from "../syntax/operator-parser.ts"
+import { isCutOff } from "../syntax/property-of.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inAlternative, inText, inValue } from "./allowance.ts"

@@ -1,4 +1,3 @@
-import type { ChatFields } from "./chat-fields.ts"
 import type { FileSpace } from "./file-space.ts"
 import type { Span } from "../source/span.ts"
 import type { WordOf } from "../syntax/property-table.ts"
@@ -206,3 +205,12 @@ export type ResolvedRoot =
   | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable" | "item"; readonly name: string }
   /** The case's name at the start of a branch of `match`. */
   | { readonly kind: "matched" }
+
+/** The fields that make a conversation of a workflow: `reply` is one of the output, the others are of the input. */
+export interface ChatFields {
+  readonly message: string
+  readonly reply: string
+  readonly history?: string
+  readonly system?: string
+  readonly files?: string
+}

@@ -1,5 +1,5 @@
 import { example } from "../source/hint.ts"
-import { isCutOff } from "../syntax/cut-off.ts"
+import { isCutOff } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"

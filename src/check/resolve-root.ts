@@ -1,7 +1,7 @@
 import { type Hint, meantReference, meantWord } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import { environmentHint } from "../syntax/chain-parser.ts"
-import { isCutOff } from "../syntax/cut-off.ts"
+import { isCutOff } from "../syntax/property-of.ts"
 import { importKindOf, verbs } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"

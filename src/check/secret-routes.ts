@@ -1,6 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import { firstFrom } from "../source/first-from.ts"
-import type { Span } from "../source/span.ts"
+import { type Span, firstFrom } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { boundSecrets } from "./bound-secrets.ts"
 import type { Program } from "./program.ts"

@@ -1,5 +1,4 @@
-import { firstFrom } from "../source/first-from.ts"
-import type { Span } from "../source/span.ts"
+import { type Span, firstFrom } from "../source/span.ts"
 import { importKindOf } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 

@@ -1,4 +1,4 @@
-import { isLibrary } from "../check/is-library.ts"
+import { isLibrary } from "../check/declare.ts"
 import { openAgents, reachOf } from "../trust/reach.ts"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { ValidateAnswer } from "../api/source.ts"

@@ -1,6 +1,6 @@
 import { dynamicPlace, modelPlace, requestPlace, runPlace, withoutCalls, withoutSecrets } from "../check/allowance.ts"
 import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
-import { placeOfImport } from "../syntax/import-place.ts"
+import { placeOfImport } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { importedTarget } from "./imported-target.ts"
 import type { PropertyBlock, Setting } from "./name-use.ts"

@@ -1,7 +1,6 @@
-import { wordIn } from "../check/asset-kind.ts"
 import { numberIn } from "../check/constants.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { expressionIn, propertyOf, type Properties } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, type Properties, wordIn } from "../syntax/property-of.ts"
 
 /** How long a question stays open where nothing else is written: 7 days. */
 export const defaultExpirySeconds = 604_800

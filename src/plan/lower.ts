@@ -1,11 +1,11 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
-import { assetKindsIn, skipsFailure } from "../check/asset-kind.ts"
+import { assetKindsIn } from "../check/asset-kind.ts"
 import { textAt } from "../check/file-space.ts"
 import { isFunction } from "../check/function-table.ts"
 import type { Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { isArithmetic } from "../syntax/arithmetic.ts"
+import { isArithmetic } from "../syntax/operator-parser.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import { isWordOf } from "../syntax/property-table.ts"
@@ -27,8 +27,7 @@ import type {
 } from "./expression.ts"
 import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
 import type { AssetKind, RequirementPlan } from "./plan-shape.ts"
-import type { Properties } from "../syntax/property-of.ts"
-import { expressionIn, valuesOf } from "../syntax/property-of.ts"
+import { expressionIn, skipsFailure, valuesOf, type Properties } from "../syntax/property-of.ts"
 
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
 export class Lowering {

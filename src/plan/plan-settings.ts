@@ -1,8 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
-import { wordIn } from "../check/asset-kind.ts"
 import { constantFields, constantIn, constantOf } from "../check/constants.ts"
 import { propertyIn } from "../check/properties.ts"
-import { propertyOf, type Properties } from "../syntax/property-of.ts"
+import { propertyOf, type Properties, wordIn } from "../syntax/property-of.ts"
 import { inferenceKeys, isWordOf } from "../syntax/property-table.ts"
 import type { Inference, ResponseFormat } from "./plan-shape.ts"
 

@@ -1,4 +1,4 @@
-import type { ChatFields } from "../check/chat-fields.ts"
+import type { ChatFields } from "../check/program.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import type { HttpMethod } from "../check/http-route.ts"
 import type { ApiName } from "../check/provider-kinds.ts"

@@ -51,7 +51,12 @@ const settings = new Set(["required", "none", "trusted", "untrusted", "private",
 /** `Greet the person.` or `Greet {{ input.name }}.` where a value belongs: reported as a whole, and read over. */
 export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   const { token, previous } = reader
-  if (reader.observe !== null || previous.kind !== ":" || previous === reader.branchColon || token.kind !== "name")
+  if (
+    reader.context.observe !== null ||
+    previous.kind !== ":" ||
+    previous === reader.context.branchColon ||
+    token.kind !== "name"
+  )
     return undefined
   const isUrl = reader.peek().kind === ":" && reader.text.startsWith("//", reader.peek().end)
   if (!isUrl && !isProse(reader)) return undefined

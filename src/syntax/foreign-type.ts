@@ -31,7 +31,7 @@ function refuseBang(reader: TokenReader, { start, end }: TypeNode): TypeNode {
   const written = reader.textOf({ start, end })
   const own = ourTypes.get(written) ?? written
   reader.take()
-  if (reader.isReported("a type with `!`")) reader.passOver()
+  if (!reader.mistakes.note("a type with `!`")) reader.passOver()
   else
     reader.report(
       { start, end: reader.previous.end },

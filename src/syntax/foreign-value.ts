@@ -58,14 +58,14 @@ export function missingColon(reader: TokenReader, name: Name): Token | undefined
   // `true "a"`: bare, these are values, and no cases with fields.
   if (!name.quoted && constants.has(name.text) && (startsFollowing.has(kind) || kind === "name") && !afterBreak) {
     // The other branches lack it, too: one mistake.
-    if (reader.isReported("a branch without its colon")) reader.passOver()
+    if (!reader.mistakes.note("a branch without its colon")) reader.passOver()
     else reader.expected(`\`:\` after \`${name.text}\``, `Write \`${name.text}: …\`.`)
     return reader.previous
   }
   const [next, isLast] = [reader.peek().kind, reader.peek().afterBreak]
   const isText = kind === "head" || (kind === "string" && (isLast || next === "}" || next === ",")) || kind === "number"
   if (!reader.isCareful || !isText || afterBreak) return foreignArrow(reader, hint)
-  if (reader.isReported("a branch without its colon")) reader.passOver()
+  if (!reader.mistakes.note("a branch without its colon")) reader.passOver()
   else reader.expected(`\`:\` after \`${reader.show(name)}\``, hint)
   return reader.previous
 }
@@ -87,7 +87,7 @@ export function foreignArrow(reader: TokenReader, hint: string): Token | undefin
   if (!isThin && !reader.textOf(token).startsWith("=")) reader.expected("a value", undefined, "value")
   else {
     const span = { start: token.start, end: isThin ? next.end : token.end }
-    if (reader.isReported(`a branch with ${reader.textOf(span)}`)) reader.passOver()
+    if (!reader.mistakes.note(`a branch with ${reader.textOf(span)}`)) reader.passOver()
     else {
       const colon = write(":", { start: reader.previous.end, end: span.end }, hint)
       reader.report(span, `A branch has no \`${reader.textOf(span)}\``, colon)

@@ -39,7 +39,7 @@ function isDifference(reader: TokenReader): boolean {
   if (next.start !== reader.peek().end) return true
   const { start } = reader.token
   const joined = /^\w+(?:-\w+)+/.exec(reader.text.slice(start, start + 200))?.[0]
-  if (joined !== undefined && reader.wasReported(joined)) return false
+  if (joined !== undefined && reader.mistakes.wasNoted(joined)) return false
   if (next.kind !== "name") return true
   const after = reader.peek(3)
   const word = reader.textOf(next)
@@ -66,7 +66,7 @@ function refuseName(reader: TokenReader, first: Token, isForeign: boolean, hint:
   const name = joinedName(reader, first, (token) => isDashOrWord(token) || isForeignLetters(reader, token))
   const wrong = `\`${reader.show(name)}\` is not a name`
   // Each use of the name would be the same mistake again.
-  if (reader.isReported(name.text)) return name
+  if (!reader.mistakes.note(name.text)) return name
   if (isForeign) reader.report(name, wrong, "A name is made of the letters A to Z, digits and `_`.")
   else reader.report(name, wrong, { text: hint, data: { kind: "dashed-name" } })
   return name
@@ -108,5 +108,5 @@ export function parseSegment(reader: TokenReader, what: string, hint?: string, i
 function isFieldOrDeclaration(reader: TokenReader): boolean {
   const next = reader.peek().kind
   if (next === ":" || !reader.isCareful) return next === ":"
-  return next === "{" || reader.inShortBranch || (startsDeclaration(reader) && reader.lacksBrace)
+  return next === "{" || reader.context.inShortBranch || (startsDeclaration(reader) && reader.lacksBrace)
 }

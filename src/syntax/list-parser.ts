@@ -38,7 +38,10 @@ export function parseListRest(reader: TokenReader, values: readonly Expression[]
     const hint = "Put them into one value: `[[a, b] for item in list]`, or `[{ a: a, b: b } for item in list]`."
     reader.report(reader.token, "One value stands before `for`", hint)
   }
-  reader.inElements = false
+  return reader.outsideElements(() => parseClauses(reader, parseExpression))
+}
+
+function parseClauses(reader: TokenReader, parseExpression: Parse): ListRest {
   const loop = parseLoop(reader, parseExpression, skipToClause)
   let when = parseWhen(reader, parseExpression)
   const by = parseBy(reader, parseExpression)

@@ -79,7 +79,7 @@ export function lacksOwnBrace(reader: TokenReader): boolean {
 /** Reports the brace that is missing here, and lets the next block begin without it. */
 export function openWithoutBrace(reader: TokenReader, after: string): void {
   reader.expected(`\`{\` after ${after}`, undefined, "{")
-  reader.assumesBrace = true
+  reader.assumeBrace()
 }
 
 /** Whether a block seems to begin here without its brace: its fields follow on the next line, and a brace is left over. */
@@ -92,8 +92,8 @@ export function mayAssumeBrace(reader: TokenReader): boolean {
 
 /** After a report that a brace is missing: skips what stands in its place, and lets the next block begin without it. */
 export function assumeBrace(reader: TokenReader): boolean {
-  reader.assumesBrace = mayAssumeBrace(reader)
-  if (!reader.assumesBrace) return false
+  if (!mayAssumeBrace(reader)) return false
+  reader.assumeBrace()
   // A bracket that is never closed takes all that is left, and the end of a text may follow it on the same line.
   while (!reader.token.afterBreak && !reader.isKey(0) && !reader.is("end")) reader.skipBalanced()
   return true

@@ -3,7 +3,7 @@ import { write } from "../source/hint.ts"
 import { missing } from "./chain-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { BinaryOperator, Expression } from "./tree.ts"
+import type { Arithmetic, BinaryOperator, Expression } from "./tree.ts"
 import { valueIsAbsent } from "./field-colon.ts"
 
 /** `parseDefaults` or `parseExpression` of value-parser.ts, which needs this file. */
@@ -71,7 +71,8 @@ function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOper
 
 /** `[a -b]`: a difference, or two elements? */
 function refuseForgottenComma(reader: TokenReader, left: Expression, sign: Token): void {
-  if (sign.kind !== "-" || !reader.inElements || left.end === sign.start || reader.token.start !== sign.end) return
+  if (sign.kind !== "-" || !reader.context.inElements || left.end === sign.start || reader.token.start !== sign.end)
+    return
   const hint = "Write `a - b`, or a comma between the two."
   reader.report(sign, "This may be a difference or two elements", hint)
 }
@@ -187,4 +188,8 @@ export function parseTernary(reader: TokenReader, condition: Expression, parseEx
       : `match ${show(condition)} { true: ${show(chosen)}, false: ${show(other)} }`
   reader.report({ start: condition.start, end: reader.previous.end }, "There is no `? :`", write(hint))
   return missing(reader)
+}
+
+export function isArithmetic(operator: BinaryOperator): operator is Arithmetic {
+  return operator === "+" || operator === "-" || operator === "*" || operator === "/" || operator === "%"
 }

@@ -41,12 +41,12 @@ function read(reader: TokenReader, parseTest: ParseTest): Parsed {
   /** Whether there is a mistake just before: what is then left over is of the same one, and not reported again. */
   let isBroken = false
   while (!reader.is("end")) {
-    const before = reader.mistakes
+    const before = reader.mistakes.count
     const declaration = parseDeclaration(reader, isBroken, parseTest)
     if (declaration !== undefined) declarations.push(declaration)
-    isBroken = reader.mistakes > before
+    isBroken = reader.mistakes.count > before
   }
-  const diagnostics = reader.diagnostics()
+  const diagnostics = reader.mistakes.diagnostics()
   const errors = diagnostics.map(({ span }) => span)
   const { text, tokens, skipped, nameless } = reader
   return { tree: { text, tokens, declarations, errors, skipped, nameless }, diagnostics }
@@ -71,7 +71,7 @@ function parseDeclaration(reader: TokenReader, isBroken: boolean, parseTest: Par
   if (declaration === undefined && start.path === word) reader.nameless.add(word)
   if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
   const isOpen = declaration?.body !== undefined && declaration.body.close === undefined
-  reader.region({ start: keyword.start, end: isOpen ? reader.token.start : reader.previous.end }, start.path)
+  reader.mistakes.region({ start: keyword.start, end: isOpen ? reader.token.start : reader.previous.end }, start.path)
   reader.separator()
   return declaration
 }

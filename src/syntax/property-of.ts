@@ -36,3 +36,26 @@ export function valuesOf(block: Properties | undefined, name: string): readonly 
 export function secondName({ steps: [first] }: Syntax.Chain): string {
   return first?.kind === "field" ? first.name.text : ""
 }
+
+/** The value of a plain string, or a bare word such as `auto`. */
+export function wordOrString(node: Syntax.Expression): string | undefined {
+  if (node.kind === "string" && node.interpolations.length === 0) return node.texts[0]
+  if (node.kind === "chain" && node.base.kind === "name" && node.steps.length === 0) return node.base.text
+  return undefined
+}
+
+/** Whether a call is null where it fails for good. */
+export function skipsFailure({ block }: Syntax.InvokeNode): boolean {
+  return wordIn(block, "on_failure") === "skip"
+}
+
+/** The word or plain string that a property is set to. */
+export function wordIn(block: Properties | undefined, name: string): string | undefined {
+  const expression = expressionIn(block, name)
+  return expression && wordOrString(expression)
+}
+
+/** Whether a chain ends in a step that could not be read: `input.`, `list.*`. */
+export function isCutOff({ base, steps, end }: Syntax.Chain): boolean {
+  return end > (steps.at(-1) ?? base).end
+}

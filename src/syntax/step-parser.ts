@@ -51,9 +51,7 @@ function parseWhen(reader: TokenReader): When | undefined {
   } else if (!reader.isWord("when")) return undefined
   reader.take()
   if (reader.is("{")) reader.expected("a condition after `when`")
-  reader.inHead = true
-  const condition = reader.is("{") ? missing(reader) : parseExpression(reader)
-  reader.inHead = false
+  const condition = reader.within({ inHead: true }, () => (reader.is("{") ? missing(reader) : parseExpression(reader)))
   if (condition.kind === "missing-expression") skipToBrace(reader)
   return { keyword, condition, start: keyword.start, end: reader.endFrom(keyword) }
 }

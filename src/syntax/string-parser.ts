@@ -29,13 +29,12 @@ function parseInterpolations(
   parse: ParseExpression,
 ): readonly Expression[] {
   const interpolations: Expression[] = []
-  const { inElements } = reader
-  reader.inElements = false
   let hasBlocks = false
   const read = (): void => {
     hasBlocks ||= refuseTemplateBlock(reader)
     if (hasBlocks) while (!atEndOfInterpolation(reader)) reader.skipBalanced()
-    interpolations.push(hasBlocks ? missing(reader) : parseInterpolation(reader, parse))
+    const value = hasBlocks ? missing(reader) : reader.outsideElements(() => parseInterpolation(reader, parse))
+    interpolations.push(value)
   }
   read()
   let next = reader.take()
@@ -44,7 +43,6 @@ function parseInterpolations(
     read()
   }
   raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
-  reader.inElements = inElements
   return interpolations
 }
 

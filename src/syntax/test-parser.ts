@@ -44,7 +44,7 @@ function parseTestDeclaration(reader: TokenReader): TestDeclaration | TestsDecla
   const declaration: TestDeclaration | TestsDeclaration | undefined = isTests
     ? { kind: "tests", keyword, doc, file: text, body: undefined, start: keyword.start, end: text.end }
     : parseTest(reader, keyword, doc, text)
-  reader.region({ start: keyword.start, end: reader.previous.end }, path)
+  reader.mistakes.region({ start: keyword.start, end: reader.previous.end }, path)
   reader.separator()
   return declaration
 }
@@ -149,15 +149,16 @@ function parseExpect(reader: TokenReader): TestExpect {
   const isJudge = reader.isWord("judge") && reader.peek().kind === "name" && reader.peek(2).kind === "."
   if (isJudge) reader.take()
   const judge = isJudge ? parseReference(reader) : undefined
-  reader.observe = parseObserved
-  let condition: Expression = { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
-  if (isJudge && !reader.is("string") && !reader.is("head")) reader.expected("the criterion as a text")
-  else if (!isJudge && opensConditions(reader)) condition = parseBraces(reader)
-  else if (!valueIsAbsent(reader, isJudge ? "the criterion as a text" : "a condition")) {
-    condition = parseExpression(reader)
-  }
-  reader.observe = null
+  const condition = reader.within({ observe: parseObserved }, () => parseExpected(reader, isJudge))
   return { kind: "expect", keyword, judge, condition, start: keyword.start, end: reader.endFrom(keyword) }
+}
+
+function parseExpected(reader: TokenReader, isJudge: boolean): Expression {
+  const { end } = reader.previous
+  if (isJudge && !reader.is("string") && !reader.is("head")) reader.expected("the criterion as a text")
+  else if (!isJudge && opensConditions(reader)) return parseBraces(reader)
+  else if (!valueIsAbsent(reader, isJudge ? "the criterion as a text" : "a condition")) return parseExpression(reader)
+  return { kind: "missing-expression", start: end, end }
 }
 
 /** Whether `{` begins a block of conditions. An object has a colon after its first key. */

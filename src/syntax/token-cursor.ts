@@ -1,3 +1,4 @@
+import { cutText } from "../base/cut-text.ts"
 import type { Span } from "../source/span.ts"
 import { indentation, isLineBreak, lineStart } from "./line-start.ts"
 import { unescape } from "./string-value.ts"
@@ -144,5 +145,25 @@ export class TokenCursor {
   /** Where a node ends that began with `first`: with the last token that was taken. */
   endFrom(first: Span): number {
     return this.index === 0 ? first.end : Math.max(first.end, this.previous.end)
+  }
+
+  // --------------------------------------------------------------------------------------------------- quoting
+
+  /** A name as the author wrote it, for a message. */
+  show(name: Name): string {
+    return cutText(this.textOf(name), 40)
+  }
+
+  /** What the author wrote, for a hint: on one line, and not too long. */
+  quote(span: Span): string {
+    return cutText(this.text.slice(span.start, Math.min(span.end, span.start + 200)).replace(/\s+/g, " "), 60)
+  }
+
+  describe(token: Token): string {
+    if (token.kind === "end") return "the end of the file"
+    if (token.kind === "string") return "a string"
+    if (token.kind === "head") return "a string with `{{ }}`"
+    if (token.kind === "middle" || token.kind === "tail") return "`}}`"
+    return `\`${cutText(this.textOf(token), 40)}\``
   }
 }

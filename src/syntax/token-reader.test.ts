@@ -10,7 +10,7 @@ import { sourceNesting } from "../base/limits.ts"
 
 const readerOf = (text: string) => new TokenReader(text, lex(text))
 const reported = (reader: TokenReader) =>
-  reader.diagnostics().map(({ message, span }) => [message, span.start, span.end])
+  reader.mistakes.diagnostics().map(({ message, span }) => [message, span.start, span.end])
 const never = () => false
 const takeName = (reader: TokenReader): Token | undefined => reader.accept("name")
 
@@ -87,11 +87,11 @@ describe("reporting", () => {
     const reader = readerOf("a b c d")
     reader.report({ start: 4, end: 5 }, "Between")
     reader.report({ start: 0, end: 1 }, "First")
-    reader.region({ start: 0, end: 1 }, "agent.a")
+    reader.mistakes.region({ start: 0, end: 1 }, "agent.a")
     reader.report({ start: 6, end: 7 }, "Last")
-    reader.region({ start: 6, end: 7 }, "output")
+    reader.mistakes.region({ start: 6, end: 7 }, "output")
     assert.deepEqual(
-      reader.diagnostics().map(({ path, message }) => [path, message]),
+      reader.mistakes.diagnostics().map(({ path, message }) => [path, message]),
       [
         ["agent.a", "First"],
         ["", "Between"],
@@ -103,7 +103,7 @@ describe("reporting", () => {
   test("a thousand times at most", () => {
     const reader = readerOf("a ".repeat(3_000))
     while (!reader.is("end")) reader.report(reader.take(), "No")
-    const diagnostics = reader.diagnostics()
+    const diagnostics = reader.mistakes.diagnostics()
     assert.equal(diagnostics.length, 1_001)
     assert.equal(diagnostics.at(-1)?.message, "Too many syntax errors: the rest is not shown")
   })

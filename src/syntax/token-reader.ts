@@ -1,21 +1,47 @@
-import { general, type Hint } from "../source/hint.ts"
+import { general, type Hint, type SyntaxCode, type SyntaxHint } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
+import { explainBad } from "./bad-token.ts"
+import { BraceSearch, type OpeningBracket } from "./brace-search.ts"
 import type { Lexed } from "./lexer.ts"
 import { commentHint, type Expected } from "./known-mistake.ts"
-import { indentation, lineStart } from "./line-start.ts"
-import { MistakeReporter } from "./mistake-reporter.ts"
+import { numberValue } from "./number-text.ts"
+import { SyntaxMistakes } from "./syntax-mistakes.ts"
 import type { Token, TokenKind } from "./token.ts"
+import { TokenCursor } from "./token-cursor.ts"
 import type { Block, Expression, ObservedNode } from "./tree.ts"
 import { sourceNesting } from "../base/limits.ts"
 
 /** Whether what follows is outside of a block: of all blocks around it too, or only of this one. */
 export type Leaves = boolean | "this-block"
 
+/** Where in the grammar the reader is, as far as that changes what a token means. */
+export interface ParseContext {
+  /** In the condition of a step. */
+  readonly inHead: boolean
+  /** In an element of an array or an argument of a function, where a comma may have been forgotten: `[a -b]`. */
+  readonly inElements: boolean
+  /** In `case.path`, which ends with its line. */
+  readonly inShortBranch: boolean
+  /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
+  readonly branchColon: Token | undefined
+  /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
+  readonly observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null
+}
+
+const outermost: ParseContext = {
+  inHead: false,
+  inElements: false,
+  inShortBranch: false,
+  branchColon: undefined,
+  observe: null,
+}
+
 /**
- * What the grammar's parts share, and nothing of the grammar: looking, taking and reporting (of its base classes), nesting,
- * skipping, and blocks of items.
+ * What the grammar's parts share, and nothing of the grammar: reporting, nesting, skipping, and blocks of items.
  */
-export class TokenReader extends MistakeReporter {
+export class TokenReader extends TokenCursor {
+  readonly mistakes: SyntaxMistakes
+  #context: ParseContext = outermost
   /** Where `skipBalanced` skipped nothing. */
   #stuckAt: Token | null = null
   readonly #skipped: { start: number; end: number }[] = []
@@ -24,33 +50,36 @@ export class TokenReader extends MistakeReporter {
   readonly #brackets: ("]" | ")")[] = []
   /** Kinds of declarations of which one has an unreadable name. */
   readonly nameless = new Set<string>()
-  /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
   /** Reads a value: `parseExpression` of value-parser.ts, for the parts of the parser that it needs itself. */
   parseValue: ((reader: TokenReader) => Expression) | null = null
-  observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null = null
-  /** In the condition of a step. */
-  inHead = false
-  /** In an element of an array or an argument of a function, where a comma may have been forgotten: `[a -b]`. */
-  inElements = false
   /** Where the last field began that lacks its colon; -1 before one. */
   colonlessField = -1
-  /** In `case.path`, which ends with its line. */
-  inShortBranch = false
-  /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
-  branchColon: Token | undefined
-  /** How much was looked at to find misplaced braces. */
-  #searched = 0
-  /** How many more brackets of each kind open than close in the file. */
-  #balance: Balance | undefined
+  readonly #braces: BraceSearch
   /** The next block begins without its brace, which is reported. */
-  assumesBrace = false
+  #assumesBrace = false
 
   /** Whether to look for brackets that are missing: only a text with mistakes is worth it. */
   readonly isCareful: boolean
 
   constructor(text: string, lexed: Lexed, isCareful = true) {
-    super(text, lexed)
+    super(text, lexed.tokens)
+    this.mistakes = new SyntaxMistakes(text, lexed)
     this.isCareful = isCareful
+    this.#braces = new BraceSearch(this)
+  }
+
+  /** Where in the grammar the reader is. */
+  get context(): ParseContext {
+    return this.#context
+  }
+
+  /** Runs a production in another context, and returns to the one before. */
+  within<T>(changes: Partial<ParseContext>, parse: () => T): T {
+    const before = this.#context
+    this.#context = { ...before, ...changes }
+    const result = parse()
+    this.#context = before
+    return result
   }
 
   /** Whether the file has fewer closing than opening braces: only then may a block be thought to lack its own. */
@@ -65,12 +94,79 @@ export class TokenReader extends MistakeReporter {
 
   /** Whether the block of a step begins here, and not an operand of the condition in its head. */
   get startsBody(): boolean {
-    return this.isCareful && this.inHead && this.is("{") && this.peek().afterBreak
+    return this.isCareful && this.#context.inHead && this.is("{") && this.peek().afterBreak
   }
 
   /** How many more brackets of a kind open than close; 0 on the first reading. */
-  excess(bracket: keyof Balance): number {
-    return this.isCareful ? (this.#balance ??= balanceOf(this.tokens))[bracket] : 0
+  excess(bracket: OpeningBracket): number {
+    return this.isCareful ? this.#braces.excess(bracket) : 0
+  }
+
+  // ------------------------------------------------------------------------------------------------- reporting
+
+  report(span: Span, message: string, hint?: SyntaxHint, expected?: Expected, code?: SyntaxCode): void {
+    this.mistakes.add(span, message, hint, expected, code)
+  }
+
+  /**
+   * Reports that something else was expected where the reader is: at its token or, if that is on another line, at the
+   * last one. What the lexer reported already is passed over.
+   */
+  expected(what: string, hint?: SyntaxHint, expected?: Expected): void {
+    const token = this.token
+    if (token.unclosed || token.kind === "bad" || (token.kind !== "end" && !token.afterBreak)) {
+      this.unexpected(what, hint, expected)
+    } else {
+      const where = token.kind === "end" ? ", but the file ends here" : ""
+      this.report(this.#lastTaken(), `Expected ${what}${where}`, hint, expected)
+      this.mistakes.lost++
+    }
+  }
+
+  /** Reports a bracket that is not closed where it should be. */
+  unclosed(open: Token, kind: "]" | ")"): void {
+    this.report(open, `This ${this.describe(open)} is not closed`, `Add \`${kind}\` where it ends.`)
+    this.mistakes.lost++
+  }
+
+  /** Counts the reader's token as a mistake that was reported before. */
+  passOver(): void {
+    this.mistakes.count++
+  }
+
+  /** Reports the reader's token, whatever line it is on. */
+  unexpected(what: string, hint?: SyntaxHint, expected?: Expected): void {
+    const token = this.token
+    const bad = token.kind === "bad" ? explainBad(this.textOf(token)) : undefined
+    // The lexer has reported it.
+    if (token.unclosed || (token.kind === "bad" && bad === undefined)) this.passOver()
+    else if (bad !== undefined) this.report(token, bad.message, bad.hint)
+    else if (token.kind === "number" && numberValue(this.textOf(token)) === undefined) {
+      this.notANumber(token)
+    } else {
+      const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
+      this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint, expected)
+      this.mistakes.lost++
+    }
+  }
+
+  notANumber(token: Token): void {
+    const hint = general("A name cannot begin with a digit.")
+    this.report(token, `${this.describe(token)} is neither a number nor a name`, hint, "number")
+  }
+
+  /** The last token, or the last character of one that may be long. */
+  #lastTaken(): Span {
+    const { kind, start, end } = this.previous
+    const isString = kind === "string" || kind === "tail"
+    return isString ? { start: Math.max(start, end - 1), end } : { start, end }
+  }
+
+  /** Takes a token of this kind, or reports that `what` was expected. */
+  expect(kind: TokenKind, what: string): Token | undefined {
+    const token = this.accept(kind)
+    if (token === undefined) this.expected(what)
+    return token
   }
 
   // --------------------------------------------------------------------------------------------------- nesting
@@ -107,14 +203,21 @@ export class TokenReader extends MistakeReporter {
 
   /** Runs a production between two square or round brackets; the opening one is taken. */
   bracketed<T>(parse: (reader: this) => T, holdsElements = false): T {
-    this.beforeBracket ??= this.lost
+    this.mistakes.beforeBracket ??= this.mistakes.lost
     this.#brackets.push(this.take().kind === "[" ? "]" : ")")
-    const before = this.inElements
-    this.inElements = holdsElements
-    const result = parse(this)
-    this.inElements = before
+    const result = this.#withElements(holdsElements, () => parse(this))
     this.#brackets.pop()
     return result
+  }
+
+  /** Runs a production in which no comma is missing between two elements. */
+  outsideElements<T>(parse: () => T): T {
+    return this.#withElements(false, parse)
+  }
+
+  /** Most brackets and blocks change nothing, and make no context of their own. */
+  #withElements<T>(inElements: boolean, parse: () => T): T {
+    return inElements === this.#context.inElements ? parse() : this.within({ inElements }, parse)
   }
 
   /** Whether the reader is at the end of a bracket around this place. */
@@ -200,7 +303,7 @@ export class TokenReader extends MistakeReporter {
   // ---------------------------------------------------------------------------------------------------- blocks
 
   get startsBlock(): boolean {
-    return this.token.kind === "{" || this.assumesBrace
+    return this.token.kind === "{" || this.#assumesBrace
   }
 
   /**
@@ -216,21 +319,20 @@ export class TokenReader extends MistakeReporter {
   ): Block<Item> | undefined {
     if (!this.startsBlock) return undefined
     if (this.#depth >= sourceNesting) return this.#tooDeep()
-    const open = this.assumesBrace ? this.previous : this.take()
-    this.assumesBrace = false
+    const open = this.#assumesBrace ? this.previous : this.take()
+    this.#assumesBrace = false
     const items: Item[] = []
-    const { inElements } = this
-    this.inElements = false
     this.#depth++
-    const close = this.#readItems(open, items, parseItem, startsOutside, what, expected)
+    const close = this.#withElements(false, () =>
+      this.#readItems(open, items, parseItem, startsOutside, what, expected),
+    )
     this.#depth--
-    this.inElements = inElements
     return { open, close, items, start: open.start, end: this.endFrom(open) }
   }
 
   #tooDeep(): Block<never> {
     const open = this.token
-    this.assumesBrace = false
+    this.#assumesBrace = false
     this.#reportDepth()
     this.skipBalanced()
     const close = this.previous.kind === "}" ? this.previous : undefined
@@ -247,17 +349,16 @@ export class TokenReader extends MistakeReporter {
   ): Token | undefined {
     let itemsIndented = false
     // Where a brace is missing somewhere: a line no deeper than that of this block, after deeper ones, is outside of it.
-    const margin = this.lacksBrace && this.#searched <= maxSearched ? this.margin(open) : -1
-    if (margin >= 0) this.#searched += this.column(open)
+    const margin = this.lacksBrace ? this.#braces.marginOf(open) : -1
     let isDeeper = false
     for (;;) {
       const token = this.token
-      if (this.leaving) return undefined
+      if (this.mistakes.leaving) return undefined
       if (token.kind === "}") return this.take()
       if (token.kind !== "name" && this.endsBlock(token)) {
         this.#reportUnclosed(open)
         // At a bracket, what is around that goes on behind it.
-        this.leaving = token.kind !== "]" && token.kind !== ")"
+        this.mistakes.leaving = token.kind !== "]" && token.kind !== ")"
         return undefined
       }
       const isOutdented = margin >= 0 && token.afterBreak && this.column(token) - 1 <= margin
@@ -266,7 +367,7 @@ export class TokenReader extends MistakeReporter {
         const leaves = startsOutside(this, itemsIndented) || (isLeft ? "this-block" : false)
         if (leaves !== false) {
           this.#reportUnclosed(open)
-          this.leaving = leaves === true
+          this.mistakes.leaving = leaves === true
           return undefined
         }
         if (!itemsIndented) itemsIndented = !this.atLineStart(token)
@@ -278,16 +379,16 @@ export class TokenReader extends MistakeReporter {
         return this.take()
       }
       const before = this.index
-      const mistakes = this.mistakes
-      const { beforeBracket: outer, lost } = this
-      if (!this.isBracketBroken) this.beforeBracket = null
+      const { count } = this.mistakes
+      const { beforeBracket: outer, lost } = this.mistakes
+      if (!this.mistakes.isBracketBroken) this.mistakes.beforeBracket = null
       const item = parseItem(this)
       // A mistake in a field of a block that is inside of brackets is not one of the brackets.
-      this.beforeBracket = outer === null || this.leaving ? outer : outer + this.lost - lost
+      this.mistakes.beforeBracket = outer === null || this.mistakes.leaving ? outer : outer + this.mistakes.lost - lost
       if (item !== undefined) items.push(item)
       if (this.index === before) this.#unexpectedItem(what, expected)
       else {
-        if (this.mistakes > mistakes) this.#skipLeftovers()
+        if (this.mistakes.count > count) this.#skipLeftovers()
         const { kind } = this.token
         if (kind === "," || kind === ";") this.separator()
       }
@@ -312,7 +413,7 @@ export class TokenReader extends MistakeReporter {
   separator(): void {
     if (this.token.kind === ";") {
       // Whoever writes one writes many: one mistake.
-      if (this.isReported("a semicolon")) this.passOver()
+      if (!this.mistakes.note("a semicolon")) this.passOver()
       else this.report(this.token, "Nothing is separated by `;` here", "Remove it: use a line break or a comma.")
       while (this.token.kind === ";") this.take()
     }
@@ -334,39 +435,27 @@ export class TokenReader extends MistakeReporter {
 
   #reportUnclosed(open: Token): void {
     if (this.token.unclosed || open.kind !== "{") return
-    this.report(this.#misplacedBrace(open) ?? open, "This `{` is not closed", "Add `}` where the block ends.")
+    this.report(
+      this.#braces.misplaced(open, this.index) ?? open,
+      "This `{` is not closed",
+      "Add `}` where the block ends.",
+    )
   }
 
-  /**
-   * The first block inside the unclosed one that is closed by a brace further left than its own line: most likely that
-   * one lacks its brace, and took another's. With thousands of unclosed blocks inside one another it is no longer searched for.
-   */
-  #misplacedBrace(open: Token): Token | undefined {
-    const around: Token[] = []
-    const from = this.#searched > maxSearched ? this.index : this.tokens.lastIndexOf(open, this.index)
-    this.#searched += this.index - from
-    for (let index = from + 1; index < this.index && this.#searched <= maxSearched; index++) {
-      const token = this.tokens[index]
-      if (token?.kind === "{") around.push(token)
-      if (token?.kind !== "}") continue
-      const block = around.pop()
-      if (block === undefined || !token.afterBreak) continue
-      const start = lineStart(this.text, block.start)
-      this.#searched += block.start - start
-      if (this.column(token) - 1 < indentation(this.text, start)) return block
-    }
-    return undefined
+  /** Lets the next block begin without its brace. */
+  assumeBrace(): void {
+    this.#assumesBrace = true
   }
 
   /** Past the end of what was not closed (at the top of the file, or of a string): reporting starts anew. */
   endLeaving(): void {
-    this.leaving = false
+    this.mistakes.leaving = false
   }
 
   /** A declaration begins. */
   startAnew(): void {
-    this.leaving = false
-    this.beforeBracket = null
+    this.mistakes.leaving = false
+    this.mistakes.beforeBracket = null
   }
 }
 
@@ -385,27 +474,10 @@ const continues: ReadonlySet<TokenKind> = new Set<TokenKind>([
   ...(["||", "&&", "==", "!=", "<", "<=", ">", ">="] as const),
 ])
 
-/** How many tokens and characters of a text are looked at to find misplaced braces. */
-const maxSearched = 200_000
-
 /** What closes what this token opens. */
 export const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = {
   "{": "}",
   "[": "]",
   "(": ")",
   head: "tail",
-}
-
-/** How many more brackets of each kind open than close. */
-type Balance = Record<"{" | "[" | "(", number>
-
-function balanceOf(tokens: readonly Token[]): Balance {
-  const balance = { "{": 0, "[": 0, "(": 0 }
-  for (const { kind } of tokens) {
-    if (kind === "{" || kind === "[" || kind === "(") balance[kind]++
-    else if (kind === "}") balance["{"]--
-    else if (kind === "]") balance["["]--
-    else if (kind === ")") balance["("]--
-  }
-  return balance
 }

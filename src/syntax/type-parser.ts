@@ -116,7 +116,7 @@ function parseTurnedField(reader: TokenReader, doc: string | undefined): TypeFie
   const key = parseKey(reader)
   if (key === undefined) return undefined
   const span = { start: token.start, end: key.end }
-  if (reader.isReported("a type before its field")) reader.passOver()
+  if (!reader.mistakes.note("a type before its field")) reader.passOver()
   else reader.report(span, "The name of a field comes first", `Write \`${key.text}: ${reader.quote(type)}\`.`)
   return { kind: "type-field", name: key, colon: undefined, type, default: undefined, doc, ...span }
 }
@@ -426,7 +426,7 @@ function parseArrayType(reader: TokenReader, first: Token): TypeNode {
 /** Tuple = "(" type ("," type)* ","? ")"; one type in parentheses without a comma is just grouped. */
 function parseTuple(reader: TokenReader, first: Token): TypeNode {
   const elements: TypeNode[] = []
-  const { mistakes } = reader
+  const { count } = reader.mistakes
   let comma = false
   reader.bracketed(() => {
     while (startsType(reader.token) || reader.is("|")) {
@@ -437,7 +437,7 @@ function parseTuple(reader: TokenReader, first: Token): TypeNode {
   })
   if (elements.length === 0) reader.expected("a type after `(`")
   closeBracket(reader, first, ")", "`,` or `)` after a type of the tuple")
-  if (reader.mistakes > mistakes) return missingType(reader)
+  if (reader.mistakes.count > count) return missingType(reader)
   const only = elements[0]
   const { start } = first
   const end = reader.endFrom(first)

@@ -167,7 +167,7 @@ function parseNamed(reader: TokenReader, token: Token): Expression | undefined {
 /** A value that begins with a word that is not a reference; undefined for a reference. */
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
   if (isItemName(reader)) return parseWord(reader)
-  const observed = reader.observe?.(reader, token)
+  const observed = reader.context.observe?.(reader, token)
   if (observed !== undefined) return observed
   switch (reader.textOf(token)) {
     case "true":
@@ -295,7 +295,7 @@ function refuseCaseWord(reader: TokenReader): void {
   const isLabel = (label.kind === "name" || label.kind === "string") && !label.afterBreak && colon.kind === ":"
   if (!isLabel || !reader.isWord("case")) return
   const word = reader.take()
-  if (reader.isReported("case")) reader.passOver()
+  if (!reader.mistakes.note("case")) reader.passOver()
   else {
     const text = `Write \`${reader.quote(label)}: …\`.`
     const span = { start: word.start, end: label.start }
@@ -315,8 +315,7 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
     reader.take()
     const colon = reader.accept(":")
     if (colon === undefined) foreignArrow(reader, "Write `_ value`.")
-    reader.branchColon = colon
-    const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
+    const value = parseBranchValue(reader, colon)
     return { kind: "branch", case: undefined, colon, value, start, end: reader.endFrom(first) }
   }
   refuseCaseWord(reader)
@@ -324,17 +323,20 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
   if (name === undefined) return undefined
   const colon = reader.accept(":") ?? missingColon(reader, name)
   if (colon !== undefined) {
-    reader.branchColon = colon
-    const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
+    const value = parseBranchValue(reader, colon)
     return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
   }
-  reader.inShortBranch = true
-  const steps = parseSteps(reader)
-  reader.inShortBranch = false
+  const steps = reader.within({ inShortBranch: true }, () => parseSteps(reader))
   const chain: Chain = { kind: "chain", base: name, steps, start, end: reader.previous.end }
   const value = reader.is("??") ? defaultFrom(reader, chain) : chain
   refuseOperator(reader, name)
   return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
+}
+
+function parseBranchValue(reader: TokenReader, branchColon: Token | undefined): Expression {
+  return reader.within({ branchColon }, () =>
+    valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader),
+  )
 }
 
 /** Invoke = ("call" | "read" | "render" | "repeat") reference block? */

@@ -1,8 +1,7 @@
 import { remembered } from "../base/remembered.ts"
-import { wordOrString } from "../check/asset-kind.ts"
 import { sharedNode } from "../check/imported-declaration.ts"
 import type { ImportSymbol, Program } from "../check/program.ts"
-import { expressionIn, propertyOf, valuesOf, type Properties } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, valuesOf, type Properties, wordOrString } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { join, marked, none, type Label, type Marks } from "./marks.ts"
 

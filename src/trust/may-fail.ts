@@ -1,6 +1,6 @@
 import { neverFails } from "../check/function-table.ts"
 import type { Program } from "../check/program.ts"
-import { isArithmetic } from "../syntax/arithmetic.ts"
+import { isArithmetic } from "../syntax/operator-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { partsOf } from "../types/type-parts.ts"
 import type { Type } from "../types/types.ts"

@@ -1,8 +1,7 @@
 import { remembered } from "../base/remembered.ts"
 import { textAt } from "../check/file-space.ts"
 import type { Program } from "../check/program.ts"
-import { firstFrom } from "../source/first-from.ts"
-import type { Span } from "../source/span.ts"
+import { type Span, firstFrom } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
 // Where a workflow refers to what.

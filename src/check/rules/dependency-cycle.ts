@@ -1,7 +1,6 @@
 import { shortestCycle } from "../../base/shortest-cycle.ts"
 import { strongComponents } from "../../base/strong-components.ts"
 import type { CheckContext, Edge } from "../check-context.ts"
-import { formatCycle } from "../format-cycle.ts"
 
 /** Agents and dynamic values that wait for each other: each cycle is reported once, and spelled out. */
 export function checkDependencyCycles(checking: CheckContext): void {
@@ -63,4 +62,14 @@ function earliest(knot: readonly string[], inside: (node: string) => readonly st
     }
   }
   return best
+}
+
+const longest = 40
+
+/** `a → b → a`; of a very long circle both ends. */
+export function formatCycle(names: readonly string[]): string {
+  if (names.length <= longest) return names.join(" → ")
+  const half = longest / 2
+  const left = `(${names.length - longest} more)`
+  return [...names.slice(0, half), left, ...names.slice(-half)].join(" → ")
 }

@@ -1,7 +1,6 @@
-import { firstFrom } from "../../source/first-from.ts"
 import type { DataOf, Hint } from "../../source/hint.ts"
 import { openingCommentEnd } from "../../source/opening-comment.ts"
-import type { Span } from "../../source/span.ts"
+import { type Span, firstFrom } from "../../source/span.ts"
 import { unescape } from "../../syntax/string-value.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"

@@ -1,7 +1,7 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import { isForeign } from "../file-space.ts"
-import { isLibrary } from "../is-library.ts"
+import { isLibrary } from "../declare.ts"
 
 /** Every agent and dynamic value runs, referred to or not; this is about the rest. */
 export function checkUnused(checking: CheckContext): void {

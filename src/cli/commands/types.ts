@@ -1,5 +1,5 @@
 import { standardError, standardOutput } from "../terminal/screen.ts"
-import { isLibrary } from "../../check/is-library.ts"
+import { isLibrary } from "../../check/declare.ts"
 import { readFileSync, writeFileSync } from "node:fs"
 import { Option, type Command } from "commander"
 import { compileFile } from "../../compiler/folder-texts.ts"

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import { nullable } from "../../../types/relations.ts"
-import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { ChatFields } from "../../../check/program.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import { refuseAt, type HttpError } from "../../http-error.ts"
 import { otherFields, type ChatMessage, type ChatTurn } from "../chat/chat-input.ts"

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify"
-import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { ChatFields } from "../../../check/program.ts"
 import type { ApiError } from "../../../api/error-kinds.ts"
 import type { LogEvent, Question, Usage } from "../../../log/events.ts"
 import { usageOf } from "../../../log/usage.ts"

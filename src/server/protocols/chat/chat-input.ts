@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
-import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { ChatFields } from "../../../check/program.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import { wireError } from "../../../ports/run-failure.ts"
 import { nullable, resolve, withoutNull } from "../../../types/relations.ts"

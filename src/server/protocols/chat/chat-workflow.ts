@@ -1,7 +1,7 @@
 import { filesOf } from "../../../source/source-files.ts"
 import type { FastifyRequest } from "fastify"
 import type { JsonObject } from "../../../base/json-value.ts"
-import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { ChatFields } from "../../../check/program.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest, RunRequest } from "../../../ports/store.ts"
 import { obstacles } from "../../../workflows/workflow-view.ts"

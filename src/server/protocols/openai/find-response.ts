@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify"
 import type { JsonObject } from "../../../base/json-value.ts"
-import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { ChatFields } from "../../../check/program.ts"
 import { isTerminal, type LogEvent } from "../../../log/events.ts"
 import { mayWait } from "../../../plan/may-wait.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"

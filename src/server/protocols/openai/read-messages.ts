@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
-import type { ChatFields } from "../../../check/chat-fields.ts"
+import type { ChatFields } from "../../../check/program.ts"
 import type { ChatMessage, ChatTurn } from "../chat/chat-input.ts"
 import { given, wrongField } from "./fields.ts"
 
