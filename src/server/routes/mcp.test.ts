@@ -40,10 +40,13 @@ function serviceOf(route: McpRoute, bytes: number, shortage: HttpError | null = 
 test("while unread answers take all of the memory, a caller is answered as on other routes", async () => {
   const { transit, bugs, ask } = serviceOf(answered, 4_000_000)
   assert.deepEqual(await ask(), [200, undefined, null])
-  const unread = transit.open("")
-  unread.add(3_500_000)
+  const [ada, bob] = [transit.open("ada"), transit.open("bob")]
+  ada.add(3_500_000)
+  assert.deepEqual(await ask(), [200, undefined, null], "a caller with less than an equal part goes on")
+  bob.add(4_000_000)
   assert.deepEqual(await ask(), [503, "overloaded", "1"])
-  unread.close()
+  ada.close()
+  bob.close()
   assert.deepEqual(await ask(), [200, undefined, null])
   assert.deepEqual(bugs, [])
 })
