@@ -52,10 +52,10 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "an agent that may be skipped does not fail because of its own values",
-    file: "src/trust/trust-pass.ts",
-    from: "via(join(reads, touched), ",
-    to: "via(reads, ",
-    seed: 156,
+    file: "src/trust/flow.ts",
+    from: "via(join(told, touched), ",
+    to: "via(told, ",
+    seed: 200,
     emphasis: "skips",
   },
   {
