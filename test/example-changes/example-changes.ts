@@ -129,15 +129,17 @@ export const exampleChanges: readonly ExampleChange[] = [
   {
     kind: "an API of models",
     edits: [
+      { file: "src/check/provider-kinds.ts", before: '"anthropic" | "google"\n', insert: '"relay" | ' },
       {
         file: "src/check/provider-kinds.ts",
-        before: "  google: {\n    label:",
+        before: '  google: { label: "Google',
+        insert: `  relay: { label: "the relay's API", ignores: ["top_k"], documentOptions: [] },\n`,
+      },
+      {
+        file: "src/check/provider-kinds.ts",
+        before: '  google: {\n    version: "/v1beta",',
         insert: `  relay: {
-    label: "the relay's API",
     version: "/v1",
-    ignores: ["top_k"],
-    documentOptions: [],
-    plainHeaders: [],
     demo: { id: "demoRelay", path: "/demo/v1/relay", title: "the relay's \`/relay\`" },
   },
 `,
