@@ -151,8 +151,10 @@ export class OwnRuns implements WriterStore {
   /** The run has ended or waits: its row says so, and what is left of the time before goes. */
   async #over({ run_id, facts }: StoredRun, end: LogEvent | null, hasWaits: boolean): Promise<void> {
     try {
-      if (end !== null) await this.#parts.retention.ended(run_id, Date.parse(end.at), hasWaits)
-      await this.#parts.rows.remove(this.#runs.openSubject(run_id, facts))
+      await Promise.all([
+        end === null ? null : this.#parts.retention.ended(run_id, Date.parse(end.at), hasWaits),
+        this.#parts.rows.remove(this.#runs.openSubject(run_id, facts)),
+      ])
     } catch (error) {
       // Whoever looks for work finds an entry that is left, and the next sweep the rest.
       if (!(error instanceof StoreFailure)) throw error

@@ -71,10 +71,12 @@ export class Retention {
   /** The row of the run says that it has ended. */
   async ended(run_id: string, finished_at: number, hasWaits: boolean): Promise<void> {
     const { names } = this.#broker
-    // Their bytes are overwritten on the disk.
-    await this.#broker.erase("rows", names.secrets(run_id))
-    await this.#broker.put(names.ended(run_id), packFrame({ finished_at }, []))
-    if (hasWaits) await this.#waits.withdraw(run_id)
+    await Promise.all([
+      // Their bytes are overwritten on the disk.
+      this.#broker.erase("rows", names.secrets(run_id)),
+      this.#broker.put(names.ended(run_id), packFrame({ finished_at }, [])),
+      hasWaits ? this.#waits.withdraw(run_id) : null,
+    ])
   }
 
   async delete(run_id: string): Promise<Deletion> {
