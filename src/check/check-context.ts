@@ -37,7 +37,7 @@ export type TakenFields = readonly (readonly [Field, Syntax.TypeField])[]
 export class CheckContext {
   readonly tree: Syntax.Tree
   readonly files: FileLookup
-  /** Those of the tree, and those that come from other files. */
+  /** Declarations of the tree, and those imported from other files. */
   readonly declarations: Syntax.Declaration[]
   readonly importedDeclarations = new Map<string, ImportedSymbol>()
   /** The files that declarations come from. */
@@ -105,7 +105,7 @@ export class CheckContext {
   readonly prompts = new Map<string, ImportSymbol>()
   /** Top-level dynamic values as written. */
   readonly dynamicFields = new Map<string, Syntax.ValueField>()
-  /** Those whose name is taken. */
+  /** Top-level dynamic values whose name is taken already. */
   readonly repeatedDynamics: Syntax.ValueField[] = []
   readonly dynamics = new Map<string, DynamicSymbol>()
   readonly agents = new Map<string, AgentSymbol>()

@@ -37,7 +37,7 @@ export interface UsedFile {
   readonly program: Program
   /** The first offset of its text among those of other files. */
   readonly base: number
-  /** By the other file's names. */
+  /** Names of the secrets, as the other file has them. */
   readonly needs: ReadonlySet<string>
   /** Some of what is imported is not there: nobody knows which secrets it would need. */
   readonly isPartial: boolean

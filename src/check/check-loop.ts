@@ -58,7 +58,7 @@ export function hasBrokenLoop(
   return brokenLoop || (loop !== undefined && isBrokenPattern(checking, loop.pattern, variables))
 }
 
-/** The same for the pattern of a loop. */
+/** Whether the variables of a pattern are unknown because of an error. */
 export function isBrokenPattern(
   checking: CheckContext,
   pattern: Syntax.Pattern,

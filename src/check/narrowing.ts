@@ -5,7 +5,7 @@ import type { Scope } from "./scope.ts"
 
 const nothing: readonly string[] = []
 
-/** The same scope, in which these paths are not null. */
+/** A scope in which these paths are not null. */
 export function narrowed(scope: Scope, paths: readonly string[]): Scope {
   return paths.length === 0 ? scope : { ...scope, present: new Set([...scope.present, ...paths]) }
 }

@@ -91,7 +91,7 @@ export interface ImportedSymbol {
   readonly declared: Span
   /** The import that names it; undefined where it came along with another. */
   readonly item: Syntax.FileImportItem | undefined
-  /** Of a schema. */
+  /** Set for a schema. */
   readonly along: SchemaAlong | undefined
 }
 
@@ -101,7 +101,7 @@ export interface SchemaAlong {
   readonly name: string
   readonly node: Syntax.SchemaDeclaration
   readonly symbol: ImportedSymbol
-  /** Those that it refers to. */
+  /** The schemas that it refers to. */
   next(): readonly SchemaAlong[]
   /** It, and all that it leads to. */
   all(): ReadonlySet<SchemaAlong>
@@ -191,7 +191,7 @@ export interface LoopVariable {
   readonly type: Type
   /** A word of the language, which no source declares. */
   readonly isBuiltIn?: true
-  /** Of a list, and not of a step's loop. */
+  /** A variable of a list, and not of a step's loop. */
   readonly isItem?: true
 }
 

@@ -126,7 +126,7 @@ function chainsOf(program: Program, kind: "input" | "secrets"): Syntax.Chain[] {
   return chains.sort((a, b) => a.start - b.start)
 }
 
-/** Those of the sorted chains that begin in a span. */
+/** The sorted chains that begin in a span. */
 function within(chains: readonly Syntax.Chain[], { start, end }: Span): readonly Syntax.Chain[] {
   return chains.slice(firstFrom(chains, start), firstFrom(chains, end))
 }

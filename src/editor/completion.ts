@@ -34,7 +34,7 @@ export interface Completion {
   readonly doc?: string
   /** The text that takes the place of the span. */
   readonly insert: string
-  /** The same with places to fill in (`${1:name}`), for editors that know such. */
+  /** The text to insert with places to fill in (`${1:name}`), for editors that know such. */
   readonly snippet?: string
   /** Further edits that go with it: the `.` before it becomes `?.`, for one. None touches the span's inside. */
   readonly edits?: readonly Edit[]

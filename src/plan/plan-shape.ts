@@ -63,7 +63,7 @@ export interface SecretRoutePlan {
 }
 
 export interface ProviderPlan {
-  /** As the author wrote it: `anthropic`, `ollama`. */
+  /** The provider's kind as the author wrote it: `anthropic`, `ollama`. */
   readonly kind: string
   readonly api: ApiName
   /** The literal `demo` is the service's own demo model. */

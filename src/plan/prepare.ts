@@ -11,7 +11,7 @@ export interface Prepared {
   readonly waitsFor: readonly number[]
   /** Providers that a model has. */
   readonly providers: readonly string[]
-  /** Those of them that a secret is sent to, or decides about. */
+  /** Providers that a secret is sent to, or decides about. */
   readonly secretProviders: ReadonlySet<string>
   /** Agents whose message history another one continues. */
   readonly continued: ReadonlySet<string>

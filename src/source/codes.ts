@@ -184,7 +184,7 @@ type Warning = {
   [Code in DiagnosticCode]: (typeof codes)[Code]["severity"] extends "warning" ? Code : never
 }[DiagnosticCode]
 
-/** The same again, without the texts. */
+/** The codes of warnings, without their texts. */
 const warnings: Readonly<Record<Warning, true>> = {
   "undeclared-effect": true,
   "needless-exception": true,

@@ -5,7 +5,7 @@ export interface ConstantRule {
   /** In words: `a number from 0 to 1`. */
   readonly expected: string
   readonly type: "string" | "number" | "boolean" | "object" | "strings"
-  /** Of a value of that type. */
+  /** Whether a value of that type is allowed. */
   readonly fits?: (value: JsonValue) => boolean
   /** The code for a value that is not written out or not in range; without it each has its own code. */
   readonly code?: "type-mismatch"

@@ -17,7 +17,7 @@ export function headlessText(tokens: readonly Token[], last: number): number | u
   return textFrom(tokens, first, last - 1)
 }
 
-/** The same over several lines: the quotes at `index` (those of the last string, if undefined) stand alone on their line. */
+/** Finds the beginning over several lines: the quotes at `index` (those of the last string, if undefined) stand alone on their line. */
 export function headlessBlockString(
   text: string,
   tokens: readonly Token[],

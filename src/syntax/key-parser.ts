@@ -26,7 +26,7 @@ export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): 
   return isForeign || isDash(reader, token) ? refuseName(reader, first, isForeign, hint) : reader.identifier(first)
 }
 
-/** The same in an expression, where `a-1` and `a-input.b` are differences. */
+/** An identifier in an expression, where `a-1` and `a-input.b` are differences. */
 export function parseOperandName(reader: TokenReader, hint?: string): Name {
   const dash = reader.peek()
   if (dash.kind !== "-" || dash.start !== reader.token.end || !isDifference(reader)) return parseWordKey(reader, hint)

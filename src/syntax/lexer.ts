@@ -64,7 +64,7 @@ const DIGIT = 1
 const BREAK = 2
 /** Always a token by itself, whatever follows. */
 const SINGLE = 3
-/** The same outside of interpolations. */
+/** A token by itself, outside of interpolations. */
 const BRACE = 4
 const BLANK = 5
 const OTHER = 6

@@ -12,7 +12,7 @@ export function numberNode(reader: TokenReader, token: Token): NumberNode {
   } else if (!Number.isFinite(value)) {
     reader.report(token, "This number is too large")
   }
-  // Of `30s` the number, so that the checker does not refuse it once more.
+  // `30s` counts as 30, so that the checker does not refuse it once more.
   const known = value ?? Number.parseFloat(written)
   // Never -0.
   return {

@@ -13,7 +13,7 @@ export type PropertyForm =
   | "types"
   /** A block of fields with values. */
   | "values"
-  /** The same; its names may contain `-`. */
+  /** Values whose names may contain `-`. */
   | "headers"
   /** A block of fields with places in an HTTP request. */
   | "send"
@@ -80,7 +80,7 @@ interface Words {
   readonly hint?: string
   /** Words that contradict each other. */
   readonly apart?: { readonly words: readonly string[]; readonly message: string }
-  /** Of a wrong one; `invalid-value` where this is left out. */
+  /** The code for a wrong word; `invalid-value` by default. */
   readonly code?: "type-mismatch" | "unknown-property"
 }
 
@@ -181,7 +181,7 @@ const pin: ConstantRule = {
   type: "string",
   fits: (one) => typeof one === "string" && /^sha256:[0-9a-f]{64}$/.test(one),
 }
-/** As many questions of a run may be open at a time. */
+/** No more than the questions of a run that may be open at a time. */
 const concurrency = constant(wholeFrom(1, runOpenQuestions))
 const expiry = constant({
   expected: "a number of seconds from 1 to 7,776,000 (90 days)",

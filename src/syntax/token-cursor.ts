@@ -12,7 +12,7 @@ export class TokenCursor {
   readonly #end: Token
   #token: Token
   #variables: ReadonlySet<string> | undefined
-  /** Of the token that the cursor is at. */
+  /** Index of the token that the cursor is at. */
   protected index = 0
 
   constructor(text: string, tokens: readonly Token[]) {

@@ -13,7 +13,7 @@ import type { Type } from "../../types/types.ts"
 /** Schemas that no finite value fits. */
 export function checkInfiniteTypes(checking: CheckContext): void {
   const typeOf = (name: string): Type => checking.types[name]?.type ?? errorType
-  // Those of other files are finite: a file with an error is not imported.
+  // Schemas of other files are finite: a file with an error is not imported.
   const [own, foreign]: [string[], string[]] = [[], []]
   for (const [name, node] of checking.schemas) (isForeign(node) ? foreign : own).push(name)
   const finite = finiteSchemas(own, foreign, typeOf)

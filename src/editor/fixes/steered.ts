@@ -39,7 +39,7 @@ function freeName(wanted: string, taken: ReadonlySet<string>): string {
 
 interface Steered {
   readonly symbol: WorkflowSymbol
-  /** Of the input of the called file. */
+  /** A field of the called file's input. */
   readonly field: string
   readonly verb: string
   edit(reference: string): Edit
