@@ -72,13 +72,3 @@ test("a body that nobody reads before the answer is not counted any more", async
   const next = await begin(t, bodies, "ada", 1000)
   await come(next.body, Infinity)
 })
-
-test("what is refused of a stranger's body is not read on, and its connection is closed", async (t) => {
-  const bodies = new ArrivingBodies(new MemoryShare({ all: 500, perCaller: 500, perRun: 0 }), true)
-  const { socket, answer, body } = await begin(t, bodies, "10.0.0.1", 600)
-  await assert.rejects(come(body, 600), /your share of the memory/)
-  const closed = once(socket.resume(), "close")
-  answer.end("refused")
-  await closed
-  assert.equal(answer.getHeader("connection"), "close")
-})

@@ -9,12 +9,9 @@ import { refuse } from "./http-error.ts"
  */
 export class ArrivingBodies {
   readonly #share: MemoryShare
-  readonly #isOfStrangers: boolean
 
-  /** `isOfStrangers`: anybody can send them, and most of a flood is forged. What is refused of them is not read on. */
-  constructor(share: MemoryShare, isOfStrangers = false) {
+  constructor(share: MemoryShare) {
     this.#share = share
-    this.#isOfStrangers = isOfStrangers
   }
 
   /** The body of a request, which fails as soon as there is no room for more of it. */
@@ -27,10 +24,8 @@ export class ArrivingBodies {
       },
       destroy: (error, done) => {
         own.close()
-        if (error !== null) body.unpipe(counted)
-        if (error !== null && this.#isOfStrangers) closeAfter(answer)
         // The rest of a body that is refused is read and forgotten: a client that still writes would not see the answer.
-        else if (error !== null) body.resume()
+        if (error !== null) body.unpipe(counted).resume()
         done(error)
       },
     })

@@ -72,7 +72,7 @@ export function createServer(options: ServerOptions): Server {
   const parts: RouteDependencies = { ...options, streams, groups, answers }
   let draining = false
 
-  readBodies(app, new ArrivingBodies(transit), new ArrivingBodies(new MemoryShare(ofDeliveries(options.transit)), true))
+  readBodies(app, new ArrivingBodies(transit), new ArrivingBodies(new MemoryShare(ofDeliveries(options.transit))))
   answers.countIn(app)
   app.setErrorHandler((found, request, reply) => {
     const error = explained(found)
