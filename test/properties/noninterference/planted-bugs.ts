@@ -55,7 +55,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/flow.ts",
     from: "via(join(told, touched), ",
     to: "via(told, ",
-    seed: 200,
+    seed: 280,
     emphasis: "skips",
   },
   {
