@@ -1,14 +1,12 @@
 import { nextTurn } from "../../event-loop/in-turns.ts"
-import { streamLimits } from "../model-turn/stream-limits.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Arrival, Egress, EgressResponse } from "../../ports/egress.ts"
+import type { Arrival, Egress, EgressLimits, EgressResponse } from "../../ports/egress.ts"
 import { turnForAnswer } from "../model-turn/turn-for.ts"
 import type { Call } from "../model-turn/model-api.ts"
 import { WithoutFields } from "../model-turn/without-fields.ts"
 import { readRest } from "../model-turn/read-rest.ts"
-import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
 import { brokenAnswer, readUpstreamError, tooManyValues, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 import { foldEvents, type Folded } from "./fold-events.ts"
@@ -138,4 +136,28 @@ async function readWhole(
   }
   const text = Buffer.concat(kept).toString("utf8")
   return text.startsWith("\uFEFF") ? text.slice(1) : text
+}
+
+/** An event of a stream wraps a few characters of text into hundreds of bytes. */
+const overhead = 16
+
+/** The limits of a streamed answer on the wire: its text may be as long as that of an answer in one piece. */
+function streamLimits(limits: EgressLimits): EgressLimits {
+  return { ...limits, max_bytes: limits.max_bytes * overhead }
+}
+
+/** The beginning of an error's body. */
+async function readUpTo(response: EgressResponse, bytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of response.body) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > bytes) break
+    }
+  } catch {
+    // The status is known; the rest of the body is not worth another error.
+  }
+  return Buffer.concat(chunks).toString("utf8")
 }
