@@ -6,13 +6,6 @@ import { insertAt, replaceWith, type Fix } from "./fix.ts"
 import { withoutItem } from "./remove.ts"
 import { useAt } from "../use-at.ts"
 
-/** A word of another language that says nothing here. */
-export function removeWord(program: Program, { span, data }: Diagnostic<"syntax-error">): readonly Fix[] {
-  if (data?.kind !== "remove") return []
-  const title = `Remove \`${program.tree.text.slice(span.start, span.end)}\``
-  return [{ title, edits: [replaceWith(data.span ?? span, "")], preferred: true }]
-}
-
 /** A condition that is written out: `when true`. */
 export function removeCondition(
   program: Program,
