@@ -226,9 +226,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets how often it has called a tool",
-    file: "src/run/run.ts",
-    from: "toolCalls: counted(past.toolCalls),",
-    to: "toolCalls: counted(new Map()),",
+    file: "src/run/context/run-context.ts",
+    from: "toolCalls: new Map(past.toolCalls),",
+    to: "toolCalls: new Map(),",
     seed: 94,
   },
   {
