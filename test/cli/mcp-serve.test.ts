@@ -82,7 +82,7 @@ describe("wire mcp serve", () => {
           text: { type: "string", description: "What to sum up" },
           words: { anyOf: [{ type: "integer" }, { type: "null" }] },
         },
-        required: ["text", "words"],
+        required: ["text"],
         additionalProperties: false,
       })
       const reported: number[] = []
