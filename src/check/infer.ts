@@ -215,6 +215,8 @@ function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: 
   const left = infer(checking, node.left, isPath(node.left) ? { ...inner, isDefaulted: true } : inner)
   const right = infer(checking, node.right, inner)
   if (isLenient(left)) return left
+  // A list that is taken from an untyped value may be missing with it.
+  if (left.kind === "array" && isLenient(left.element)) return left
   if (!nullable(left, checking.types)) {
     const message = `\`${checking.quote(node.left)}\` is never null, so this default is never used`
     checking.report("unreachable-branch", scope.path, node.right, message, "Remove `??` and what follows it.")

@@ -118,7 +118,9 @@ function parsePluck(reader: TokenReader, first: Token, optional: boolean, isOper
 
 /** `input["name"]`: with the dot, and with the quotes where the name needs them. */
 function fieldHint(reader: TokenReader, open: Token): string {
-  const [before] = /[\w.]*$/.exec(reader.text.slice(Math.max(0, open.start - 80), open.start)) ?? [""]
+  let start = open.start
+  while (open.start - start < 80 && /[\w.]/.test(reader.text.charAt(start - 1))) start--
+  const before = reader.text.slice(start, open.start)
   if (before === "" || !reader.isPlainString(reader.token)) return "A field is read with `.` and its name."
   const { text } = reader.quotedName(reader.token)
   return `Write \`${before}.${isIdentifier(text) ? text : reader.quote(reader.token)}\`.`

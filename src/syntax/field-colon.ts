@@ -27,7 +27,7 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
     if (refuseOperator(reader, name)) return "missing-value"
     // The field before it lacks it, too: one mistake.
     const between = reader.text.slice(reader.colonlessField, name.start)
-    if (reader.colonlessField >= 0 && between.length < longestBetween && /^[^\n]*\n?[^\n]*$/.test(between))
+    if (reader.colonlessField >= 0 && between.length < longestBetween && between.split("\n").length <= 2)
       reader.passOver()
     else reader.expected(what, undefined, "colon")
     reader.colonlessField = name.start

@@ -104,7 +104,6 @@ const reviewed: Readonly<Record<string, string>> = {
   "src/check/skipped-text.ts": "an identifier as a whole word",
   "src/cli/terminal/screen.ts": "a fixed text, then digits and semicolons up to a letter",
   "src/demo/stream-events.ts": "pieces of a fixed length",
-  "src/editor/fixes/functions.ts": "fixed words, then the shortest text up to a backtick, in a message of ours",
   "src/mcp-server/tool-pages.ts": "fixed texts with a number and a word between them",
 }
 

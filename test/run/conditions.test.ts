@@ -228,7 +228,10 @@ test("untyped operands are checked when the workflow runs, and the error names t
     assert.equal(error.issues[0]?.path, "output.r")
     assert.match(error.message, message)
   }
-  await fails("dynamic.x.s < 3", /Cannot evaluate dynamic\.x\.s < 3: < compares numbers, found a string/)
+  await fails(
+    "dynamic.x.s < 3",
+    /Cannot evaluate dynamic\.x\.s < 3: < compares two numbers or two strings, found a string/,
+  )
   await fails("dynamic.x.n && true", /Cannot evaluate dynamic\.x\.n && true: && takes booleans, found a number/)
   await fails("true && dynamic.x.n", /&& takes booleans, found a number/)
   await fails("!dynamic.x.s", /Cannot evaluate !dynamic\.x\.s: ! takes a boolean, found a string/)

@@ -23,7 +23,8 @@ export const systemRandom: RandomSource = {
     if (now !== slice) {
       slice = now
       beginning.writeUIntBE(now, 0, 3)
-      written = beginning.toString("base64url")
+      // A command line would take an id that begins with a dash for an option.
+      written = beginning.toString("base64url").replace(/^-/, "0")
     }
     used += idBytes
     return written + pool.toString("base64url", used - idBytes, used)
