@@ -23,7 +23,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/label-tree.ts",
     from: "if (cases.size === 0) return this",
     to: "if (cases.size === 0) return plain",
-    seed: 413,
+    seed: 789,
     emphasis: "variants",
   },
   {
@@ -31,7 +31,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/called-files.ts",
     from: "value.equals(fields.get(name) ?? plain)",
     to: "value.element().equals((fields.get(name) ?? plain).element())",
-    seed: 931,
+    seed: 3689,
     emphasis: "rounds",
   },
   {
@@ -39,7 +39,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/trust-pass.ts",
     from: "conversation: join(reads, output.whole)",
     to: "conversation: output.whole",
-    seed: 440,
+    seed: 444,
     emphasis: "conversations",
   },
   {
@@ -47,7 +47,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/typed-labels.ts",
     from: "this.#schema(schema, at)) : this.#type(type, at)",
     to: "this.#schema(schema, at)) : either([])",
-    seed: 31,
+    seed: 38,
     emphasis: "schemas",
   },
   {
@@ -63,7 +63,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/trust-pass.ts",
     from: 'kind === undefined || kind === "prompt" ? none : reads)',
     to: 'kind !== "tool" ? none : reads)',
-    seed: 25,
+    seed: 30,
     emphasis: "remotes",
   },
   {
@@ -71,7 +71,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/made-labels.ts",
     from: "closed.of(output).count > maxChoices",
     to: "closed.of(output).count > Infinity",
-    seed: 63,
+    seed: 105,
     emphasis: "choices",
   },
   {
@@ -79,7 +79,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/flow.ts",
     from: "this.#steps.asset(span, join(address, place.decided), place)",
     to: "this.#steps.asset(span, address, place)",
-    seed: 4,
+    seed: 31,
     emphasis: "assets",
   },
   {
@@ -87,7 +87,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/trust/caller-context.ts",
     from: "decided: deliveredWhen(program)",
     to: "decided: { untrusted: [], private: [], chosen: [] }",
-    seed: 7,
+    seed: 17,
     emphasis: "none",
   },
 ]
