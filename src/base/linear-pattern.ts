@@ -216,7 +216,10 @@ class Passing {
     return kind
   }
 
-  /** The set of these states, those that they lead to without a character, and those that a match begins with. */
+  /**
+   * The set of these states, those that they lead to without a character, and those that a match begins with. The set of nothing begun is
+   * one of its own, even where a match that has begun has the same states, as after the first blank of ` *b`.
+   */
   #setOf(begun: readonly number[]): number {
     const members = new Set<number>()
     let isMatch = false
@@ -232,7 +235,7 @@ class Passing {
       else open.push(state.next)
     }
     const all = [...members].sort((a, b) => a - b)
-    const key = `${isMatch ? "!" : ""}${all.join()}`
+    const key = `${isMatch ? "!" : ""}${begun.length === 0 ? "" : "+"}${all.join()}`
     const before = this.#known.get(key)
     if (before !== undefined) return before
     this.#known.set(key, this.#sets.length)

@@ -78,6 +78,8 @@ const right: readonly (readonly [string, string, readonly (string | null)[] | nu
   ["\\A\\w+\\z", "ab", ["ab"]],
   ["(a)|(b)", "b", ["b", null, "b"]],
   ["a|ab", "ab", ["a"]],
+  [" *b", "a  b", ["  b"]],
+  ["\\W*b", "a.\nb", [".\nb"]],
   ["(a*)*", "b", ["", null]],
   ["", "b", [""]],
 ]
