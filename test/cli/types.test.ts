@@ -162,7 +162,7 @@ describe("wire init", () => {
     const types = ["types", "workflows", "--out", "src/wire.d.ts", "--check"]
     assert.equal((await runWire(types, { cwd: folder })).code, 0)
     const times = await runWire(["schedule", "workflows/reminder.wire"], { cwd: folder })
-    assert.match(times.out, /^(?:\d{4}-\d\d-\d\dT09:00:00\+0[12]:00\n){10}$/)
+    assert.match(times.out, /^(?:weekdays {2}\d{4}-\d\d-\d\dT09:00:00\+0[12]:00\n){10}$/)
     const none = await runWire(["schedule", "workflows/push.wire"], { cwd: folder })
     assert.deepEqual([none.code, none.out], [1, ""])
     const args = ["webhook", "send", "workflows/push.wire", "nothing", "--body", "x", "--secret", "hook_secret=env:X"]

@@ -1,4 +1,4 @@
-import { standardError, standardOutput } from "../terminal/screen.ts"
+import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import { planTriggers } from "../../plan/plan-triggers.ts"
 import { calendarFor } from "../../workflows/triggers/schedules.ts"
@@ -9,7 +9,9 @@ const printed = 10
 
 export function scheduleCommand(command: Command): void {
   command
-    .description("Prints the next ten times of each schedule of a workflow, one RFC 3339 time a line. Nothing is run.")
+    .description(
+      "Prints the next ten times of each schedule of a workflow: a line has the name and an RFC 3339 time. Nothing is run.",
+    )
     .argument("<file>", "a workflow")
     .addHelpText(
       "after",
@@ -30,8 +32,6 @@ function printTimes(file: string): void {
   }
   for (const plan of schedules) {
     const calendar = calendarFor(plan)
-    // The times are lines of their own; names stand between them only where there are several.
-    if (schedules.length > 1) standardError.print(plan.name)
-    for (const at of calendar.upcoming(Date.now(), printed)) standardOutput.print(calendar.show(at))
+    for (const at of calendar.upcoming(Date.now(), printed)) standardOutput.print(`${plan.name}  ${calendar.show(at)}`)
   }
 }
