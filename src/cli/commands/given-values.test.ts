@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { Buffer } from "node:buffer"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,7 +18,7 @@ output { a: input.name }
 
 const folder = mkdtempSync(join(tmpdir(), "wire-values-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
-const file = (name: string, text: string): string => {
+const file = (name: string, text: string | Uint8Array): string => {
   const path = join(folder, name)
   writeFileSync(path, text)
   return path
@@ -64,6 +65,17 @@ test("a value of a text type is taken as it stands, any other as JSON", async ()
   assert.deepEqual((await read({ set: ["more=null", "name=null"] })).input, { more: null, name: "null" })
 })
 
+test("@FILE is the text of a file, @@ a literal @", async () => {
+  const diff = file("d.diff", "\uFEFF--- a\n+++ b = \u{1F600}\n")
+  const tags = file("tags.json", '[{ "label": "@x", "weight": 2 }]\n')
+  const set = [`name=@${diff}`, `more.tags=@${tags}`, "raw.a=@@ada", "raw.b=a@b", "raw.c=@@@"]
+  assert.deepEqual((await read({ set })).input, {
+    name: "--- a\n+++ b = \u{1F600}\n",
+    more: { tags: [{ label: "@x", weight: 2 }] },
+    raw: { a: "@ada", b: "a@b", c: "@@" },
+  })
+})
+
 test("secrets from variables and files, never from the command line itself", async () => {
   const token = file("token.txt", "sk-1\n")
   const secretsFile = file("secrets.json", '{ "token": "sk-0", "pin": 1 }')
@@ -83,6 +95,10 @@ test("mistakes are sentences, and quote no value", async () => {
     [{ set: ["more.tags[3].label=x"] }, /element 3 comes before 0 is set/],
     [{ set: ["name=a", "name.b=c"] }, /name is a value already/],
     [{ set: ["more.tags[0].label=a", "more.tags.x=b"] }, /x does not fit there/],
+    [{ set: ["name=@"] }, /name a file after @, or write @@/],
+    [{ set: [`name=@${join(folder, "nowhere.txt")}`] }, /nowhere\.txt cannot be read \(no such file\)/],
+    [{ set: [`name=@${folder}`] }, /cannot be read \(a folder\)/],
+    [{ set: [`name=@${file("latin1.txt", Buffer.from([0x61, 0xe4]))}`] }, /latin1\.txt is not valid UTF-8/],
     [{ input: join(folder, "nowhere.json") }, /nowhere\.json cannot be read \(no such file\)/],
     [{ input: broken }, /broken\.json is not JSON/],
     [{ input: "[1]" }, /cannot be read/],

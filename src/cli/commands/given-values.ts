@@ -74,7 +74,7 @@ export function parseObject(text: string, name: string): JsonObject {
   return value
 }
 
-/** `files[0].path=a.ts`: a value of a text type is taken as it stands, any other as JSON. */
+/** `files[0].path=a.ts`, `diff=@d.diff`: a value of a text type is taken as it stands, any other as JSON. */
 function assign(input: JsonObject, assignment: string, plan: Plan): void {
   const { path, keys, text } = readAssignment("--set", assignment)
   const [first] = keys
@@ -85,7 +85,16 @@ function assign(input: JsonObject, assignment: string, plan: Plan): void {
       `--set ${path}: the workflow has no input ${first}${meant === undefined ? "." : `; did you mean ${meant}?`}`,
     )
   }
-  put(input, keys, readValue(text, typeAt(plan.input, keys, plan.types), plan.types), `--set ${path}`)
+  const type = typeAt(plan.input, keys, plan.types)
+  put(input, keys, readValue(textOrFile(text, path), type, plan.types), `--set ${path}`)
+}
+
+/** `@notes.txt` is what the file holds, `@@ada` is the text `@ada`. */
+function textOrFile(text: string, field: string): string {
+  if (!text.startsWith("@")) return text
+  if (text.startsWith("@@")) return text.slice(1)
+  if (text === "@") throw new WrongValue(`--set ${field}: name a file after @, or write @@ for a literal @.`)
+  return readText(text.slice(1)).replace(/^\uFEFF/, "")
 }
 
 export interface Assignment {

@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer"
+import { Buffer, isUtf8 } from "node:buffer"
 import { closeSync, openSync, readSync } from "node:fs"
 import { resolve } from "node:path"
 import { fileBytes } from "../../base/limits.ts"
@@ -43,7 +43,10 @@ export function readRegular(path: string): TextRead {
 function read(bytes: () => Buffer | string): TextRead {
   try {
     const found = bytes()
-    return typeof found === "string" ? { text: null, problem: found } : { text: found.toString("utf8"), problem: null }
+    if (typeof found === "string") return { text: null, problem: found }
+    return isUtf8(found)
+      ? { text: found.toString("utf8"), problem: null }
+      : { text: null, problem: "is not valid UTF-8" }
   } catch (error) {
     return { text: null, problem: whyUnreadable(error) }
   }

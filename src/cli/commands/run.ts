@@ -50,7 +50,11 @@ export function runCommand(command: Command): void {
     )
     .argument("<file>", "the workflow; - reads it from standard input")
     .option("-i, --input <file>", "input as a JSON file, as JSON itself, or - for standard input")
-    .option("-s, --set <field=value>", "one field of the input (a.b=1, files[0].path=x); may be repeated", several)
+    .option(
+      "-s, --set <field=value>",
+      "one field of the input (a.b=1, files[0].path=x, text=@FILE, @@ for a literal @); may be repeated",
+      several,
+    )
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
     .option("--answer <field=value>", "one field of an answer (review.publish=true); may be repeated", several)
@@ -72,6 +76,7 @@ export function runCommand(command: Command): void {
       `
 Examples:
   wire run hello.wire --set name=Ada
+  wire run review.wire --set diff=@d.diff
   wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
   wire run review.wire -i pr.json --events | jq -c .event
   wire run publish.wire --answer review.publish=true --approve send_mail
