@@ -161,7 +161,7 @@ describe("wire mcp inspect", () => {
 
   test("a server that cannot be reached, and command lines that are wrong", async () => {
     const none = await runWire(["mcp", "inspect", "http://127.0.0.1:1/mcp"])
-    assert.deepEqual([none.code, none.err], [1, "127.0.0.1:1 refused the connection\n"])
+    assert.deepEqual([none.code, none.err], [1, "http://127.0.0.1:1/mcp: 127.0.0.1:1 refused the connection\n"])
     const closed = await startServer((_request, response) => response.writeHead(401).end())
     const all = [["-H", "Authorization: Bearer wrong"], [], ["-H", "X-Key: wrong"]]
     for (const headers of all.slice(0, atStrength(1, 3))) {

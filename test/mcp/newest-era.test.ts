@@ -172,13 +172,12 @@ describe("an MCP server of the newest era", () => {
     assert.deepEqual(errorOf(wrong).issues, [
       {
         path: "mcp.tracker.headers.authorization",
-        message:
-          "mcp.tracker answered with HTTP 401: it does not accept the header authorization that the workflow sends",
+        message: "mcp.tracker answered with HTTP 401: it does not accept the header authorization that it was sent",
         upstream_status: 401,
       },
     ])
     assert.equal(errorOf(none).issues[0]?.path, "mcp.tracker.headers.Authorization")
-    assert.match(errorOf(other).message, /it does not accept the header X-Key, and the workflow sends no Authorization/)
+    assert.match(errorOf(other).message, /it does not accept the header X-Key, and it was sent no Authorization/)
     assert.doesNotMatch(JSON.stringify([wrong.events, other.events]), /wrong-key-1234/)
   })
 

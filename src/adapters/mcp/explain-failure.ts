@@ -15,43 +15,43 @@ export class CallTimeout extends Error {
 }
 
 /**
- * What went wrong with a server, as a failure of the run that names the server. What it answered with is not repeated, save
- * the message of a protocol error: a body could hold a secret. Bugs are thrown on.
+ * What went wrong with a server, as a failure of the run whose sentences begin with `subject`. What it answered with is not
+ * repeated, save the message of a protocol error: a body could hold a secret. Bugs are thrown on.
  */
-export function explainFailure(error: unknown, server: ToolServer): RunFailure {
+export function explainFailure(error: unknown, server: ToolServer, subject = `mcp.${server.name}`): RunFailure {
   const path = `mcp.${server.name}`
   const tool = (issue: Omit<ErrorIssue, "path">, at = path): RunFailure =>
     new RunFailure(wireError("tool_error", [{ path: at, ...issue }]))
   const cause = firstKnown(error)
   if (cause instanceof RunFailure) return atEndpoint(cause, path)
   if (cause instanceof CallTimeout) {
-    return new RunFailure(wireError("timeout", [{ path, message: `${path} ${cause.message}` }]))
+    return new RunFailure(wireError("timeout", [{ path, message: `${subject} ${cause.message}` }]))
   }
   if (cause instanceof EgressFailure) {
     if (cause.reason === "total_timeout") {
-      return new RunFailure(wireError("timeout", [{ path, message: `${path}: ${cause.message}` }]))
+      return new RunFailure(wireError("timeout", [{ path, message: `${subject}: ${cause.message}` }]))
     }
     if (cause.isOverload) {
       return new RunFailure(wireError("overloaded", [{ path, message: cause.message }]))
     }
-    return tool({ message: `${path}: ${cause.message}` })
+    return tool({ message: `${subject}: ${cause.message}` })
   }
   const status = statusOf(cause)
-  if (status === 401 || status === 403) return refused(server, status)
-  if (status !== undefined) return tool({ message: `${path} answered with HTTP ${status}`, upstream_status: status })
+  if (status === 401 || status === 403) return refused(server, subject, status)
+  if (status !== undefined) return tool({ message: `${subject} answered with HTTP ${status}`, upstream_status: status })
   if (cause instanceof ProtocolError) {
     return tool({
-      message: `${path} answered with an error: ${cutText(cleanLine(cause.message), 500)} (${cause.code})`,
+      message: `${subject} answered with an error: ${cutText(cleanLine(cause.message), 500)} (${cause.code})`,
     })
   }
-  if (cause instanceof SdkError) return tool({ message: `${path} ${sdkSentence(cause)}` })
+  if (cause instanceof SdkError) return tool({ message: `${subject} ${sdkSentence(cause)}` })
   if (cause instanceof Error && (cause.name === "SyntaxError" || cause.name === "ZodError")) {
-    return tool({ message: `${path} answered with something that is not a message of the protocol` })
+    return tool({ message: `${subject} answered with something that is not a message of the protocol` })
   }
   // The SDK throws plain errors for what a server does wrong; a mistake of ours is one of these.
   if (!(cause instanceof Error) || cause instanceof TypeError || cause instanceof RangeError) throw error
   if (cause instanceof ReferenceError) throw error
-  return tool({ message: `${path}: ${plainSentence(cause)}` })
+  return tool({ message: `${subject}: ${plainSentence(cause)}` })
 }
 
 /** The HTTP status that a failure of the SDK's speaks of. */
@@ -78,20 +78,17 @@ function atEndpoint({ error }: RunFailure, path: string): RunFailure {
   return new RunFailure({ ...error, issues })
 }
 
-function refused({ name, headers, auth }: ToolServer, status: number): RunFailure {
+function refused({ name, headers, auth }: ToolServer, subject: string, status: number): RunFailure {
   const path = `mcp.${name}`
   const header = Object.keys(headers).find((key) => key.toLowerCase() === "authorization")
   const others = Object.keys(headers).filter((key) => key !== header)
-  const said = `${path} answered with HTTP ${status}`
+  const said = `${subject} answered with HTTP ${status}`
   const [at, message] =
     header !== undefined
-      ? [`${path}.headers.${header}`, `${said}: it does not accept the header ${header} that the workflow sends`]
+      ? [`${path}.headers.${header}`, `${said}: it does not accept the header ${header} that it was sent`]
       : others.length > 0
-        ? [`${path}.headers`, `${said}: it does not accept ${list(others)}, and the workflow sends no Authorization`]
-        : [
-            `${path}.headers.Authorization`,
-            `${said}: it requires an Authorization header, and the workflow does not send one`,
-          ]
+        ? [`${path}.headers`, `${said}: it does not accept ${list(others)}, and it was sent no Authorization`]
+        : [`${path}.headers.Authorization`, `${said}: it requires an Authorization header, and it was sent none`]
   if (auth !== undefined) {
     const refusal = `${said}: it does not accept the token that \`auth\` got`
     return new RunFailure(

@@ -94,7 +94,7 @@ export async function inspectServer(
       prompts: prompts.map(listedPrompt),
     }
   } catch (error) {
-    throw explainFailure(error, server)
+    throw explainFailure(error, server, server.endpoint)
   } finally {
     const { sessionEnd } = await connection.close()
     await sessionEnd

@@ -73,10 +73,7 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
     if (abort.signal.aborted) return 130
     if (!(error instanceof RunFailure)) throw error
     for (const { message, hint, upstream_status } of error.error.issues) {
-      const said = message.replace(/^mcp\.\w+:? /, "").replace("that the workflow sends", "that it was sent")
-      const [sentence = ""] = said.split(/, and the workflow (?:does not send one|sends no Authorization)$/)
-      // Most sentences about a connection name the host already.
-      complain(visibleText(sentence.includes(endpoint.host) ? sentence : `${url} ${sentence}`))
+      complain(visibleText(message))
       if (upstream_status === 401 || upstream_status === 403) {
         complain("Send a key with -H 'Authorization: Bearer …', or with -H Authorization=env:VARIABLE.")
       } else if (hint !== undefined && !message.includes(hint)) complain(visibleText(hint))
