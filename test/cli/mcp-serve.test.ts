@@ -58,7 +58,7 @@ const secret = ["--secret", "key=env:OPERATORS_KEY"]
 
 describe("wire mcp serve", () => {
   for (const mode of ["legacy", "auto"] as const) {
-    test(`over standard input and output, for a client of the ${mode === "auto" ? "newest" : "older"} era`, async () => {
+    test(`over standard input and output, for a client of the ${mode === "auto" ? "newest" : "older"} era`, async (t) => {
       const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } })
       const transport = new StdioClientTransport({
         command: process.execPath,
@@ -66,6 +66,8 @@ describe("wire mcp serve", () => {
         env: { ...(process.env as Record<string, string>), ...env },
         stderr: "pipe",
       })
+      // A process that a failed test leaves behind keeps this one alive.
+      t.after(() => transport.close())
       await client.connect(transport)
       assert.equal(client.getProtocolEra(), mode === "auto" ? "modern" : "legacy")
       const { tools } = await client.listTools()
@@ -107,9 +109,10 @@ describe("wire mcp serve", () => {
     })
   }
 
-  test("over HTTP: a workflow uses others as tools; a run that nobody waits for is cancelled", async () => {
+  test("over HTTP: a workflow uses others as tools; a run that nobody waits for is cancelled", async (t) => {
     const service = await startWire(["mcp", "serve", ...files(), "--http", "--port", "0", ...secret], env)
     const here = hosting()
+    t.after(() => here.close())
     const outcome = await here.run(
       `mcp s { endpoint: "${service.address}" }
       tool sum from mcp.s.tool.sum_up { output { summary: string, words: integer } bindings { words: 3 } }
@@ -117,9 +120,9 @@ describe("wire mcp serve", () => {
       output { d: dynamic.d.summary }`,
     )
     assert.deepEqual(resultOf(outcome), { d: "two" })
-    await here.close()
 
     const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } })
+    t.after(() => client.close())
     await client.connect(new StreamableHTTPClientTransport(new URL(service.address)))
     const stop = new AbortController()
     const call = client.callTool({ name: "sum_up", arguments: { text: "Hang", words: null } }, { signal: stop.signal })
@@ -127,7 +130,6 @@ describe("wire mcp serve", () => {
     stop.abort()
     await assert.rejects(call)
     await within(30_000, "the end of the model's call", closed.promise)
-    await client.close()
 
     const foreign = { "content-type": "application/json", origin: "https://evil.example" }
     const refused = await fetch(service.address, { method: "POST", headers: foreign, body: "{}" })

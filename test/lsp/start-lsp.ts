@@ -9,9 +9,11 @@ import type { ClientCapabilities, InitializeResult, PublishDiagnosticsParams } f
 import { within } from "../support/within.ts"
 import { builtWire } from "../support/built-wire.ts"
 
-/** `wire lsp` as an editor starts it. */
+/** `wire lsp` as an editor starts it. Killed after the test, or the tests of this file, if it still runs: it would keep the test process alive. */
 export function spawnLsp(): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [builtWire, "lsp", "--stdio"], { stdio: "pipe" })
+  const child = spawn(process.execPath, [builtWire, "lsp", "--stdio"], { stdio: "pipe" })
+  after(() => void child.kill("SIGKILL"))
+  return child
 }
 
 export interface Editor {
@@ -111,7 +113,6 @@ export interface Talk {
 /** A server that has been told nothing yet, message by message. It ends with the test file. */
 export function startTalk(): Talk {
   const child = spawnLsp()
-  after(() => void child.kill())
   child.stderr.pipe(process.stderr)
   const said: Said[] = []
   const listeners = new Set<() => void>()
