@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Buffer } from "node:buffer"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import { drained } from "../base/drained.ts"
+import { tooLargeBody } from "../base/too-large-body.ts"
 
 /** A body that has been read and parsed; undefined where there was none. */
 export interface ReadBody {
@@ -35,7 +36,7 @@ export async function answerWith(
   outgoing.on("close", () => gone.abort())
   const body = read === undefined ? await readBody(incoming, maxBody) : Buffer.alloc(0)
   if (body === null) {
-    outgoing.writeHead(413, { connection: "close" }).end()
+    outgoing.writeHead(413, { connection: "close", "content-type": "text/plain" }).end(`${tooLargeBody(maxBody)}\n`)
     return
   }
   const answer = await handler.fetch(toRequest(incoming, body, gone.signal), { parsedBody: read?.value })

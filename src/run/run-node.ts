@@ -58,7 +58,7 @@ export function makeOutput(running: RunContext, node: OutputNode, result: JsonOb
     const { outputBytes: most } = running.limits
     bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, most - bytes, path).bytes
     if (bytes > most) {
-      const message = `The output is larger than the ${most} bytes of JSON that are allowed`
+      const message = `The output is larger than the ${most} bytes of JSON that are allowed, which no setting raises`
       throw failure("payload_too_large", "output", message)
     }
     setOwn(result, key, made)

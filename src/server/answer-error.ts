@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply } from "fastify"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { errorStatus, type ApiError } from "../api/error-kinds.ts"
+import { tooLargeBody } from "../base/too-large-body.ts"
 import { refusal, type Schema } from "../base/typed-schema.ts"
 import type { ErrorIssue } from "../log/events.ts"
 import { RunFailure, wireError } from "../ports/run-failure.ts"
@@ -24,11 +25,12 @@ function isTooLarge(error: unknown): boolean {
 function tooLarge({ request, server }: FastifyReply): HttpError {
   const { bodyLimit } = request.routeOptions
   return bodyLimit < (server.initialConfig.bodyLimit ?? 0)
-    ? refuse("payload_too_large", `The body is larger than ${bodyLimit} bytes, which is the most that this route takes`)
-    : tooLargeForAll()
+    ? refuse(
+        "payload_too_large",
+        `The body is larger than ${bodyLimit} bytes, which is the most that this route takes: no setting raises it`,
+      )
+    : refuse("payload_too_large", tooLargeBody(bodyLimit))
 }
-
-const tooLargeForAll = (): HttpError => refuse("payload_too_large", "The body is larger than WIRE_MAX_BODY allows")
 
 /** Says nothing of the bug. */
 export const internalError = (): HttpError =>
@@ -113,8 +115,6 @@ export function asHttpError(error: unknown): HttpError | undefined {
 /** Errors by which Fastify refuses a request before a route sees it. */
 function ofFastify(error: FastifyError): HttpError | undefined {
   switch (error.code) {
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return tooLargeForAll()
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return refuse("unsupported_media_type", "The body must be application/json")
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

@@ -133,7 +133,7 @@ function parseInto(body: Buffer, found: Measured, settle: Settle): void {
   settle(null, value)
 }
 
-type Measured = "deep" | "much" | "fine" | "small"
+type Measured = "deep" | "fine" | "small" | { readonly moreThan: number }
 
 /** Whether a body is nested too deeply or holds too many values. Counting takes as long as parsing: others have their turns meanwhile. */
 async function measure(body: Buffer, most: number): Promise<Measured> {
@@ -141,7 +141,7 @@ async function measure(body: Buffer, most: number): Promise<Measured> {
   for (let at = 0; at < body.length; at += smallBody) {
     counter.add(body.subarray(at, at + smallBody))
     if (counter.deepest > requestJsonLevels) return "deep"
-    if (counter.work > most) return "much"
+    if (counter.work > most) return { moreThan: most }
     await loopTurns.spend(smallBody)
   }
   return "fine"
@@ -152,8 +152,9 @@ function parseJson(body: Buffer, found: Measured): unknown {
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
   if (!/\S/.test(text)) throw refuse("invalid_request", "The body is empty: a JSON object is expected")
-  if (found === "much") {
-    throw refuse("payload_too_large", "The body holds too many JSON values: send fewer, or send them as a text")
+  if (typeof found === "object") {
+    const message = `The body holds more than ${found.moreThan} JSON values, the limit that follows from WIRE_MAX_BODY`
+    throw refuse("payload_too_large", `${message}: send fewer, or send them as a text`)
   }
   let value: unknown
   try {

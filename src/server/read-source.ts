@@ -61,9 +61,8 @@ function refuseModule(path: string, message: string): HttpError {
 function checked(text: string, path: string): string {
   if (text.trim() === "") throw refuseAt("invalid_request", path, "The source is empty")
   if (Buffer.byteLength(text) > sourceBytes) {
-    throw refuse("payload_too_large", `The source is larger than ${sourceBytes} bytes`, [
-      { path, message: `The source is larger than ${sourceBytes} bytes` },
-    ])
+    const message = `The source is larger than ${sourceBytes} bytes, which no setting raises`
+    throw refuse("payload_too_large", message, [{ path, message }])
   }
   return text
 }

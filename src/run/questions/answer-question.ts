@@ -61,7 +61,7 @@ export async function answerQuestion(
   const known = settled(question, stored)
   if (known !== null) return known
   if (bytesOver(stored, runShownBytes) !== null) {
-    const message = `The answer has more than ${runShownBytes} bytes of JSON`
+    const message = `The answer has more than ${runShownBytes} bytes of JSON, which no setting raises`
     return { outcome: "misfit", error: wireError("payload_too_large", [{ path: "answer", message }]) }
   }
   const [first, ...rest] = read.issues

@@ -193,8 +193,9 @@ export class EvaluationWork {
   checkSize(bytes: number, path: string): void {
     if (bytes <= this.largest) return
     // A value over its limit is over the output's limit, too.
-    const kind = path.startsWith("output.") ? "payload_too_large" : "limit_exceeded"
-    throw failure(kind, path, `${path} is larger than ${this.largest} bytes of JSON`)
+    const message = `${path} is larger than ${this.largest} bytes of JSON`
+    if (!path.startsWith("output.")) throw failure("limit_exceeded", path, message)
+    throw failure("payload_too_large", path, `${message}, which no setting raises`)
   }
 
   #bytesOf(text: string, enough: number, path: string): number {

@@ -198,8 +198,10 @@ describe("limits", async () => {
     const service = await startService({ MAX_BODY: "2mb" })
     const large = await errorOf(await service.post("/execute", { workflow_source: "x".repeat(3_000_000) }))
     assert.deepEqual([large.status, large.kind], [413, "payload_too_large"])
+    assert.match(large.message, /larger than 2097152 bytes, .* WIRE_MAX_BODY/)
     const source = await errorOf(await service.post("/execute", { workflow_source: `// ${"x".repeat(1_100_000)}` }))
     assert.deepEqual([source.status, source.kind], [413, "payload_too_large"])
+    assert.match(source.message, /larger than 1048576 bytes, which no setting raises/)
   })
 
   it("refuse a body of too many values, and take one of as many bytes that has few", async () => {
@@ -208,6 +210,7 @@ describe("limits", async () => {
       service.post("/execute", `{"workflow_source":"input { x: [integer] } output { n: 1 }","input":{"x":${x}}}`)
     const many = await errorOf(await send(`[${"1,".repeat(2_100_000)}1]`))
     assert.deepEqual([many.status, many.kind], [413, "payload_too_large"])
+    assert.match(many.message, /more than \d{7} JSON values, .* WIRE_MAX_BODY/)
     const few = await send(`[${"1".repeat(15)}${`,${"1".repeat(15)}`.repeat(250_000)}]`)
     assert.equal(few.status, 200)
   })

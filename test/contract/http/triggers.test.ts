@@ -139,7 +139,7 @@ describe("webhooks", async () => {
     const tooLarge = await errorOf(await service.post(hook, large, signed(large)))
     assert.deepEqual(
       [tooLarge.status, tooLarge.message],
-      [413, "The body is larger than 1048576 bytes, which is the most that this route takes"],
+      [413, "The body is larger than 1048576 bytes, which is the most that this route takes: no setting raises it"],
     )
     const empty = await errorOf(await service.post(hook, "", signed("")))
     assert.deepEqual([empty.status, empty.message], [400, "The body is empty: JSON or a form is expected"])
