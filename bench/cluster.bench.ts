@@ -11,12 +11,12 @@ import { systemClock } from "../src/adapters/system/system-clock.ts"
 import { createMasterKey } from "../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../src/log/events.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
-import { replica, replicaEnvironment, type Replica } from "../test/support/cluster.ts"
-import { startNats, type NatsCluster } from "../test/support/nats-server.ts"
-import { natsStores } from "../test/support/nats-store.ts"
+import { replica, replicaEnvironment, type Replica } from "../test/support/replica.ts"
+import { startPostgres } from "../test/support/postgres-server.ts"
+import { postgresStores } from "../test/support/postgres-store.ts"
 
-// What a cluster costs against the homes of one machine, and how it grows: everything on this machine, the brokers included,
-// so that figures say more about each other than about a real network.
+// What a cluster costs against the homes of one machine, and how it grows: everything on this machine, the server
+// included, so that figures say more about each other than about a real network.
 
 const at = "2026-11-15T01:00:00.000Z"
 const text = "The owls were asleep and the report was late. ".repeat(8)
@@ -112,7 +112,7 @@ async function measureHome(name: string, store: RunStore, other: RunStore): Prom
 }
 
 async function homes(): Promise<void> {
-  console.log("           events/s    events/s   append to follower   1,000 followers (NATS: of another store)")
+  console.log("           events/s    events/s   append to follower   1,000 followers (PostgreSQL: of another store)")
   console.log("home          1 run    100 runs    median     99 %     ms/event   CPU µs/follower")
   const memory = new MemoryStore(systemClock)
   await measureHome("memory", memory, memory)
@@ -122,14 +122,12 @@ async function homes(): Promise<void> {
   await measureHome("SQLite", sqlite, sqlite)
   await sqlite.close()
   rmSync(directory, { recursive: true })
-  for (const nodes of [1, 3] as const) {
-    const broker = await startNats(nodes)
-    const openNats = natsStores(broker.url, systemClock)
-    const [store, other] = [await openNats(), await openNats()]
-    await measureHome(`NATS R=${nodes}`, store, other)
-    await Promise.all([store.close(), other.close()])
-    await broker.close()
-  }
+  const server = await startPostgres()
+  const open = postgresStores(server.url(), systemClock)
+  const [store, other] = [await open(), await open()]
+  await measureHome("PostgreSQL", store, other)
+  await Promise.all([store.close(), other.close()])
+  await server.close()
 }
 
 // ------------------------------------------------------------------------------------------------------- replicas
@@ -223,14 +221,14 @@ async function takeOver(victim: Replica, backend: Backend): Promise<number> {
 
 async function replicas(): Promise<void> {
   const backend = await startBackend()
-  const broker: NatsCluster = await startNats(3)
-  const env = { ...replicaEnvironment(broker.url), WIRE_RATE_LIMIT: "0", WIRE_MAX_RUNS: "500" }
+  const server = await startPostgres()
+  const env = { ...replicaEnvironment(server.url()), WIRE_RATE_LIMIT: "0", WIRE_MAX_RUNS: "500" }
   const all = [replica("one", env), replica("two", env)]
   await Promise.all(all.map((one) => one.start()))
   const [one] = all
   if (one === undefined) throw new Error("no replica")
   await runsPerSecond(all, backend, 300)
-  console.log(`\nruns/s, 20 ms backend, R=3   1 replica ${(await runsPerSecond([one], backend, 600)).toFixed(0)}`)
+  console.log(`\nruns/s, 20 ms backend        1 replica ${(await runsPerSecond([one], backend, 600)).toFixed(0)}`)
   console.log(`                             2 replicas ${(await runsPerSecond(all, backend, 600)).toFixed(0)}`)
   const times: number[] = []
   for (const _ of [1, 2, 3]) {
@@ -241,7 +239,7 @@ async function replicas(): Promise<void> {
   console.log(`take-over after SIGKILL      ${times.map((ms) => `${(ms / 1_000).toFixed(1)} s`).join(", ")}`)
   for (const each of all) each.signal("SIGKILL")
   await Promise.all(all.map((each) => each.ended()))
-  await broker.close()
+  await server.close()
   await backend.close()
 }
 

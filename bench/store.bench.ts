@@ -14,13 +14,10 @@ import type { Clock } from "../src/ports/clock.ts"
 import type { Lease, RunStore } from "../src/ports/store.ts"
 import { CommitQueue } from "../src/store/commit-queue.ts"
 import { SqlStore } from "../src/store/sql-store.ts"
-import { findNatsServers } from "../scripts/nats-servers.mjs"
 import { findPostgres } from "../scripts/postgres-server.mjs"
-import { startNats } from "../test/support/nats-server.ts"
-import { natsStores } from "../test/support/nats-store.ts"
 import { startPostgres } from "../test/support/postgres-server.ts"
 import { postgresStores } from "../test/support/postgres-store.ts"
-import { plainMasterKey } from "../test/simulation/plain-vault.ts"
+import { plainMasterKey } from "./plain-vault.ts"
 
 // What each store costs, against a floor in the same run: the same bytes put into bare `node:sqlite` tables, on the main
 // thread, not encrypted, without fences, with as many appends to a transaction as the load makes at once.
@@ -210,8 +207,6 @@ function sqlInMemory(): RunStore {
 
 const directory = mkdtempSync(join(tmpdir(), "wireworks-bench-"))
 const server = findPostgres() === null ? null : await startPostgres()
-const broker = findNatsServers().length === 0 ? null : await startNats(1)
-const missing = [...(server === null ? ["PostgreSQL"] : []), ...(broker === null ? ["NATS"] : [])]
 try {
   const path = join(directory, "wire.db")
   const stores: Record<string, RunStore> = {
@@ -219,7 +214,6 @@ try {
     "sql in memory": sqlInMemory(),
     sqlite: await openSqliteStore({ path, masterKey: createMasterKey(randomBytes(32)), clock }),
     ...(server !== null && { postgres: await postgresStores(server.url(), clock)() }),
-    ...(broker !== null && { nats: await natsStores(broker.url, clock)() }),
   }
   const each = async (work: (store: RunStore) => Promise<Measure>): Promise<Record<string, Measure>> => {
     const measured: Record<string, Measure> = {}
@@ -231,8 +225,8 @@ try {
 
   console.log(`An event has ${Math.round(bytesOf(eventsFrom(1, 2)).length / 2)} bytes of JSON.`)
   console.log("CPU is that of this process, all threads, in microseconds an event; then appends a second.")
-  console.log("That of PostgreSQL's and NATS's own processes is not in it.")
-  console.log(missing.length === 0 ? "" : `Left out, because there is no server here: ${missing.join(", ")}.\n`)
+  console.log("That of PostgreSQL's own processes is not in it.")
+  console.log(server === null ? "Left out, because there is no server here: PostgreSQL.\n" : "")
   for (const load of loads) {
     const floor = await measureFloor(directory, load)
     show(load.name, { floor, ...(await each((store) => measureStore(store, load))) })
@@ -243,6 +237,5 @@ try {
   for (const store of Object.values(stores)) await store.close()
 } finally {
   await server?.close()
-  await broker?.close()
   rmSync(directory, { recursive: true })
 }

@@ -2,15 +2,14 @@ import { randomBytes } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { startNats } from "../test/support/nats-server.ts"
+import { startPostgres } from "../test/support/postgres-server.ts"
 import { builtWire } from "../test/support/built-wire.ts"
 import { BenchProcess, residentBytes } from "./serve/process.ts"
 
 // Runs that wait for people, against an idle service in the same run: the memory of a service that has them, its start, and how
-// long one takes to go on after its answer. `npm run bench -- waiting [RUNS [NATS_RUNS]]`; 0 leaves a store out, and
-// `NATS_NODES=3` takes a cluster.
+// long one takes to go on after its answer. `npm run bench -- waiting [RUNS [POSTGRES_RUNS]]`; 0 leaves a store out.
 
-const [sqliteRuns = 50_000, natsRuns = 5_000] = process.argv.slice(2).map(Number)
+const [sqliteRuns = 50_000, postgresRuns = 5_000] = process.argv.slice(2).map(Number)
 const root = dirname(import.meta.dirname)
 mkdirSync(join(root, ".cache"), { recursive: true })
 const folder = mkdtempSync(join(root, ".cache", "bench-waiting-"))
@@ -155,14 +154,13 @@ async function measure(name: string, count: number, empty: Record<string, string
 try {
   const data = (name: string): Record<string, string> => ({ WIRE_STORE: "sqlite", WIRE_DATA_DIR: join(folder, name) })
   if (sqliteRuns > 0) await measure("SQLite", sqliteRuns, data("empty"), data("full"))
-  if (natsRuns > 0) {
-    const nodes = process.env["NATS_NODES"] === "3" ? 3 : 1
-    const broker = await startNats(nodes)
+  if (postgresRuns > 0) {
+    const server = await startPostgres()
     try {
-      const store = (prefix: string) => ({ WIRE_STORE: broker.url, WIRE_NATS_PREFIX: prefix })
-      await measure(nodes === 1 ? "NATS" : "NATS, three nodes", natsRuns, store("empty"), store("full"))
+      const store = (schema: string) => ({ WIRE_STORE: server.url(), WIRE_POSTGRES_SCHEMA: schema })
+      await measure("PostgreSQL", postgresRuns, store("empty"), store("full"))
     } finally {
-      await broker.close()
+      await server.close()
     }
   }
 } finally {

@@ -1,14 +1,14 @@
-// `npm run chaos -- --seeds 20 [--from 1] [--runs 60] [--seconds 25]`: the cluster's proof, for each seed on the oldest and on the
-// newest broker. One line a run; the exit code is 1 when anything was lost, cut or duplicated.
+// `npm run chaos -- --seeds 20 [--from 1] [--runs 60] [--seconds 25]`: three replicas on PostgreSQL,
+// which die, pause and restart, as does the server. One line a seed; the exit code is 1 when anything was lost, cut or duplicated.
 
 import { parseArgs } from "node:util"
-import { ensureNatsServers } from "./nats-servers.mjs"
+import { ensurePostgres } from "./postgres-server.mjs"
 import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
 import { join } from "node:path"
 
 await main(async () => {
   await ensureInstalled("everything")
-  await ensureNatsServers()
+  await ensurePostgres()
   const { values } = parseArgs({
     options: {
       seeds: { type: "string", default: "20" },

@@ -49,7 +49,7 @@ await main(async () => {
     console.error("None of these files takes a seed.")
     return 1
   }
-  await prepare(files, { brokers: 2 })
+  await prepare(files)
   console.log(
     `\n${files.length} ${files.length === 1 ? "file" : "files"} with random tests, ${minutes(seconds)}, seeds from ${firstSeed}.`,
   )

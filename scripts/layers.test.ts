@@ -100,11 +100,11 @@ describe("layers", () => {
     const files = {
       "src/run/log/log.ts": empty,
       "src/log/fold.ts": empty,
-      "src/adapters/nats/store.ts": `import "../../run/log/log.ts"\nimport "../../log/fold.ts"\n`,
+      "src/adapters/postgres/store.ts": `import "../../run/log/log.ts"\nimport "../../log/fold.ts"\n`,
       "src/adapters/telemetry/trace.ts": `import "../../run/log/log.ts"\n`,
     }
     assert.deepEqual(violations(files), [
-      "src/adapters/nats/store.ts:1 imports src/run/log/log.ts: stores know nothing of the engine",
+      "src/adapters/postgres/store.ts:1 imports src/run/log/log.ts: stores know nothing of the engine",
     ])
   })
 

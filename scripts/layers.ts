@@ -130,7 +130,7 @@ const browserFolders = new Set([
 ])
 
 /** The adapters that keep runs. What an event means to them is in `log` and `ports`. */
-const storeRooms = new Set(["memory", "sqlite", "postgres", "nats", "vault"].map((name) => `adapters/${name}`))
+const storeRooms = new Set(["memory", "sqlite", "postgres", "vault"].map((name) => `adapters/${name}`))
 
 export interface Violation {
   readonly file: string

@@ -75,7 +75,7 @@ await main(async () => {
     console.log(files.join("\n"))
     return 0
   }
-  await prepare(files, { brokers: 2 })
+  await prepare(files)
   /** @type {import("./soak-round.mjs").Total} */
   const total = { passed: 0, skipped: 0, failures: [] }
   const progress = new Progress(files)

@@ -5,7 +5,6 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run as runFiles } from "node:test"
-import { ensureNatsServers } from "./nats-servers.mjs"
 import { ensurePostgres } from "./postgres-server.mjs"
 import { ensureOtherNodes } from "./other-nodes.mjs"
 import { root, run, SetupError } from "./setup.mjs"
@@ -32,7 +31,6 @@ const lanes = [
     { name: "properties", path: /^test\/properties\//, seconds: 3, soakSeconds: 40, together: 8 },
   ],
   [
-    { name: "cluster", path: /^test\/cluster\//, seconds: 30, soakSeconds: 60 },
     { name: "postgres", path: /^test\/postgres\//, seconds: 4, soakSeconds: 60 },
     { name: "crash", path: /^test\/crash\//, seconds: 5, soakSeconds: 40 },
     // Builds of all sources, and the checks of all sources.
@@ -173,16 +171,14 @@ const tools = [
 /**
  * Installs and builds what these files need, once, before files that run side by side would each do it.
  * @param {readonly string[]} files
- * @param {{ brokers: 1 | 2 }} needs on how many releases of the broker the files run
  */
-export async function prepare(files, { brokers }) {
+export async function prepare(files) {
   const has = (/** @type {RegExp} */ path) => files.some((file) => path.test(file))
   for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
-  if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers(brokers)
-  if (has(/^test\/(postgres\/|simulation\/planted-bugs\.soak)/)) await ensurePostgres()
+  if (has(/^test\/(postgres\/|crash\/people\.soak|simulation\/planted-bugs\.soak)/)) await ensurePostgres()
   if (has(/^test\/(build|npm-start|package)\./)) await ensureOtherNodes()
   if (
-    has(/^test\/((browser|cli|contract|crash|cluster|hostile|lsp|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/)
+    has(/^test\/((browser|cli|contract|crash|hostile|lsp|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/)
   )
     await import("../test/support/built-wire.ts")
   if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")

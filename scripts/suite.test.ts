@@ -40,7 +40,7 @@ test("the longest processes of npm test start first", () => {
 test("a file says by its name or by what it imports where it runs", () => {
   assert.ok(!isOfSoak("src/base/canonical-json.test.ts"))
   assert.ok(isOfSoak("test/hostile/hostile.test.ts") && !isSoakOnly("test/hostile/hostile.test.ts"))
-  assert.ok(isSoakOnly("test/cluster/chaos.soak.test.ts") && isOfSoak("test/cluster/chaos.soak.test.ts"))
+  assert.ok(isSoakOnly("test/postgres/chaos.soak.test.ts") && isOfSoak("test/postgres/chaos.soak.test.ts"))
   assert.ok(takesSeed("test/simulation/simulation.test.ts") && takesSeed("test/properties/format.test.ts"))
   assert.equal(partOf("test/crash/crash.test.ts").name, "crash")
 })

@@ -10,7 +10,7 @@ await main(async () => {
   const handedOver = await handOver()
   if (handedOver !== null) return handedOver
   const { files, namePattern } = select(process.argv.slice(2))
-  await prepare(files, { brokers: 1 })
+  await prepare(files)
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)
   if (skipped.length > 0) console.error(`\nSkipped:\n${skipped.map((line) => `  ${line}`).join("\n")}`)

@@ -336,7 +336,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       ),
       row(
         "what the runs of one caller take in the store, those that have ended until `WIRE_RETENTION` deletes them",
-        "half of the disk (what is free and what the database takes, the most that was seen since the start; a disk that is full of other files sets no limit); nine tenths of it where there is one key or none. `WIRE_STORE=memory`: of half the heap. NATS: of `WIRE_NATS_MAX_BYTES`, else no limit; each replica counts what it has stored since its start. Runs under way may take a tenth more",
+        "half of the disk (what is free and what the database takes, the most that was seen since the start; a disk that is full of other files sets no limit); nine tenths of it where there is one key or none. `WIRE_STORE=memory`: of half the heap. PostgreSQL: no limit. Runs under way may take a tenth more",
         "`rate_limited`; a run under way: `limit_exceeded`",
         "MAX_STORED_PER_CALLER",
       ),

@@ -162,14 +162,6 @@ export class Damaged extends StoreFailure {
   }
 }
 
-/** A later release wrote part of this run, and this one cannot read it. Another process may be able to. */
-export class TooNew extends StoreFailure {
-  constructor(message: string) {
-    super(message)
-    this.name = "TooNew"
-  }
-}
-
 export class NoSuchRun extends StoreFailure {
   constructor(run_id: string) {
     super(`There is no run ${run_id}`)
@@ -190,7 +182,6 @@ export function isStoreTrouble(error: unknown): error is StoreFailure {
   if (!(error instanceof StoreFailure)) return false
   return !(
     error instanceof Damaged ||
-    error instanceof TooNew ||
     error instanceof NoSuchRun ||
     error instanceof OutOfSequence
   )

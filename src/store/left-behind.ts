@@ -1,5 +1,5 @@
-// The list of what runs leave behind, and of what else a store keeps. Retention, deletion, moves, `wire store check` and their tests read it. A table, a kind of
-// subject or a map without an entry fails `test/contract/left-behind.test.ts`.
+// The list of what runs leave behind, and of what else a store keeps. Retention, deletion, moves, `wire store check` and their tests read it. A table or a map without
+// an entry fails `test/contract/left-behind.test.ts`.
 
 /**
  * When something goes.
@@ -17,8 +17,6 @@ export interface LeftBehind {
   readonly goes: Going
   /** SQL: tables, each with the column of its rows' key. `run`: the column with the number of the run. `until`: the column with the time from which on a row is dead. */
   readonly tables: Readonly<Record<string, { readonly key: string; readonly run?: string; readonly until?: string }>>
-  /** NATS: kinds of subjects of the stream of rows, and other streams. */
-  readonly subjects: readonly string[]
   /** Memory: fields of the store and of its parts. */
   readonly maps: readonly string[]
 }
@@ -28,81 +26,69 @@ export const leftBehind = {
   run: {
     goes: "with the run",
     tables: { runs: { key: "num" } },
-    subjects: ["open", "parked", "ended", "listed", "cancel"],
     maps: ["runs", "active", "parked", "uncounted"],
   },
-  /** Its events. On NATS its tombstone is the last message of the same subject. */
+  /** Its events. */
   log: {
     goes: "after the run",
     tables: { events: { key: "id", run: "run" } },
-    subjects: ["piece"],
     maps: [],
   },
   request: {
     goes: "after the run",
     tables: { requests: { key: "run", run: "run" } },
-    subjects: ["request"],
     maps: [],
   },
   secrets: {
     goes: "at its end",
     tables: { secrets: { key: "run", run: "run" } },
-    subjects: ["secrets"],
     maps: [],
   },
   /** What it waited for, with the outcomes. */
   waits: {
     goes: "with the run",
     tables: { waits: { key: "num", run: "run" } },
-    subjects: ["wait", "outcome", "due", "settled"],
     maps: ["waits"],
   },
   notices: {
     goes: "when settled",
     tables: { outbox: { key: "run_id, event_id" } },
-    subjects: ["notice", "pending"],
     maps: ["outbox"],
   },
   /** Idempotency keys; on SQL databases those that outlive their runs: the others are columns of the run. */
   keys: {
     goes: "by age",
     tables: { kept_keys: { key: "idempotency", until: "until" } },
-    subjects: ["key"],
     maps: ["byKey", "keptKeys"],
   },
   tombstone: {
     goes: "by age",
     tables: { tombstones: { key: "run_id", until: "until" } },
-    subjects: ["run"],
     maps: ["tombstones"],
   },
   /** That something of a deleted run is still there. */
   remains: {
     goes: "after the run",
     tables: { leftovers: { key: "run" } },
-    subjects: ["deleted"],
     maps: [],
   },
   /** Answers of models, for all runs of a caller. */
   cache: {
     goes: "by age",
     tables: { cache: { key: "entry", until: "expires_at" } },
-    subjects: ["cache"],
     maps: ["cache"],
   },
   /** What the runs of each caller take. It is less by a run that is deleted. */
-  bytes: { goes: "stays", tables: { stored: { key: "caller" } }, subjects: [], maps: ["stored"] },
+  bytes: { goes: "stays", tables: { stored: { key: "caller" } }, maps: ["stored"] },
   triggers: {
     goes: "stays",
     tables: { trigger_states: { key: "name" }, trigger_pauses: { key: "name" } },
-    subjects: ["trigger", "pause"],
     maps: ["triggers"],
   },
   /** The keys of the store, the places that keys of secrets are put into, and the processes that have it open or listen. */
   store: {
     goes: "stays",
     tables: { store: { key: "id" }, secret_keys: { key: "place" } },
-    subjects: ["mark", "alive"],
     maps: ["cancelListeners"],
   },
 } as const satisfies Readonly<Record<string, LeftBehind>>
@@ -129,6 +115,5 @@ export function tablesOfRun(goes: Going): readonly (TableRule & { readonly run: 
 
 type Entries = (typeof leftBehind)[keyof typeof leftBehind]
 
-/** The kinds of subjects, or the maps, that go at these times. A medium has something to do for each of them: one that is missing does not compile. */
-export type SubjectsThat<G extends Going> = Extract<Entries, { goes: G }>["subjects"][number]
+/** The maps that go at these times. The memory store has something to do for each of them: one that is missing does not compile. */
 export type MapsThat<G extends Going> = Extract<Entries, { goes: G }>["maps"][number]

@@ -7,10 +7,6 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, describe, test } from "node:test"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
-import { Broker } from "../../src/adapters/nats/broker.ts"
-import { namesOf } from "../../src/adapters/nats/names.ts"
-import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
-import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import { backUp } from "../../src/adapters/sqlite/back-up.ts"
 import { checkStore } from "../../src/adapters/sqlite/check-store.ts"
 import { tableShapes } from "../../src/adapters/sqlite/move-end.ts"
@@ -18,11 +14,7 @@ import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { leftBehind, tableRules, tablesOfRun, type Going, type LeftBehind } from "../../src/store/left-behind.ts"
-import { SetClock } from "../simulation/replay.ts"
-import { directTransport, SimulatedBroker, surroundingsOf } from "../simulation/simulated-broker.ts"
-import { World } from "../simulation/world.ts"
 import { ManualClock } from "../support/manual-clock.ts"
-import { defaultSizes } from "../support/nats-store.ts"
 import { ann, answeredEvent, aQuestion, asked, waits } from "./run-store/asking.ts"
 import { aRequest, aRun, ended, happened, leaseMs, owner } from "./run-store/material.ts"
 
@@ -124,47 +116,6 @@ describe("what runs leave behind", () => {
       database.exec(`DELETE FROM ${table}`)
       database.close()
     }
-  })
-
-  test("every kind of subject has an entry, and a deleted run has none left but its tombstone", async () => {
-    const kindOf = (subject: string): string => {
-      const [, stream = "", kind = ""] = subject.split(".")
-      return stream === "rows" ? kind : stream
-    }
-    const listed = entries.flatMap(({ subjects }) => subjects)
-    // Whatever a name is made of.
-    const anything = new Proxy(
-      {},
-      { get: (_, name) => (/valueOf|toString|toPrimitive/.test(String(name)) ? () => "x" : "x") },
-    )
-    const made = Object.entries(namesOf("sim")).flatMap(([name, make]) => {
-      if (["prefix", "stream", "live"].includes(name)) return []
-      const given = [anything, anything, anything]
-      return [kindOf(typeof make === "function" ? (make as (...all: unknown[]) => string)(...given) : make)]
-    })
-    assert.deepEqual([...new Set(made)].toSorted(), listed.toSorted())
-
-    const world = new World(1)
-    const names = namesOf("sim")
-    const clock = new ManualClock()
-    const simulated = new SimulatedBroker(() => world.now, new SetClock(), wantedStreams(names, defaultSizes, 1))
-    const seen = new Set<string>()
-    simulated.onStored = ({ subject }) => subject.includes(run_id) && seen.add(kindOf(subject))
-    const around = {
-      ...surroundingsOf(world, { name: "", state: "running", missed: [] }),
-      every: () => () => undefined,
-    }
-    const broker = new Broker(names, directTransport(simulated), around)
-    const store = new NatsStore(broker, { masterKey: createMasterKey(randomBytes(32)), sizes: defaultSizes, clock })
-    await store.agreeOnKeys()
-    await live(store, clock)
-    await leave(store)
-    for (const { goes, subjects } of entries) {
-      if (!ofRun.includes(goes)) continue
-      for (const kind of subjects) assert.ok(seen.has(kind), `this test stores a message of the kind ${kind}`)
-    }
-    const left = (await broker.list("rows", "sim.rows.>")).filter((subject) => subject.includes(run_id))
-    assert.deepEqual(left, [names.run(run_id)])
   })
 
   test("every map of the memory store has an entry, and holds nothing of a deleted run but its tombstone", async () => {

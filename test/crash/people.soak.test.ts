@@ -10,7 +10,6 @@ import { isTerminal } from "../../src/log/events.ts"
 import { allQuestions } from "../support/all-questions.ts"
 import { startServer, type TestServer } from "../support/http-server.ts"
 import { startPostgres } from "../support/postgres-server.ts"
-import { natsServers, startNats } from "../support/nats-server.ts"
 import { within } from "../support/within.ts"
 import { logIn, startChild } from "./run-child.ts"
 import { openStore } from "./service.ts"
@@ -168,14 +167,4 @@ test("PostgreSQL: killed after every single append, a run that asks people is ta
   const postgres = await startPostgres()
   t.after(() => postgres.close())
   await killedAfterEach((appends) => `${postgres.url()}#kill_${appends}`)
-})
-
-test("NATS: killed after every second append, a run that asks people is taken over by another replica", async (t) => {
-  const broker = await startNats(1, "", natsServers()[0])
-  t.after(() => broker.close())
-  for (let appends = 1; ; appends += 2) {
-    if (await killedAfter(`${broker.url}#crash${appends}`, appends, 1_500)) continue
-    assert.ok(appends > 6, `only ${appends} appends`)
-    return
-  }
 })

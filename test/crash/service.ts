@@ -13,7 +13,6 @@ import { defaultLimits } from "../../src/run/context/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
-import { natsStores } from "../support/nats-store.ts"
 import { postgresStores } from "../support/postgres-store.ts"
 
 // What works on the runs, in the process that is killed and in the one that takes over.
@@ -26,13 +25,12 @@ export function planOf(text: string): Plan {
   return plan
 }
 
-/** `place` is a SQLite file, `nats://HOST:PORT#PREFIX`, or `postgres://USER@HOST:PORT/DATABASE#SCHEMA`. */
+/** `place` is a SQLite file or `postgres://USER@HOST:PORT/DATABASE#SCHEMA`. */
 export function openStore(place: string): Promise<RunStore> {
   const masterKey = createMasterKey(new Uint8Array(32).fill(7))
-  const [url = "", prefix = ""] = place.split("#")
-  if (place.startsWith("postgres://")) return postgresStores(url, systemClock, prefix)({ masterKey })
-  if (!place.startsWith("nats://")) return openSqliteStore({ path: place, masterKey, clock: systemClock })
-  return natsStores(url, systemClock)({ prefix, masterKey })
+  const [url = "", schema = ""] = place.split("#")
+  if (place.startsWith("postgres://")) return postgresStores(url, systemClock, schema)({ masterKey })
+  return openSqliteStore({ path: place, masterKey, clock: systemClock })
 }
 
 /** Everything is real except the tools, which are in this process and report each call to the counterpart. */

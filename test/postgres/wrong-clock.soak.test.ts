@@ -1,4 +1,4 @@
-import { replicaEnvironment } from "../support/cluster.ts"
+import { replicaEnvironment } from "../support/replica.ts"
 import { startPostgres } from "../support/postgres-server.ts"
 import { checkWrongClock } from "../support/wrong-clock.ts"
 

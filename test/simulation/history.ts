@@ -11,9 +11,7 @@ import { Client, type Job } from "./client.ts"
 import { violations, type StoredEvent, type Tenure } from "./invariants.ts"
 import { Ledger } from "./ledger.ts"
 import { requestFeatures } from "./coverage.ts"
-import { natsHome } from "./nats-home.ts"
 import type { SetClock, TracedCall } from "./replay.ts"
-import { noBrokerFaults } from "./simulated-broker.ts"
 import { leaseMs, SimulatedService, wrongBy, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
 import { noReceiverFaults, receiverOrigin, SimulatedReceiver } from "./simulated-receiver.ts"
@@ -62,7 +60,6 @@ export interface Figures {
 
 export const quiet: Faults = {
   store: noFaults,
-  broker: noBrokerFaults,
   model: { retried: 0, failed: 0, hanging: 0, slow: 0, deaf: 0 },
   tools: { failed: 0, unanswered: 0, hanging: 0, slow: 0, deaf: 0, wrong: 0 },
   receiver: noReceiverFaults,
@@ -73,17 +70,12 @@ const troubleMs = 40_000
 const recoveryMs = 3_600_000
 
 export interface Settings {
-  /** Which store the services share. */
-  readonly home?: "memory" | "nats"
   /** Writes down what the memory store is asked for. */
   readonly traced?: boolean
 }
 
 /** One seed, one history: services, clients, faults, and what was wrong in the end. */
-export async function simulate(
-  seed: number,
-  { home: kind = "memory", traced = false }: Settings = {},
-): Promise<History> {
+export async function simulate(seed: number, { traced = false }: Settings = {}): Promise<History> {
   const world = new World(seed)
   const { random } = world
   const trace: TracedCall[] = []
@@ -103,26 +95,17 @@ export async function simulate(
   let timely = true
   /** By process: when it was gone. */
   const deaths = new Map<string, number>()
-  /** Every message to the broker has arrived at once so far. */
-  let calm = false
   const receiver = random.chance(0.15) ? new SimulatedReceiver(world, randomNotify(random)) : null
 
-  /**
-   * A run is its owner's for the length of a lease. On the NATS store processes judge by what they hear, and the log decides: there this
-   * holds where every message arrives at once, and a claim that is on its way may overtake a renewal.
-   */
-  const onWayMs = kind === "nats" ? 100 : 0
-  const promise = (ageMs = 0): { readonly promisedAt: number; readonly promised: number } => ({
-    promisedAt: world.now,
-    promised: kind === "nats" && !calm ? 0 : world.now + leaseMs - ageMs - onWayMs,
-  })
+  /** A run is its owner's for the length of a lease. */
+  const promised = (): number => world.now + leaseMs
   const hold = (run_id: string, lease: Lease | null, begunAt = world.now): void => {
     const list = tenures.get(run_id) ?? []
     const last = list.at(-1)
     if (last !== undefined) last.until = Math.min(last.until, world.now)
     if (lease !== null) {
       const { owner, fence } = lease
-      list.push({ owner, fence, from: world.now, begunAt, until: Number.POSITIVE_INFINITY, ...promise() })
+      list.push({ owner, fence, from: world.now, begunAt, until: Number.POSITIVE_INFINITY, promised: promised() })
     }
     tenures.set(run_id, list)
   }
@@ -138,8 +121,7 @@ export async function simulate(
       const lease = detail as ClaimedLease
       world.note(`claim ${lease.run_id} by ${lease.owner}`)
       const held = tenures.get(lease.run_id)?.at(-1)
-      const isHeld = held !== undefined && held.until > world.now && held.promised > world.now
-      if (isHeld && held.promisedAt <= world.now - onWayMs && (kind === "memory" || calm)) {
+      if (held !== undefined && held.until > world.now && held.promised > world.now) {
         taken.push(`${lease.owner} took ${lease.run_id} from ${held.owner}, which held it`)
       }
       if (held !== undefined && held.until > world.now) {
@@ -148,9 +130,9 @@ export async function simulate(
       }
       hold(lease.run_id, lease)
     } else if (operation === "renew") {
-      const { run_id, fence, ageMs } = detail as Lease & { readonly ageMs?: number }
+      const { run_id, fence } = detail as Lease
       const held = tenures.get(run_id)?.at(-1)
-      if (held?.fence === fence) Object.assign(held, promise(ageMs))
+      if (held?.fence === fence) held.promised = promised()
     } else if (operation === "release") {
       const lease = detail as Lease
       world.note(`release ${lease.run_id} by ${lease.owner}`)
@@ -178,10 +160,8 @@ export async function simulate(
     }
   }
 
-  const home = kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, traced ? trace : null)
+  const home = memoryHome(world, applied, traced ? trace : null)
   const faults = randomFaults(world)
-  const { failed, unanswered, slow, behind } = faults.broker
-  calm = failed + unanswered + slow + behind === 0
   let names = 0
   const services: SimulatedService[] = []
   const begin = (): void => {
@@ -212,24 +192,6 @@ export async function simulate(
 
   const count = 1 + random.below(random.chance(0.2) ? 5 : 3)
   for (let at = 0; at < count; at++) begin()
-  /** The operator changes the master key, and starts all processes again with the new one. */
-  let changesKey = false
-  if (home.keys !== null && random.chance(0.3)) {
-    const { keys } = home
-    changesKey = true
-    world.count("operator: changes the key")
-    world.after(random.next() * 15_000, null, () => {
-      world.note("the key is changed")
-      void keys.change().then(() => {
-        for (const service of services.filter(({ machine }) => machine.state !== "dead")) {
-          world.after(random.next() * 20_000, null, () => {
-            world.note(`${service.machine.name} is started again with the new key`)
-            restart(service)
-          })
-        }
-      })
-    })
-  }
 
   const clients: Client[] = []
   const jobs = 1 + random.below(random.chance(0.3) ? 4 : 2)
@@ -287,10 +249,6 @@ export async function simulate(
         if (trouble === 6) {
           world.count("process: crashes in place of its next step")
           machine.fuse = { left: 1 + random.below(30), blow: crash }
-        } else if (trouble === 5 && service.disconnect(random.next() * 15_000)) {
-          world.note(`${machine.name} loses its connection`)
-          world.count("process: loses its connection")
-          calm = false
         } else if (trouble <= 1) {
           world.count("process: crashes")
           crash()
@@ -300,7 +258,6 @@ export async function simulate(
             world.count("process: stands still")
             world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
             punctual = false
-            calm = false
             world.pause(machine)
             world.after(ms, null, () => world.wake(machine))
           }
@@ -337,8 +294,7 @@ export async function simulate(
     const isOver = (): boolean =>
       open.size === 0 &&
       clients.every(({ done }) => done) &&
-      (receiver?.awaited.size ?? 0) === 0 &&
-      (!changesKey || home.keys?.isDone() === true)
+      (receiver?.awaited.size ?? 0) === 0
     await world.run(troubleMs, isOver)
     troubled = false
     world.note("nothing goes wrong any more")
@@ -384,13 +340,12 @@ export async function simulate(
     await live(random.below(4))
   }
 
-  const audit = await home.audit()
+  const { audit } = home
   const book = { tenures, deaths, stored, answers, receiver, punctual, timely }
   const problems = await violations(audit, clients, ledger, book).catch((error: Error) => [
     `what is stored cannot be read: ${error.message}`,
   ])
   problems.push(...taken)
-  if (changesKey && home.keys?.isDone() !== true) problems.push("the key was never changed")
   for (const run_id of open) problems.push(`run ${run_id} never ended`)
   for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
   for (const { machine } of services) world.kill(machine)
@@ -440,14 +395,6 @@ export function randomFaults({ random }: World): Faults {
       slow: often(0.1),
       unheard: often(0.5),
       twice: often(0.3),
-    },
-    broker: {
-      failed: often(0.1),
-      unanswered: often(0.05),
-      slow: often(0.1),
-      unheard: often(0.5),
-      twice: often(0.3),
-      behind: often(1) * (random.chance(0.2) ? 5_000 : 300),
     },
     model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3), deaf: often(0.3) },
     tools: {

@@ -34,7 +34,6 @@ export interface Tenure {
   until: number
   /** Until when the store has promised the run to its owner. */
   promised: number
-  promisedAt: number
 }
 
 export interface StoredEvent {

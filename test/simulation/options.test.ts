@@ -20,7 +20,8 @@ for (const [given, wrong] of [
   [["1e3"], 'COUNT is "1e3": it must be a whole number from 1.'],
   [["5", "seed"], 'FIRST is "seed": it must be a whole number.'],
   [["5", "1", "7"], "There are two numbers, COUNT and FIRST; 7 is one too many."],
-  [["--nats", "--postgres"], "Histories run on one store: --nats or --postgres."],
+  [["--sqlite", "--postgres"], "Histories run on one store: --sqlite or --postgres."],
+  [["--nats"], "There is no option --nats."],
 ] as const) {
   test(`refused: ${given.join(" ")}`, () => assert.deepEqual(readOptions(given), { wrong }))
 }

@@ -2,18 +2,17 @@
 export interface SimulateOptions {
   readonly count: number
   readonly first: number
-  readonly on: "memory" | "nats" | "sqlite" | "postgres"
+  readonly on: "memory" | "sqlite" | "postgres"
   readonly triggers: boolean
   readonly coverage: boolean
   readonly stopAtFirst: boolean
 }
 
-export const help = `npm run simulate -- [COUNT [FIRST]] [--nats | --sqlite | --postgres] [--triggers] [--coverage] [--stop-at-first]
+export const help = `npm run simulate -- [COUNT [FIRST]] [--sqlite | --postgres] [--triggers] [--coverage] [--stop-at-first]
 
 Makes COUNT histories (1000) with the seeds FIRST (1), FIRST + 1 …: docs/simulation.md says what a history is. One that goes wrong is
 printed with its diary, and \`npm run simulate -- 1 SEED\` gives that history again. Exits with 1 if one went wrong, and gives up after 20.
 
-  --nats           on the NATS store, with a simulated broker
   --sqlite         on the memory store; what it was asked for is asked of SQLite again, and both must agree
   --postgres       the same with PostgreSQL
   --triggers       histories of schedules and webhooks
@@ -22,7 +21,7 @@ printed with its diary, and \`npm run simulate -- 1 SEED\` gives that history ag
   --help           this text
 `
 
-const stores = ["nats", "sqlite", "postgres"] as const
+const stores = ["sqlite", "postgres"] as const
 const others = ["triggers", "coverage", "stop-at-first", "help"] as const
 
 /** The options, the text that was asked for, or a sentence that says what is wrong. */

@@ -4,8 +4,8 @@ export interface PlantedBug {
   readonly file: string
   readonly from: string
   readonly to: string
-  /** What finds it: whole histories on the memory store, on the NATS store, or made again on SQLite or PostgreSQL. */
-  readonly on?: "nats" | "sqlite" | "postgres"
+  /** What finds it: whole histories on the memory store, or made again on SQLite or PostgreSQL. */
+  readonly on?: "sqlite" | "postgres"
   /** It is in the histories of schedules and webhooks. */
   readonly of?: "triggers"
   /** A history that finds it. Where the simulator has changed, tests look on from there, and `npm run simulate` for a new one. */
@@ -260,94 +260,6 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 80,
   },
   {
-    name: "two processes can change one run in the broker",
-    file: "src/adapters/nats/run-rows.ts",
-    from: "this.#broker.names.run(run_id), facts, parts, { expected })",
-    to: "this.#broker.names.run(run_id), facts, parts, expected === 0 ? { expected } : {})",
-    on: "nats",
-    seed: 4,
-  },
-  {
-    name: "an idempotency key in the broker can be taken twice",
-    file: "src/adapters/nats/nats-store.ts",
-    from: "data: packFrame(facts, []), expected, replaces: true }",
-    to: "data: packFrame(facts, []), ...(expected < 0 && { expected }), replaces: true }",
-    on: "nats",
-    seed: 2,
-  },
-  {
-    name: "a run that an answer wakes is in no list",
-    file: "src/adapters/nats/nats-waits.ts",
-    from: "...(isWoken ? [this.#runs.openEntry(run_id, facts)] : []),",
-    to: "",
-    on: "nats",
-    seed: 2,
-  },
-  {
-    name: "a run that was taken over is in no list",
-    file: "src/adapters/nats/claim-runs.ts",
-    from: "[this.#runs.openEntry(run_id, facts), ...this.#runs.next(run, facts)]",
-    to: "[...this.#runs.next(run, facts)]",
-    on: "nats",
-    seed: 31,
-  },
-  {
-    name: "a run that was given back is in no list",
-    file: "src/adapters/nats/own-runs.ts",
-    from: "return facts.fence === before.fence ? [] : [",
-    to: 'return facts.fence === before.fence || facts.session === "" ? [] : [',
-    on: "nats",
-    seed: 48,
-  },
-  {
-    name: "what came while a run began to wait does not wake it",
-    file: "src/adapters/nats/run-rows.ts",
-    from: "const isWoken = facts.cancel === true || (facts.outcomes ?? []).length > 0",
-    to: "const isWoken = facts.cancel === true",
-    on: "nats",
-    seed: 200,
-  },
-  {
-    name: "an entry of the list of open runs has one name under all owners",
-    file: "src/adapters/nats/names.ts",
-    from: "${entry.run_id}.${entry.fence}.${entry.state}`",
-    to: "${entry.run_id}.1.held`",
-    on: "nats",
-    seed: 2,
-  },
-  {
-    name: "an append whose answer was lost is stored again",
-    file: "src/adapters/nats/own-runs.ts",
-    from: "return (await this.#runs.get(run_id))?.facts.appended === nonce",
-    to: "return (await this.#runs.get(run_id))?.facts.appended === nonce && false",
-    on: "nats",
-    seed: 9,
-  },
-  {
-    name: "a run in the broker can be claimed while its owner is well",
-    file: "src/adapters/nats/signs-of-life.ts",
-    from: "this.#note(run_id, fence, now - age, session)",
-    to: "this.#note(run_id, fence, now - age - 10_000, session)",
-    on: "nats",
-    seed: 25,
-  },
-  {
-    name: "a notice in the broker is lost with the process that took it",
-    file: "src/adapters/nats/nats-outbox.ts",
-    from: "due_at: now + holdMs }",
-    to: "due_at: now + 1e12 }",
-    on: "nats",
-    seed: 239,
-  },
-  {
-    name: "a change of the key forgets the roots before",
-    file: "src/adapters/nats/key-record.ts",
-    from: "const next = change(found.record, null)",
-    to: "const next = change(found.record, [])",
-    on: "nats",
-    seed: 12,
-  },
-  {
     name: "SQLite commits events before what they cause",
     file: "src/store/writes.ts",
     from: "this.#remember(num, { fence, last, alone, bytes })\n    if (waits",
@@ -567,28 +479,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 1,
   },
   {
-    name: "a process on NATS starts schedules by its own clock",
-    file: "src/ports/store-clock.ts",
-    from: "return Math.floor(this.#offset + this.#machine.monotonic())",
-    to: "return this.#machine.now()",
-    on: "nats",
-    of: "triggers",
-    seed: 11,
-  },
-  {
     name: "a process expires questions by its own clock",
     file: "src/ports/store-clock.ts",
     from: "return Math.floor(this.#offset + this.#machine.monotonic())",
     to: "return this.#machine.now()",
     seed: 9,
-  },
-  {
-    name: "a process on NATS expires questions by its own clock",
-    file: "src/ports/store-clock.ts",
-    from: "return Math.floor(this.#offset + this.#machine.monotonic())",
-    to: "return this.#machine.now()",
-    on: "nats",
-    seed: 1,
   },
   {
     name: "the store's time is learned at the start, and not again",

@@ -23,7 +23,6 @@ if ("wrong" in read) {
 }
 const { count, first, on, triggers, coverage: covers, stopAtFirst } = read.options
 
-const home = on === "nats" ? "nats" : "memory"
 const replays: Replays | null =
   on === "sqlite" ? replaysOnSqlite() : on === "postgres" ? await replaysOnPostgres() : null
 const showsAll = count === 1
@@ -54,8 +53,7 @@ async function finish(history: History): Promise<void> {
 const beside = stopAtFirst ? 1 : (replays?.beside ?? 1)
 const underWay = new Set<Promise<void>>()
 for (let begun = 0; begun < count; begun++) {
-  const options = { home, traced: replays !== null } as const
-  const history = await (triggers ? simulateTriggers : simulate)(first + begun, options)
+  const history = await (triggers ? simulateTriggers : simulate)(first + begun, { traced: replays !== null })
   const finished = finish(history).finally(() => underWay.delete(finished))
   underWay.add(finished)
   if (underWay.size >= beside) await Promise.race(underWay)

@@ -1,5 +1,5 @@
 import type { RandomSource } from "../../src/ports/random-source.ts"
-import { isStoreTrouble, type RunStore } from "../../src/ports/store.ts"
+import { isStoreTrouble } from "../../src/ports/store.ts"
 import { StoreClock } from "../../src/ports/store-clock.ts"
 import type { Random } from "../support/random.ts"
 import { HttpHost } from "../../src/adapters/http-tools/http-host.ts"
@@ -14,11 +14,13 @@ import type { Ledger } from "./ledger.ts"
 import { simulatedApi } from "./simulated-api.ts"
 import { SimulatedModel, type ModelFaults } from "./simulated-model.ts"
 import { receiverOrigin, type ReceiverFaults, type SimulatedReceiver } from "./simulated-receiver.ts"
-import type { ConnectionFaults, StoreConnection, StoreHome } from "./store-home.ts"
+import type { SimulatedStore, StoreFaults } from "./simulated-store.ts"
+import type { StoreHome } from "./store-home.ts"
 import { SimulatedTools, type ToolFaults } from "./simulated-tools.ts"
 import { WorldClock, type Machine, type World } from "./world.ts"
 
-export interface Faults extends ConnectionFaults {
+export interface Faults {
+  readonly store: StoreFaults
   readonly model: ModelFaults
   readonly tools: ToolFaults
   readonly receiver: ReceiverFaults
@@ -58,7 +60,7 @@ export function wrongBy(random: Random): number {
 export class SimulatedService {
   readonly machine: Machine
   readonly runs: Runs
-  readonly #connection: StoreConnection
+  readonly store: SimulatedStore
   /** What it takes for the time. */
   readonly clock: WorldClock
   /** The store's time, as it has learned it. */
@@ -86,7 +88,7 @@ export class SimulatedService {
     this.clock = new WorldClock(world, this.machine, random.chance(0.3) ? wrongBy(random) : 0)
     const clock = new StoreClock(this.clock)
     this.storeClock = clock
-    this.#connection = home.connect(this.machine, clock, faults)
+    this.store = home.connect(this.machine, clock, faults.store)
     this.#model = new SimulatedModel(world, this.machine, ledger, faults.model)
     this.#tools = new SimulatedTools(world, this.machine, ledger, faults.tools)
     const source: RandomSource = {
@@ -141,7 +143,6 @@ export class SimulatedService {
 
   /** As the service starts: it learns the store's time before anything else. */
   async #start(): Promise<boolean> {
-    await this.#connection.ready
     const source = { time: () => this.store.time() }
     const { signal } = this.#stop
     for (;;) {
@@ -166,21 +167,11 @@ export class SimulatedService {
     await this.store.close()
   }
 
-  get store(): RunStore {
-    return this.#connection.store
-  }
-
   set faults(faults: Faults) {
-    this.#connection.faults = faults
+    this.store.faults = faults.store
     this.#model.faults = faults.model
     this.#tools.faults = faults.tools
     this.#receiverFaults = faults.receiver
-  }
-
-  /** The connection to the store is down for so long. False: there is none that could be. */
-  disconnect(ms: number): boolean {
-    this.#connection.breakFor?.(ms)
-    return this.#connection.breakFor !== null
   }
 
   /** For a client that is connected: its connection breaks. */
@@ -190,7 +181,6 @@ export class SimulatedService {
 
   die(world: World): void {
     world.kill(this.machine)
-    this.#connection.leave()
     for (const listener of this.#deaths.splice(0)) listener()
   }
 }

@@ -8,9 +8,9 @@ import { runHistories } from "./run-histories.ts"
 
 /** Histories on each store, and those that are made again on SQLite. */
 const counts = atStrength(
-  { memory: 200, nats: 15, sqlite: 10 },
+  { memory: 200, sqlite: 10 },
   // The rarest fault comes up in six histories of a thousand: in thousands, every fault and every part of the language does.
-  { memory: 3000, nats: 100, sqlite: 50 },
+  { memory: 3000, sqlite: 50 },
 )
 
 for (const [on, count] of Object.entries(counts)) {
@@ -31,7 +31,7 @@ for (const [on, count] of Object.entries(counts)) {
 }
 
 /** Histories of schedules and webhooks. */
-const ofTriggers = atStrength({ memory: 15, nats: 3, sqlite: 3 }, { memory: 400, nats: 40, sqlite: 40 })
+const ofTriggers = atStrength({ memory: 15, sqlite: 3 }, { memory: 400, sqlite: 40 })
 
 for (const [on, count] of Object.entries(ofTriggers)) {
   test(`${count} histories of schedules and webhooks keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
@@ -42,12 +42,10 @@ for (const [on, count] of Object.entries(ofTriggers)) {
   })
 }
 
-for (const home of ["memory", "nats"] as const) {
-  test(`one seed is one history: ${home}`, async () => {
-    for (const seed of [7, 8, 9]) {
-      const [first, second] = [await simulate(seed, { home }), await simulate(seed, { home })]
-      assert.ok(first.diary.length > 5)
-      assert.deepEqual(first.diary, second.diary)
-    }
-  })
-}
+test("one seed is one history", async () => {
+  for (const seed of [7, 8, 9]) {
+    const [first, second] = [await simulate(seed), await simulate(seed)]
+    assert.ok(first.diary.length > 5)
+    assert.deepEqual(first.diary, second.diary)
+  }
+})

@@ -4,37 +4,18 @@ import type { RunStore } from "../../src/ports/store.ts"
 import { wrapStore } from "../../src/ports/wrap-store.ts"
 import { traceStore, type TracedCall } from "./replay.ts"
 import { DueWaits } from "./due-waits.ts"
-import type { BrokerFaults } from "./simulated-broker.ts"
 import { SimulatedStore, type Applied, type StoreFaults } from "./simulated-store.ts"
 import { WorldClock, type Machine, type World } from "./world.ts"
 
-export interface ConnectionFaults {
-  readonly store: StoreFaults
-  readonly broker: BrokerFaults
-}
-
-/** One machine's way to the store. */
-export interface StoreConnection {
-  readonly store: RunStore
-  /** Resolves when the store can be used; null where it can be at once. */
-  readonly ready: Promise<void> | null
-  faults: ConnectionFaults
-  /** The process is gone. */
-  leave(): void
-  /** Null where the way is not a connection that can break. */
-  readonly breakFor: ((ms: number) => void) | null
-}
-
 /** Where the runs of a history are stored. */
 export interface StoreHome {
-  connect(machine: Machine, clock: Clock, faults: ConnectionFaults): StoreConnection
+  /** One machine's way to the store. */
+  connect(machine: Machine, clock: Clock, faults: StoreFaults): SimulatedStore
   /** What there is, without latency and faults. */
-  audit(): Promise<RunStore>
+  readonly audit: RunStore
   readonly clock: Clock
   /** The store's own clock, which tells the time. It may be set, too. */
   readonly ownClock: WorldClock
-  /** How the operator changes the master key: processes that are started afterwards have the new one. Null: there is no key. */
-  readonly keys: { change(): Promise<void>; isDone(): boolean } | null
 }
 
 /** One memory store that all machines share. With `trace`, what it is asked for is written down. */
@@ -47,10 +28,9 @@ export function memoryHome(world: World, applied: Applied, trace: TracedCall[] |
   const due = new DueWaits()
   const begins = world.random.chance(0.5)
   return {
-    audit: async () => shared,
+    audit: shared,
     clock: right,
     ownClock,
-    keys: null,
     connect: (machine, callersClock, faults) => {
       const watched: Applied = (operation, detail) => {
         due.applied(operation, detail, callersClock.now())
@@ -60,19 +40,10 @@ export function memoryHome(world: World, applied: Applied, trace: TracedCall[] |
         if (name === "follow") return null
         return (...args) => clock.during(callersClock, () => method(...args))
       })
-      const store = new SimulatedStore(own, world, machine, faults.store, watched, {
+      return new SimulatedStore(own, world, machine, faults, watched, {
         isDue: () => due.isDue(callersClock.now()),
         begins,
       })
-      return {
-        store,
-        ready: null,
-        set faults(given: ConnectionFaults) {
-          store.faults = given.store
-        },
-        leave: () => undefined,
-        breakFor: null,
-      }
     },
   }
 }

@@ -7,7 +7,6 @@ import { Triggers, type FoundTrigger } from "../../src/workflows/triggers/trigge
 import { quiet, randomFaults, type History, type Settings } from "./history.ts"
 import { learnedMs } from "./invariants.ts"
 import { Ledger } from "./ledger.ts"
-import { natsHome } from "./nats-home.ts"
 import type { TracedCall } from "./replay.ts"
 import { planned, SimulatedService, wrongBy } from "./simulated-service.ts"
 import type { Applied } from "./simulated-store.ts"
@@ -72,10 +71,7 @@ function folderOf(source: string) {
 }
 
 /** One seed, one history of schedules and webhooks. */
-export async function simulateTriggers(
-  seed: number,
-  { home: kind = "memory", traced = false }: Settings = {},
-): Promise<History> {
+export async function simulateTriggers(seed: number, { traced = false }: Settings = {}): Promise<History> {
   const world = new World(seed)
   const { random } = world
   const trace: TracedCall[] = []
@@ -91,7 +87,7 @@ export async function simulateTriggers(
   const applied: Applied = (operation, detail) => {
     if (operation === "create") createdAt.set((detail as { readonly run_id: string }).run_id, world.now)
   }
-  const home = kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, traced ? trace : null)
+  const home = memoryHome(world, applied, traced ? trace : null)
   const epoch = new WorldClock(world, null).now() - world.now
   const ledger = new Ledger(world)
   const faults = randomFaults(world)
@@ -360,7 +356,7 @@ export async function simulateTriggers(
 
   // ------------------------------------------------------------------------------------------------------- judgement
 
-  const audit = await home.audit()
+  const { audit } = home
   const query = { workflow: null, status: null, since: null, error_kind: null, after: null, limit: 1000 }
   const runs = await audit.list({ ...query, caller })
   const started = new Map<number, number>()

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { followRun, replica, replicaEnvironment, type Replica, type SeenEvent } from "./cluster.ts"
+import { followRun, replica, replicaEnvironment, type Replica, type SeenEvent } from "./replica.ts"
 import { startServer } from "./http-server.ts"
 import { within } from "./within.ts"
 

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import pg from "pg"
 import { findPostgres } from "../../scripts/postgres-server.mjs"
 import { memoryFolder } from "./memory-folder.ts"
-import { freePorts } from "./nats-server.ts"
+import { freePorts } from "./free-ports.ts"
 
 // A real PostgreSQL on loopback, in a folder of its own. It refuses to run as root, so that root starts it as another user.
 

@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { freePorts } from "./nats-server.ts"
+import { freePorts } from "./free-ports.ts"
 import { account, postgresPrograms, startPostgres, type PostgresServer } from "./postgres-server.ts"
 import { within } from "./within.ts"
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { test } from "node:test"
-import { replica, type Replica } from "./cluster.ts"
+import { replica, type Replica } from "./replica.ts"
 import { startServer } from "./http-server.ts"
 import { within } from "./within.ts"
 

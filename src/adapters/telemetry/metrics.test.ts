@@ -8,7 +8,6 @@ const counts = {
   queued: () => 0,
   streams: () => 0,
   waiting: async () => ({ runs: 0, open: { question: { count: 0, oldest_at: null } } }),
-  broker: null,
   isAlone: true,
   clock: { now: () => Date.now(), aheadMs: 0 },
 }

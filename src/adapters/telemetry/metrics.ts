@@ -15,9 +15,8 @@ export interface LiveCounts {
   readonly streams: () => number
   /** Counts of runs and questions that wait for people, in the whole store. Rejects while the store fails. */
   readonly waiting: () => Promise<WaitCounts>
-  /** The store's time, and how far the clock of this process is ahead of it; then the broker of a cluster, null without a cluster. */
+  /** The store's time, and how far the clock of this process is ahead of it. */
   readonly clock: { now(): number; readonly aheadMs: number }
-  readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
   /** No other process serves with this one behind its port. */
   readonly isAlone: boolean
 }
@@ -106,7 +105,7 @@ function triggerCounts(make: Instruments): Metrics["triggered"] {
 }
 
 /** The figures of this process that other code counts. */
-function processGauges(make: Instruments, { active, queued, streams, isAlone, clock, broker }: LiveCounts): void {
+function processGauges(make: Instruments, { active, queued, streams, isAlone, clock }: LiveCounts): void {
   make.liveGauge("wire_runs_active", "Runs under way here", active)
   make.liveGauge("wire_runs_queued", "Runs that wait for their turn here", queued)
   make.liveGauge("wire_streams_open", "Open event streams", streams)
@@ -120,14 +119,6 @@ function processGauges(make: Instruments, { active, queued, streams, isAlone, cl
     "How far the clock of this process is ahead of the store's time; negative: behind it",
     () => clock.aheadMs / 1000,
   )
-  if (broker === null) return
-  make.liveGauge("wire_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
-  make.liveGauge(
-    "wire_broker_reconnects",
-    "Connections to the broker that replaced a lost one",
-    () => broker().reconnects,
-  )
-  make.liveGauge("wire_broker_retries", "Requests to the broker that had to be made again", () => broker().retries)
 }
 
 /** Read together by the function that this returns; without values while the store fails. */

@@ -16,8 +16,7 @@ export function storeCommand(store: Command): void {
     .command("check")
     .summary("report whether the store is whole")
     .description(
-      "Checks every page of the database and opens every run, question and notification in it. Changes nothing; the service may run meanwhile.\n" +
-        "On NATS, only whether the encryption key is the right one: a broker checks what it keeps by itself.",
+      "Checks every page of the database and opens every run, question and notification in it. Changes nothing; the service may run meanwhile.",
     )
     .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
     .option(
@@ -41,11 +40,6 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
       const { checkStoreOf } = await import("../compose/open-store.ts")
       const checked = await checkStoreOf(settings)
       if ("refused" in checked) return refuse(output, json, checked.refused)
-      if (!("report" in checked)) {
-        const report = { ...checked, problems: [] }
-        output.out(json === true ? visibleJson(report, 2) : `${"key".padEnd(12)}that of the runs in the broker`)
-        return
-      }
       output.out(json === true ? visibleJson(checked.report, 2) : visibleLines(forPeople(checked.report)))
       process.exitCode = checked.report.problems.length > 0 ? 1 : 0
     })
@@ -95,8 +89,7 @@ function addMove(store: Command): void {
     .summary("copy the store to another database")
     .description(
       "Copies all runs, ended, waiting and open ones, with their questions, notifications and cached answers. Stop the service first; the first database stays as it is.\n" +
-        "After a break, the same command goes on where it stopped. At the end all rows are compared; until then no service opens the new database.\n" +
-        "Only between SQLite and PostgreSQL: a store on NATS cannot be moved.",
+        "After a break, the same command goes on where it stopped. At the end all rows are compared; until then no service opens the new database.",
     )
     .requiredOption("--from <store>", "sqlite:FOLDER, or postgres://user:password@host/database")
     .requiredOption("--to <store>", "the same; it must be empty")
@@ -133,7 +126,7 @@ function addChangeKey(store: Command): void {
     .summary("change the encryption key")
     .description(
       "Puts the store under a new encryption key, in one step. Runs that are stored stay as they are; those that begin afterwards cannot be read with the old key.\n" +
-        "Stop the service first, and start it with the new key. Replicas on NATS may run: restart each of them with the new key.",
+        "Stop the service first, and start it with the new key.",
     )
     .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
     .addHelpText(

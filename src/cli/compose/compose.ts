@@ -42,7 +42,7 @@ import { mcpRoute } from "./mcp-route.ts"
 import { countDescriptors } from "../../adapters/system/descriptors.ts"
 import { tooFewDescriptors, watchDescriptors } from "../../adapters/system/watch-descriptors.ts"
 import type { OpenedStore } from "./open-store.ts"
-import { isShared, openStore, StartRefusal } from "./open-store.ts"
+import { isPostgres, openStore, StartRefusal } from "./open-store.ts"
 import { runsPerCaller } from "./runs-per-caller.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
@@ -130,7 +130,6 @@ export async function compose(
   const opened = await opening
   const { clock } = opened
   if (isFirst) warnOfSettings(settings, log)
-  for (const sentence of opened.remarks) log.info({}, sentence)
   for (const sentence of opened.warnings) log.error({}, sentence)
   const tooFew = tooFewDescriptors(settings.maxRuns)
   if (tooFew !== null) log.error({}, tooFew)
@@ -140,7 +139,6 @@ export async function compose(
       queued: () => runs.queued,
       streams: () => streams.size,
       waiting: () => opened.store.waits.counts(),
-      broker: opened.broker,
       isAlone: link === null,
       clock,
     },
@@ -158,7 +156,7 @@ export async function compose(
   const health = new Health(clock, log)
   const timed = timeStore(shareParts(opened.store), metrics.service.store, () => clock.monotonic())
   const watched = watchStore(timed, health, clock, (failure) => {
-    if (isShared(settings.store)) streams.giveUp(failure)
+    if (isPostgres(settings.store)) streams.giveUp(failure)
   })
   const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)

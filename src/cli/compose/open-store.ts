@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
 import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
-import type { BrokerHealth } from "../../adapters/nats/broker.ts"
 import { backUp } from "../../adapters/sqlite/back-up.ts"
 import { changeSqliteKey } from "../../adapters/sqlite/change-key.ts"
 import { checkRefusal, checkStore } from "../../adapters/sqlite/check-store.ts"
@@ -24,8 +23,6 @@ import { withoutLogin } from "./without-login.ts"
 export type { StoreReport }
 
 export const leaseMs = 10_000
-/** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
-const clusterLeaseMs = 2_500
 /** Each lease is renewed by itself. That a process has died shows sooner: its session ends. */
 const postgresLeaseMs = 6_000
 /** Where several processes share a SQLite database: how soon a stream or a cancel request in one sees what another has stored. */
@@ -45,10 +42,6 @@ interface BareStore {
   readonly leaseMs: number
   /** Bytes that it has room for now, those that it holds included; null where that is not known. */
   readonly capacity: () => number | null
-  /** How the broker is, where there is one. */
-  readonly broker: (() => BrokerHealth) | null
-  /** What differs from the settings and still works: sentences for the operator. */
-  readonly remarks: readonly string[]
   /** The missing or damaged parts. */
   readonly warnings: readonly string[]
 }
@@ -80,15 +73,9 @@ async function openWith(settings: Settings, clock: StoreClock): Promise<BareStor
     const memory = openMemoryStore(clock)
     // The rest is for runs under way and for what is in transit.
     const capacity = getHeapStatistics().heap_size_limit / 2
-    return { store: memory, leaseMs, capacity: () => capacity, broker: null, remarks: [], warnings: [] }
+    return { store: memory, leaseMs, capacity: () => capacity, warnings: [] }
   }
-  if (isNats(store)) return openCluster(settings, clock)
-  if (isPostgres(store)) return openPostgres(settings, clock)
-  if (store !== "sqlite") {
-    throw new StartRefusal(
-      `WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, like postgres://user:password@host/database, or like nats://a:4222.`,
-    )
-  }
+  if (store !== "sqlite") return openPostgres(settings, clock)
   const folder = makeDataDir(dataDir)
   const path = join(folder, "wireworks.db")
   const keyFile = join(folder, "wireworks.key")
@@ -105,17 +92,15 @@ async function openWith(settings: Settings, clock: StoreClock): Promise<BareStor
   const { time, learned } = clockFile(path, () => clock.wall())
   const sqlite = await openSqliteStore({ path, masterKey, clock, time, warn, ...shared })
   const capacity = roomOnDisk(() => diskUse(folder, path))
-  return { store: sqlite, learned, leaseMs, capacity, broker: null, remarks: [], warnings }
+  return { store: sqlite, learned, leaseMs, capacity, warnings }
 }
 
 /** What the store of these settings says of itself, or why that cannot be known: a sentence for the operator. */
 export function checkStoreOf(
   settings: Settings,
-): Promise<{ readonly report: StoreReport } | { readonly key: "fits" } | { readonly refused: string }> {
+): Promise<{ readonly report: StoreReport } | { readonly refused: string }> {
   if (settings.store === "sqlite") return Promise.resolve(checkSqlite(settings))
-  return orRefused<{ readonly report: StoreReport } | { readonly key: "fits" }>(() =>
-    isPostgres(settings.store) ? checkPostgres(settings) : checkCluster(settings),
-  )
+  return orRefused(() => checkPostgres(settings))
 }
 
 /** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
@@ -160,14 +145,10 @@ export function changeKeyOf(
       const key = loadMasterKey({ configured, file: join(folder, "wireworks.key"), database: path })
       return { key: changeSqliteKey(path, changeOfMasterKey(oldKey(settings, key), key)) }
     }
-    const key = sharedKey(settings, "This store")
-    const change = changeOfMasterKey(oldKey(settings, key), key)
-    if (isPostgres(settings.store)) {
-      const { changePostgresKey } = await import("../../adapters/postgres/change-key.ts")
-      return { key: await changePostgresKey(await postgresTarget(settings), change) }
-    }
-    const { changeNatsKey } = await import("../../adapters/nats/open-nats-store.ts")
-    return { key: await changeNatsKey(await clusterOptions(settings), change) }
+    const target = await postgresTarget(settings)
+    const key = postgresKey(settings)
+    const { changePostgresKey } = await import("../../adapters/postgres/change-key.ts")
+    return { key: await changePostgresKey(target, changeOfMasterKey(oldKey(settings, key), key)) }
   })
 }
 
@@ -200,7 +181,6 @@ export async function moveStoreOf(
   settings: Settings,
   { from, to, tell }: Move,
 ): Promise<{ readonly rows: number; readonly resumed: boolean } | { readonly refused: string }> {
-  if (isNats(from) || isNats(to)) return { refused: notMovable }
   const ends: MoveEnd[] = []
   try {
     const { openSqliteSource, openSqliteTarget, tableShapes } = await import("../../adapters/sqlite/move-end.ts")
@@ -226,21 +206,15 @@ export async function moveStoreOf(
   }
 }
 
-const notMovable =
-  "A store on NATS cannot be moved, and no store can be moved to NATS. Start a service on the new store and send new runs to it. Keep the service on the old store, without new runs, until " +
-  "its runs have ended, its questions are answered, and nobody reads its runs any more."
-
 /** Whether replicas on other machines can have the same store. */
-export function isShared(store: string): boolean {
-  return isNats(store) || isPostgres(store)
-}
-
-function isNats(store: string): boolean {
-  return /^(nats|tls):/.test(store)
-}
-
-function isPostgres(store: string): boolean {
+export function isPostgres(store: string): boolean {
   return /^postgres(ql)?:/.test(store)
+}
+
+/** What to use in place of NATS, after a sentence that refuses it. */
+function insteadOf(store: string): string {
+  if (!/^(nats|tls):/.test(store)) return ""
+  return " Runs cannot be kept in NATS: PostgreSQL is the store for many machines (docs/cluster.md)."
 }
 
 /** `sqlite`, `sqlite:FOLDER` or `sqlite:FILE.db`. */
@@ -248,7 +222,7 @@ function sqlitePath({ dataDir }: Settings, store: string): string {
   const [, written] = /^sqlite(?::(.+))?$/.exec(store) ?? []
   if (!/^sqlite(?::|$)/.test(store)) {
     throw new StartRefusal(
-      `"${withoutLogin(store)}" must be like sqlite:FOLDER or postgres://user:password@host/database.`,
+      `"${withoutLogin(store)}" must be like sqlite:FOLDER or postgres://user:password@host/database.${insteadOf(store)}`,
     )
   }
   const path = resolve(written ?? dataDir)
@@ -281,10 +255,15 @@ async function openPostgres(settings: Settings, clock: StoreClock): Promise<Bare
   const warnings: string[] = []
   const warn = (sentence: string): number => warnings.push(sentence)
   const store = await openPostgresStore({ ...options, clock, warn, tombstoneMs })
-  return { store, leaseMs: postgresLeaseMs, capacity: () => null, broker: null, remarks: [], warnings }
+  return { store, leaseMs: postgresLeaseMs, capacity: () => null, warnings }
 }
 
 async function postgresTarget(settings: Settings, store = settings.store) {
+  if (!isPostgres(store)) {
+    throw new StartRefusal(
+      `WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like postgres://user:password@host/database.${insteadOf(store)}`,
+    )
+  }
   const { readAddress, readProofs } = await import("../../adapters/postgres/address.ts")
   const read = readAddress(store)
   if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must ${read.must}.`)
@@ -296,7 +275,7 @@ async function postgresTarget(settings: Settings, store = settings.store) {
 
 async function postgresOptions(settings: Settings) {
   const target = await postgresTarget(settings)
-  return { ...target, masterKey: createMasterKey(sharedKey(settings, "PostgreSQL")) }
+  return { ...target, masterKey: createMasterKey(postgresKey(settings)) }
 }
 
 /** Whether the tables of these settings are whole. */
@@ -306,11 +285,11 @@ async function checkPostgres(settings: Settings): Promise<{ readonly report: Sto
   return { report: await checkPostgresStore(target, masterKey) }
 }
 
-/** Of a store that several processes may use on several machines. */
-function sharedKey({ encryptionKey }: Settings, store: string): Uint8Array {
+/** Several processes may use the store, on several machines. */
+function postgresKey({ encryptionKey }: Settings): Uint8Array {
   if (encryptionKey === undefined) {
     throw new StartRefusal(
-      `${store} needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as \`openssl rand -base64 32\` makes them. ` +
+      "PostgreSQL needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
         "Without it this replica cannot read the runs of the other replicas.",
     )
   }
@@ -319,42 +298,3 @@ function sharedKey({ encryptionKey }: Settings, store: string): Uint8Array {
   return masterKey
 }
 
-async function openCluster(settings: Settings, clock: StoreClock): Promise<BareStore> {
-  const { openNatsStore } = await import("../../adapters/nats/open-nats-store.ts")
-  const options = await clusterOptions(settings)
-  const remarks: string[] = []
-  const remark = (sentence: string): number => remarks.push(sentence)
-  const store = await openNatsStore({ ...options, clock, remark })
-  const capacity = (): number | null => settings.natsMaxBytes ?? null
-  return { store, leaseMs: clusterLeaseMs, capacity, broker: () => store.health, remarks, warnings: [] }
-}
-
-/** Whether this key is that of the runs in the broker. */
-async function checkCluster(settings: Settings): Promise<{ readonly key: "fits" }> {
-  const { checkKey } = await import("../../adapters/nats/open-nats-store.ts")
-  await checkKey(await clusterOptions(settings))
-  return { key: "fits" }
-}
-
-async function clusterOptions(settings: Settings) {
-  const { readAddress, readProofs } = await import("../../adapters/nats/address.ts")
-  const read = readAddress(settings.store)
-  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
-  const masterKey = sharedKey(settings, "A cluster")
-  const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
-  const proofs = readProofs({ creds, ca, cert, key })
-  if (typeof proofs === "string") throw new StartRefusal(proofs)
-  return {
-    address: read.address,
-    proofs,
-    prefix: settings.natsPrefix,
-    sizes: {
-      replicas: settings.natsReplicas ?? null,
-      max_bytes: settings.natsMaxBytes ?? 0,
-      cacheBytes: 0,
-      cacheAgeMs: settings.cacheTtl,
-      tombstoneMs,
-    },
-    masterKey: createMasterKey(masterKey),
-  }
-}

@@ -195,7 +195,7 @@ export const settingGroups = {
       "STORE",
       text,
       "sqlite",
-      "sqlite, memory, postgres://user:password@host/database, or nats://a:4222,b:4222",
+      "sqlite, memory, or postgres://user:password@host/database",
       {
         first: true,
         see: "deploy.md#which-store",
@@ -240,25 +240,6 @@ export const settingGroups = {
     ),
     postgresKey: setting("POSTGRES_KEY", text, undefined, "file of that certificate's key"),
     postgresSchema: setting("POSTGRES_SCHEMA", prefix, "wire", "schema of the database that holds our tables"),
-  },
-  "The broker of a cluster": {
-    natsCreds: setting("NATS_CREDS", text, undefined, "creds file for the broker"),
-    natsCa: setting(
-      "NATS_CA",
-      text,
-      undefined,
-      "file of the authority that the broker's certificate is checked against",
-    ),
-    natsCert: setting("NATS_CERT", text, undefined, "file of our own certificate, where the broker asks for one"),
-    natsKey: setting("NATS_KEY", text, undefined, "file of that certificate's key"),
-    natsPrefix: setting("NATS_PREFIX", prefix, "wire", "what our subjects in the broker begin with"),
-    natsReplicas: setting(
-      "NATS_REPLICAS",
-      wholeNumber(1, 5),
-      undefined,
-      "copies of what is stored in the broker; else 3 in a cluster and 1 on one node",
-    ),
-    natsMaxBytes: setting("NATS_MAX_BYTES", size(0), undefined, "most that all runs together take up in the broker"),
   },
   "Who may call": {
     apiKeys: setting(
@@ -388,7 +369,6 @@ export const settingTable = {
   ...settingGroups.Workflows,
   ...settingGroups["Where runs are kept"],
   ...settingGroups.PostgreSQL,
-  ...settingGroups["The broker of a cluster"],
   ...settingGroups["Who may call"],
   ...settingGroups["What it may call"],
   ...settingGroups.Limits,

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from "node:net"
 import { after, test } from "node:test"
 import { folderWith, runWire } from "../cli/run-wire.ts"
 
-// What stands in the place of a broker that is away: nothing, a proxy, a machine that hangs, another service.
+// What stands in the place of a server that is away: nothing, a proxy, a machine that hangs, another service.
 
 async function listen(meet: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
@@ -21,17 +21,11 @@ async function listen(meet: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-const away: Readonly<Record<string, { readonly meet: ((socket: Socket) => void) | null; readonly says: string }>> = {
-  "nothing listens": { meet: null, says: "connection refused" },
-  "a proxy without a broker": {
-    meet: (socket) => void socket.destroy(),
-    says: "it closed the connection without an answer",
-  },
-  "a machine that hangs": { meet: () => undefined, says: "it does not answer" },
-  "another service": {
-    meet: (socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
-    says: "what answers there is not a NATS server",
-  },
+const away: Readonly<Record<string, { readonly meet: ((socket: Socket) => void) | null; readonly says: RegExp }>> = {
+  "nothing listens": { meet: null, says: /ECONNREFUSED/ },
+  "a proxy without a server": { meet: (socket) => void socket.destroy(), says: /terminated unexpectedly/ },
+  "a machine that hangs": { meet: () => undefined, says: /timeout expired/ },
+  "another service": { meet: (socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), says: /terminated unexpectedly/ },
 }
 
 for (const [name, { meet, says }] of Object.entries(away)) {
@@ -39,15 +33,15 @@ for (const [name, { meet, says }] of Object.entries(away)) {
     test(`wire ${command.join(" ")} ends with a sentence: ${name}`, async () => {
       const port = meet === null ? 9 : await listen(meet)
       const env = {
-        WIRE_STORE: `nats://ann:hidden@127.0.0.1:${port}`,
+        WIRE_STORE: `postgres://ann:hidden@127.0.0.1:${port}/wire`,
         WIRE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
         WIRE_PORT: "0",
       }
       const { code, out, err } = await runWire(command, { cwd: folderWith({}), env })
-      assert.deepEqual(
-        { code, out, err },
-        { code: 1, out: "", err: `The broker at 127.0.0.1:${port} cannot be reached: ${says}\n` },
-      )
+      assert.deepEqual([code, out], [1, ""])
+      assert.match(err, new RegExp(`^PostgreSQL at 127\\.0\\.0\\.1:${port}/wire cannot be reached: `))
+      assert.match(err, says)
+      assert.doesNotMatch(err, /hidden/)
     })
   }
 }

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
-import type { ClusterStore } from "../../src/adapters/nats/open-nats-store.ts"
+import type { RunStore } from "../../src/ports/store.ts"
 import { created, ended, happened, ids, leaseMs } from "../contract/run-store/material.ts"
 import { ManualClock } from "../support/manual-clock.ts"
-import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores } from "../support/nats-store.ts"
+import { startPostgres, type PostgresServer } from "../support/postgres-server.ts"
+import { postgresStores } from "../support/postgres-store.ts"
 
 // Replicas whose clocks do not agree. Time passes for all alike; only the dates differ.
 
 const minute = 60_000
 const differences = [-60 * minute, -minute, minute, 60 * minute]
 
-let broker: NatsCluster
+let server: PostgresServer
 
 before(async () => {
-  broker = await startNats(1)
+  server = await startPostgres({ config: ["fsync=off"] })
 })
-after(() => broker.close())
+after(() => server.close())
 
 interface Pair {
-  readonly holder: ClusterStore
-  readonly claimant: ClusterStore
+  readonly holder: RunStore
+  readonly claimant: RunStore
   readonly holderClock: ManualClock
   readonly claimantClock: ManualClock
   readonly advance: (ms: number) => void
@@ -29,7 +29,7 @@ interface Pair {
 async function withPair(difference: number, body: (pair: Pair) => Promise<void>): Promise<void> {
   const holderClock = new ManualClock()
   const claimantClock = new ManualClock(holderClock.now() + difference)
-  const open = natsStores(broker.url, holderClock)
+  const open = postgresStores(server.url(), holderClock)
   const [holder, claimant] = [await open(), await open({ clock: claimantClock })]
   const advance = (ms: number) => {
     holderClock.advance(ms)
@@ -77,7 +77,6 @@ for (const difference of differences) {
 test("what an owner stored before its last renewal does not put its take-over off", () =>
   withPair(0, async ({ holder, claimant, advance }) => {
     const lease = await created(holder)
-    // The run is listed before its announcement arrives.
     assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
     for (let id = 1; id <= 5; id++) await holder.append(lease, [happened(id)])
     advance(leaseMs / 2)

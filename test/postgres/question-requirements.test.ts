@@ -2,16 +2,16 @@ import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { questionRefusesAnswers } from "../contract/http/question-requirements.ts"
 import { startService } from "../contract/http/start-service.ts"
-import { startNats } from "../support/nats-server.ts"
+import { startPostgres } from "../support/postgres-server.ts"
 
-test("requirements of a question refuse an answer at another replica with 422, and the question stays open: NATS", async () => {
-  const broker = await startNats(1)
-  const variables = { STORE: broker.url, ENCRYPTION_KEY: randomBytes(32).toString("hex") }
+test("requirements of a question refuse an answer at another replica with 422, and the question stays open: PostgreSQL", async () => {
+  const server = await startPostgres({ config: ["fsync=off"] })
+  const variables = { STORE: server.url(), ENCRYPTION_KEY: randomBytes(32).toString("hex") }
   const [one, other] = [await startService(variables), await startService(variables)]
   try {
     await questionRefusesAnswers(one, other)
   } finally {
     await Promise.all([one.stop(), other.stop()])
-    await broker.close()
+    await server.close()
   }
 })
