@@ -3,6 +3,6 @@ const patienceMs = 1_000
 
 /** Ends the process with its exit code, also where a client left a connection open that nobody answers. Everything is written and stored by now. */
 export function endProcess(): void {
-  // oxlint-disable-next-line unicorn/no-process-exit -- NATS's client keeps sockets that it gave up, and nobody else can close them.
+  // oxlint-disable-next-line unicorn/no-process-exit -- a client may keep sockets that it gave up, and nobody else can close them.
   setTimeout(() => process.exit(), patienceMs).unref()
 }
