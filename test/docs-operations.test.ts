@@ -7,15 +7,11 @@ import { startService } from "./contract/http/start-service.ts"
 const root = dirname(import.meta.dirname)
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 
-/** Only in a cluster. */
-const ofBroker = ["wire_broker_connected", "wire_broker_reconnects", "wire_broker_retries"]
-
 test("docs/operations.md lists every metric with its type, and the dashboard and the alerts use no other", async () => {
   const text = await (await (await startService()).get("/metrics")).text()
   const served = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type] as const),
   )
-  for (const name of ofBroker) served.set(name, "gauge")
   const own = [...served].filter(([name]) => name.startsWith("wire"))
   const listed = [...read("docs/operations.md").matchAll(/^\| `(wire\w+)` \| (\w+) \|/gm)]
   assert.deepEqual(
