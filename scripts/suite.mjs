@@ -177,9 +177,7 @@ export async function prepare(files) {
   for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
   if (has(/^test\/(postgres\/|crash\/people\.soak|simulation\/planted-bugs\.soak)/)) await ensurePostgres()
   if (has(/^test\/(build|npm-start|package)\./)) await ensureOtherNodes()
-  if (
-    has(/^test\/((browser|cli|contract|crash|hostile|lsp|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/)
-  )
+  if (has(/^test\/((browser|cli|contract|crash|hostile|lsp|mcp|postgres|run)\/|editors\/neovim|mcp\/inspector)/))
     await import("../test/support/built-wire.ts")
   if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")
   // A developer's own settings of the service must not reach the tests.

@@ -180,11 +180,7 @@ export class OutOfSequence extends StoreFailure {
 /** Whether it is about the store as a whole, and not about one run. */
 export function isStoreTrouble(error: unknown): error is StoreFailure {
   if (!(error instanceof StoreFailure)) return false
-  return !(
-    error instanceof Damaged ||
-    error instanceof NoSuchRun ||
-    error instanceof OutOfSequence
-  )
+  return !(error instanceof Damaged || error instanceof NoSuchRun || error instanceof OutOfSequence)
 }
 
 export type RunLookup =

@@ -170,11 +170,22 @@ describe("a store on NATS", () => {
   for (const command of [["serve"], ["store", "check"], ["store", "change-key"]]) {
     it(`wire ${command.join(" ")} refuses it with a sentence that names PostgreSQL and the page`, async () => {
       for (const store of ["nats://user:pass@127.0.0.1:9,127.0.0.1:10", "tls://127.0.0.1:9"]) {
-        const env = { WIRE_STORE: store, WIRE_ENCRYPTION_KEY: "5".repeat(64), WIRE_ENCRYPTION_KEY_OLD: "6".repeat(64), WIRE_PORT: "0" }
+        const env = {
+          WIRE_STORE: store,
+          WIRE_ENCRYPTION_KEY: "5".repeat(64),
+          WIRE_ENCRYPTION_KEY_OLD: "6".repeat(64),
+          WIRE_PORT: "0",
+        }
         const { code, err, out } = await runWire(command, { cwd: folderWith({}), env })
         assert.deepEqual([code, out], [1, ""])
-        assert.match(err, /^WIRE_STORE is "(?:nats|tls):\/\/127\.0\.0\.1:9\S*": it must be sqlite, memory, or like postgres:/)
-        assert.match(err, /Runs cannot be kept in NATS: PostgreSQL is the store for many machines \(docs\/cluster\.md\)\.\n$/)
+        assert.match(
+          err,
+          /^WIRE_STORE is "(?:nats|tls):\/\/127\.0\.0\.1:9\S*": it must be sqlite, memory, or like postgres:/,
+        )
+        assert.match(
+          err,
+          /Runs cannot be kept in NATS: PostgreSQL is the store for many machines \(docs\/cluster\.md\)\.\n$/,
+        )
         assert.doesNotMatch(err, /pass@/)
       }
     })

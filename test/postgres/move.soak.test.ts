@@ -86,7 +86,10 @@ describe("wire store move", () => {
     const folder = folderWith({})
     const move = async (from: string, to: string) => (await runWire(["store", "move", "--from", from, "--to", to])).err
     assert.match(await move(`sqlite:${folder}`, server.url()), /There is no database/)
-    assert.match(await move("nats://a:4222", server.url()), /must be like sqlite:FOLDER or postgres:.* Runs cannot be kept in NATS/)
+    assert.match(
+      await move("nats://a:4222", server.url()),
+      /must be like sqlite:FOLDER or postgres:.* Runs cannot be kept in NATS/,
+    )
     assert.match(await move("mysql://a", server.url()), /must be like sqlite:FOLDER or postgres:/)
     assert.match(await move("postgres://a@127.0.0.1:1/x", `sqlite:${folder}`), /cannot be reached/)
   })

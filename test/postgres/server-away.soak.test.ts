@@ -25,7 +25,10 @@ const away: Readonly<Record<string, { readonly meet: ((socket: Socket) => void) 
   "nothing listens": { meet: null, says: /ECONNREFUSED/ },
   "a proxy without a server": { meet: (socket) => void socket.destroy(), says: /terminated unexpectedly/ },
   "a machine that hangs": { meet: () => undefined, says: /timeout expired/ },
-  "another service": { meet: (socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), says: /terminated unexpectedly/ },
+  "another service": {
+    meet: (socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    says: /terminated unexpectedly/,
+  },
 }
 
 for (const [name, { meet, says }] of Object.entries(away)) {

@@ -292,9 +292,7 @@ export async function simulate(seed: number, { traced = false }: Settings = {}):
     }
 
     const isOver = (): boolean =>
-      open.size === 0 &&
-      clients.every(({ done }) => done) &&
-      (receiver?.awaited.size ?? 0) === 0
+      open.size === 0 && clients.every(({ done }) => done) && (receiver?.awaited.size ?? 0) === 0
     await world.run(troubleMs, isOver)
     troubled = false
     world.note("nothing goes wrong any more")

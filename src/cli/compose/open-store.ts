@@ -297,4 +297,3 @@ function postgresKey({ encryptionKey }: Settings): Uint8Array {
   if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
   return masterKey
 }
-

@@ -191,16 +191,10 @@ export const settingGroups = {
     demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
   },
   "Where runs are kept": {
-    store: setting(
-      "STORE",
-      text,
-      "sqlite",
-      "sqlite, memory, or postgres://user:password@host/database",
-      {
-        first: true,
-        see: "deploy.md#which-store",
-      },
-    ),
+    store: setting("STORE", text, "sqlite", "sqlite, memory, or postgres://user:password@host/database", {
+      first: true,
+      see: "deploy.md#which-store",
+    }),
     dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key", { first: true }),
     encryptionKey: setting(
       "ENCRYPTION_KEY",
