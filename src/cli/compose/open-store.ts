@@ -184,18 +184,23 @@ export async function moveStoreOf(
   const ends: MoveEnd[] = []
   try {
     const { openSqliteSource, openSqliteTarget, tableShapes } = await import("../../adapters/sqlite/move-end.ts")
-    const source = isPostgres(from)
-      ? await (
-          await import("../../adapters/postgres/move-end.ts")
-        ).openPostgresSource(await postgresTarget(settings, from))
-      : openSqliteSource(sqlitePath(settings, from))
+    // Both are read before either is opened: a wrong target is said first.
+    const fromPath = isPostgres(from) ? null : sqlitePath(settings, from)
+    const toPath = isPostgres(to) ? null : sqlitePath(settings, to)
+    const source =
+      fromPath === null
+        ? await (
+            await import("../../adapters/postgres/move-end.ts")
+          ).openPostgresSource(await postgresTarget(settings, from))
+        : openSqliteSource(fromPath)
     ends.push(source)
     const mark = movingMark(await source.keys())
-    const target = isPostgres(to)
-      ? await (
-          await import("../../adapters/postgres/move-end.ts")
-        ).openPostgresTarget(await postgresTarget(settings, to), mark)
-      : openSqliteTarget(sqlitePath(settings, to), mark)
+    const target =
+      toPath === null
+        ? await (
+            await import("../../adapters/postgres/move-end.ts")
+          ).openPostgresTarget(await postgresTarget(settings, to), mark)
+        : openSqliteTarget(toPath, mark)
     ends.push(target)
     return await moveStore(source, target, tableShapes(), tell)
   } catch (error) {
