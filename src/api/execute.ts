@@ -87,7 +87,7 @@ export const executeOptions = named(
       integer({
         minimum: 1,
         maximum: 86_400_000,
-        description: `Time in which a process has the run, counted as \`limits.time_seconds\` is; ${runTimeMs / 60_000} minutes unless given.`,
+        description: `Time in which a process has the run, counted as \`limits.time_seconds\` is, at most \`WIRE_MAX_RUN_TIME\`. Unless given, the workflow's \`limits { time_seconds }\` holds, else ${runTimeMs / 60_000} minutes.`,
       }),
     ),
     deltas: maybe(boolean({ description: "Adds `agent_delta` events: the answer's text as it comes." })),

@@ -34,6 +34,7 @@ export interface WorkflowIssue {
     | "workflow-tool-name"
     | "workflow-trigger"
     | "workflow-secret"
+    | "workflow-time"
   readonly severity: "error" | "warning"
   readonly path: string
   readonly message: string

@@ -295,7 +295,12 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "they wait, then `rate_limited`",
         "MAX_RUNS_PER_CALLER",
       ),
-      row("time of a run", `${time(runTimeMs)}, or \`options.timeout_ms\``, "`timeout`"),
+      row(
+        "time of a run",
+        `${time(runTimeMs)}, or \`options.timeout_ms\`, or the workflow's \`limits { time_seconds }\``,
+        "`timeout`",
+        "MAX_RUN_TIME",
+      ),
       row(
         "model calls, tool calls and called workflows of a run at a time",
         `${runCalls}, or as \`options.max_concurrency\` says`,

@@ -125,6 +125,8 @@ export interface Described extends ValidateAnswer {
   readonly waits: boolean
   /** Its agents that read what strangers wrote and may act on the world, with nothing between. */
   readonly open: readonly string[]
+  /** `limits { time_seconds }` of the file; null without it. */
+  readonly timeSeconds: number | null
   /** It has a `chat` block. */
   readonly chats: boolean
   /** Secrets that only a request may give, each with the issue of a server that has one. */
@@ -146,6 +148,7 @@ export function describeSource(text: SourceToCompile): Described {
     empty: isLibrary(program.tree) && !syntax,
     waits: plan !== undefined && mayWait(plan),
     open: plan === undefined ? [] : openAgents(program),
+    timeSeconds: plan?.limits?.time_seconds ?? null,
     chats: plan?.chat !== undefined,
     exposed: plan === undefined ? [] : exposedIssues(program, lines),
     triggers: plan === undefined ? [] : planTriggers(program),

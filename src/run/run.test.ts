@@ -293,6 +293,31 @@ test("a run past its time fails as timeout, and its calls are aborted", async ()
   assert.equal(dataOf(outcome.events, "workflow_failed")[0]?.duration_ms, 1000)
 })
 
+test("a run has the time of its request, else of its file, else ten minutes; of both the smaller", async () => {
+  const cases = [
+    { file: undefined, request: null, expected: 600_000 },
+    { file: 3_600, request: null, expected: 3_600_000 },
+    { file: 30, request: null, expected: 30_000 },
+    { file: 3_600, request: 5_000, expected: 5_000 },
+    { file: 30, request: 60_000, expected: 30_000 },
+    { file: undefined, request: 7_200_000, expected: 7_200_000 },
+  ]
+  for (const { file, request, expected } of cases) {
+    const clock = new ManualClock()
+    const model = new ScriptedModel((_, watch) => {
+      setImmediate(() => {
+        clock.advance(expected - 1)
+        setImmediate(() => clock.advance(1))
+      })
+      return hangs(watch)
+    })
+    const timed = { ...plan([agent("a")]), limits: file === undefined ? null : { time_seconds: file } }
+    const outcome = await runPlan(timed, { model, ports: { clock }, options: { timeout_ms: request } })
+    assert.equal(errorOf(outcome).kind, "timeout")
+    assert.equal(dataOf(outcome.events, "workflow_failed")[0]?.duration_ms, expected, JSON.stringify({ file, request }))
+  }
+})
+
 test("a wall clock that is set back in the middle of a run leaves its times in order and its durations true", async () => {
   const clock = new ManualClock()
   const model = new ScriptedModel((asked) => {

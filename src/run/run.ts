@@ -2,6 +2,7 @@ import { nextTurn } from "../event-loop/in-turns.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
+import { allowedMs } from "./budget/run-time.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
 import type { ReplayData } from "../log/replay-data.ts"
 import { RequestKeeper } from "./context/requests.ts"
@@ -341,8 +342,9 @@ class Run {
 
   /** A resumed run whose time is used up does not begin again. */
   #watchTime(): () => void {
-    const { options, limits, time } = this.#running
-    const allowed = options.timeout_ms ?? limits.timeout_ms
+    const { plan, options, limits, time } = this.#running
+    const allowed = allowedMs(plan, options, limits)
+    if (allowed === null) return () => undefined
     return this.#job.deadlines.add(allowed - time.elapsed(null) * 1000, () => {
       this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
     })

@@ -4,6 +4,7 @@ import { AdmissionRules } from "./admission-rules.ts"
 import { RunTakeover, type ClaimingProcess, type PlanOf } from "./take-over-runs.ts"
 import { failRunAsCorrupt } from "./fail-run-as-corrupt.ts"
 import { Deadlines } from "./budget/deadlines.ts"
+import { refuseTime } from "./budget/run-time.ts"
 import type { LogEvent, WireError } from "../log/events.ts"
 import { isTerminal } from "../log/events.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
@@ -236,6 +237,7 @@ export class Runs {
     const { input, options } = request
     return (
       exposedByRequest(plan, request, serverSecrets) ??
+      refuseTime(plan, options, this.#settings.limits.maxRunMs) ??
       validateRequest(plan, input, secretsOfRun(plan, request, serverSecrets), options.limits ?? null)
     )
   }

@@ -2,6 +2,7 @@ import { watch, type FSWatcher } from "node:fs"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
+import { longerThanAllowed } from "../run/budget/run-time.ts"
 import { loadWorkflow, readWorkflow, type LoadedWorkflow, type LoadOutcome } from "./load-workflow.ts"
 import { currentStamp, scanFolder, type FolderScan, type FoundFile } from "./scan-folder.ts"
 import { nameClashes } from "./name-clashes.ts"
@@ -33,6 +34,8 @@ export interface FolderOptions {
   readonly bug: (error: unknown) => void
   /** Why files with schedules or webhooks cannot be served, as a sentence; absent or null where they can. */
   readonly whyNoTriggers?: string | null
+  /** The longest time that a file may ask for; any unless given. */
+  readonly maxRunMs?: number
   /** How long a file that looks half written must stay as it is: one that is empty, or has no line break at its end. */
   readonly halfWrittenMs?: number
 }
@@ -311,10 +314,12 @@ export class WorkflowFolder {
   }
 
   #settleLoaded({ name, stamp }: FoundFile, loaded: LoadedWorkflow, holds: boolean): void {
-    const { whyNoTriggers = null } = this.#options
+    const { whyNoTriggers = null, maxRunMs = Number.POSITIVE_INFINITY } = this.#options
     const refusal = whyNoTriggers !== null && loaded.described.triggers.length > 0 ? triggerIssue(whyNoTriggers) : null
     const valid = loaded.described.valid && refusal === null
-    const issues = refusal === null ? loaded.described.issues : [...loaded.described.issues, refusal]
+    const long = longerThanAllowed(loaded.described.timeSeconds ?? undefined, maxRunMs)
+    const warning: WorkflowIssue | null = long && { code: "workflow-time", severity: "warning", ...long }
+    const issues = [...loaded.described.issues, ...[refusal, warning].filter((issue) => issue !== null)]
     const before = this.#workflows.get(name)
     const changes = valid && (!holds || before === undefined)
     this.#set(name, stamp, {

@@ -8,6 +8,8 @@ import type { WorkflowTool } from "../../mcp-server/workflow-tool.ts"
 import { listing, toolName } from "../../mcp-server/workflow-tool.ts"
 import { mayWait } from "../../plan/may-wait.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
+import { allowedMs } from "../../run/budget/run-time.ts"
+import { defaultLimits } from "../../run/context/run-context.ts"
 import { exposedByRequest } from "../../run/secrets/secrets-of-run.ts"
 import { validateRequest } from "../../run/validate-request.ts"
 import type { RunStore } from "../../ports/store.ts"
@@ -52,7 +54,10 @@ export function addMcpServe(mcp: Command): void {
     .option("--port <n>", `with --http: port to listen on, 0 for a free one (default ${defaultPort})`)
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
-    .option("--timeout <duration>", "most time for one run, such as 90s or 1h (default 10m)")
+    .option(
+      "--timeout <duration>",
+      "most time for one run, such as 90s or 1h (default: `limits { time_seconds }` of the workflow, else 10m)",
+    )
     .addHelpText(
       "after",
       `
@@ -94,7 +99,7 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
   const plans = tools.map(({ plan }) => plan)
   const parts = await composeRuns(settings, plans, reportBug, settings.maxRuns)
   try {
-    const offer = offerOf(tools, parts.runs, parts.store, timeout_ms ?? 600_000)
+    const offer = offerOf(tools, parts.runs, parts.store, timeout_ms)
     const { workflowServer } = await import("../../mcp-server/workflow-server.ts")
     const factory = workflowServer(offer, about.version)
     const what = `${count(tools.length, "workflow")} as MCP tools`
@@ -194,10 +199,14 @@ function isEmpty(secrets: JsonObject): boolean {
   return Object.keys(secrets).length === 0
 }
 
-function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, timeout_ms: number): WorkflowOffer {
+function offerOf(
+  tools: readonly WorkflowTool[],
+  runs: Runs,
+  store: RunStore,
+  timeout_ms: number | null,
+): WorkflowOffer {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const listed = tools.map(listing)
-  const options = { cache_key: null, use_cache: false, max_concurrency: null, timeout_ms, deltas: false }
   return {
     list: (cursor) => Promise.resolve(cursor === undefined ? { tools: listed } : null),
     async start(name, input) {
@@ -206,6 +215,9 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
       const { source, plan, secrets } = tool
       const misfit = validateRequest(plan, input, secrets)
       if (misfit !== null) return misfit
+      // Neither the flag nor the file bounds it: nobody may be there to stop it.
+      const bound = allowedMs(plan, { timeout_ms }, defaultLimits)
+      const options = { cache_key: null, use_cache: false, max_concurrency: null, timeout_ms: bound, deltas: false }
       const request = { source, input, secrets, options }
       const admission = await runs.admit(plan, { caller: "", request, idempotency: null })
       if (admission.outcome === "refused") return admission.error

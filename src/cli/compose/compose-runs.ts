@@ -54,7 +54,7 @@ export async function composeRuns(
       isVolatile: true,
       maxRuns: maxRuns,
       maxQueued: 0,
-      limits: { ...limitsOf(settings), timeout_ms: Number.MAX_SAFE_INTEGER },
+      limits: { ...limitsOf(settings), timeout_ms: unbounded, maxRunMs: unbounded },
     },
   )
   return {
@@ -153,6 +153,9 @@ class WatchedMemoryStore extends MemoryStore {
     this.appended.push(...args[1])
   }
 }
+
+/** A command that someone waits for takes as long as it takes. */
+const unbounded = Number.MAX_SAFE_INTEGER
 
 function mayUseDemo(plan: Plan): boolean {
   return plansIn(plan).some(({ providers, servers, apis = {} }) =>

@@ -210,6 +210,8 @@ export async function compose(
       ...defaultLimits,
       maxIterations: settings.maxIterations,
       maxCalled: settings.maxCalled,
+      timeout_ms: Math.min(defaultLimits.timeout_ms, settings.maxRunTime),
+      maxRunMs: settings.maxRunTime,
       cacheTtlMs: settings.cacheTtl,
       // Where larger bodies are allowed, larger values are too.
       valueBytes: Math.max(defaultLimits.valueBytes, 2 * settings.maxBody),
@@ -378,6 +380,7 @@ async function openFolder(
       folder: workflows,
       compiler,
       tell: (workflow, sentence, level) => tells && log[level](workflow === "" ? {} : { workflow }, sentence),
+      maxRunMs: settings.maxRunTime,
       whyNoTriggers: isNamed ? null : noTriggerCaller(settings),
       bug: (error) => log.error({ err: error }, "unexpected error"),
     })

@@ -72,6 +72,11 @@ const duration = (written: string) => {
   return value === undefined ? { mustBe: "a duration such as 500ms, 30s, 15m, 1h or 7d" } : { value }
 }
 
+const someTime = (written: string) => {
+  const read = duration(written)
+  return "value" in read && read.value === 0 ? { mustBe: "a duration above 0" } : read
+}
+
 const size = (least: number) => (written: string) => {
   const value = parseSize(written) ?? -1
   return value < least ? { mustBe: "a size such as 512kb or 8mb" } : { value }
@@ -317,6 +322,13 @@ export const settingGroups = {
       wholeNumber(1, 1_000_000_000),
       "10000",
       "most workflows that one run calls, nested ones included",
+    ),
+    maxRunTime: setting(
+      "MAX_RUN_TIME",
+      someTime,
+      "24h",
+      "longest time that a workflow (limits { time_seconds }) or a request (timeout_ms) may ask for",
+      { see: "cost-and-limits.md#limits" },
     ),
     maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
     maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),

@@ -76,7 +76,10 @@ export interface RunLimits {
   readonly maxCalled: number
   /** Where the request names none. */
   readonly max_concurrency: number
+  /** Where neither the request nor the file names one. */
   readonly timeout_ms: number
+  /** The longest time that a request or a file may ask for. */
+  readonly maxRunMs: number
   readonly cacheTtlMs: number
   readonly outputBytes: number
   /** The largest value that an expression may make. */
@@ -96,6 +99,7 @@ export const defaultLimits: RunLimits = {
   maxCalled: runCalledWorkflows,
   max_concurrency: runCalls,
   timeout_ms: runTimeMs,
+  maxRunMs: 24 * 3_600_000,
   cacheTtlMs: 3_600_000,
   outputBytes: runOutputBytes,
   valueBytes: runValueBytes,

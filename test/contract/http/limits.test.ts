@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { JsonObject } from "../../../src/base/json-value.ts"
+import type { WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import { folderOf } from "../../support/workflow-folder.ts"
 import { apiError, fakeBackend, json, says } from "../../support/fake-backend.ts"
 import { allEvents } from "./read-stream.ts"
 import { ada, errorOf, hello, oneAgent, startService } from "./start-service.ts"
@@ -40,6 +42,37 @@ describe("cost and limits over HTTP", async () => {
       model_calls: { limit: 3, used: 1 },
     })
     assert.deepEqual(run["limits"], last["limits"])
+  })
+
+  it("refuses a file or a request that asks for more time than WIRE_MAX_RUN_TIME, and warns of a served one", async () => {
+    const long = `limits { time_seconds: 7_200 } ${hello}`
+    const timed = await startService({
+      MAX_RUN_TIME: "1h",
+      WORKFLOWS: folderOf({
+        "long.wire": `schedule nightly { cron: "0 3 * * *" input { name: due.date } } ${long}`,
+        "short.wire": long.replace("7_200", "3_600"),
+      }),
+    })
+    const refused = await errorOf(await timed.post("/execute", { workflow_source: long, input: ada }))
+    assert.deepEqual([refused.status, refused.issues[0]?.path], [422, "limits.time_seconds"])
+    assert.match(refused.message, /WIRE_MAX_RUN_TIME/)
+    const options = { timeout_ms: 3_600_001 }
+    const asked = await errorOf(await timed.post("/execute", { workflow_source: hello, input: ada, options }))
+    assert.deepEqual([asked.status, asked.issues[0]?.path], [422, "options.timeout_ms"])
+    const named = await errorOf(await timed.post("/workflows/long/execute", { input: ada }))
+    assert.equal(named.status, 422)
+    assert.equal((await timed.post("/workflows/short/execute", { input: ada })).status, 200)
+    const started = await errorOf(await timed.post("/triggers/long/nightly/run", ""))
+    assert.match(started.message, /WIRE_MAX_RUN_TIME/)
+    const { workflows } = (await (await timed.get("/workflows")).json()) as WorkflowsAnswer
+    const issues = workflows.map(({ name, valid, issues }) => [name, valid, issues.map(({ code }) => code)])
+    assert.deepEqual(issues, [
+      ["long", true, ["workflow-time"]],
+      ["short", true, []],
+    ])
+    // The default: a day.
+    const day = hello.replace("input", "limits { time_seconds: 86_401 } input")
+    assert.equal((await service.post("/execute", { workflow_source: day, input: ada })).status, 422)
   })
 
   it("refuses limits that are none", async () => {
