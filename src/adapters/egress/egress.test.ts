@@ -8,6 +8,7 @@ import zlib from "node:zlib"
 import type { TestServer } from "../../../test/support/http-server.ts"
 import { startServer } from "../../../test/support/http-server.ts"
 import { within } from "../../../test/support/within.ts"
+import { certificate } from "../../../test/support/certificate.ts"
 import { WaitedTime } from "../../ports/waited-time.ts"
 import type { Arrival, Egress, EgressRequest } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
@@ -686,26 +687,6 @@ test("fetch: the body streams, an abort ends it, the policy holds", async (t) =>
 after(() => {
   assert.equal(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length, 0)
 })
-
-/** For tls.test, self-signed, of no use anywhere else. */
-const certificate = {
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaZ1MsBmUzEOjy2S3
-lOCxA0R+sdCnHRXMLbsGjb+aoC2hRANCAAQhmFK6ei6oZ2nmbRawx0Tp9y7Yn8dl
-XPP3jxZ7oOXtm7y2VtwawXz/QSEEgafM7wohupAAlevrYfBZtSe6+amJ
------END PRIVATE KEY-----`,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBkjCCATigAwIBAgIUBHLaDoYnObkAu7GjEiYh3uA8DgswCgYIKoZIzj0EAwIw
-EzERMA8GA1UEAwwIdGxzLnRlc3QwIBcNMjYxMTE1MDIxMjI4WhgPMjEyNjEwMjIw
-MjEyMjhaMBMxETAPBgNVBAMMCHRscy50ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0D
-AQcDQgAEIZhSunouqGdp5m0WsMdE6fcu2J/HZVzz948We6Dl7Zu8tlbcGsF8/0Eh
-BIGnzO8KIbqQAJXr62HwWbUnuvmpiaNoMGYwHQYDVR0OBBYEFJo2K1dFWYJhV+DD
-P39OkzIUAb+LMB8GA1UdIwQYMBaAFJo2K1dFWYJhV+DDP39OkzIUAb+LMA8GA1Ud
-EwEB/wQFMAMBAf8wEwYDVR0RBAwwCoIIdGxzLnRlc3QwCgYIKoZIzj0EAwIDSAAw
-RQIge7SNxyQewdJNNtrn/w5h+Ed7gNlEAvD79BOIXH3eq5gCIQDP5c6E8lRvyvUx
-Fk7NnhWkNZthJKWtLI0dSOfETWum1g==
------END CERTIFICATE-----`,
-}
 
 test("a request passes its gate when the connection stands, and not a byte of it is sent before", async (t) => {
   let requests = 0

@@ -1,3 +1,4 @@
+import { isIP } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import type { Statement } from "../../store/sql.ts"
@@ -168,7 +169,8 @@ function valueOf(value: Statement["values"][number]): unknown {
 function tlsOptions({ tls, host }: PostgresAddress, { ca, cert, key }: PostgresProofs): false | object {
   if (tls === "disable") return false
   return {
-    servername: host,
+    // An address has no place in the handshake, and is still held against the certificate.
+    ...(isIP(host) === 0 ? { servername: host } : { host }),
     rejectUnauthorized: tls !== "require",
     ...(tls === "verify-ca" && { checkServerIdentity: () => undefined }),
     ...(ca !== null && { ca }),

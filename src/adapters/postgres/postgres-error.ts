@@ -69,7 +69,10 @@ export function sentenceFor(where: string, error: unknown): string {
   if (said === "The server does not support SSL connections") {
     return `PostgreSQL at ${where} offers no TLS: turn it on there, or, on a network that you trust, add ?sslmode=disable to WIRE_STORE`
   }
-  if (/CERT|SIGNATURE|ALTNAME/.test(code)) {
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return `The certificate of PostgreSQL at ${where} is not for that name (${said}): write the name that is in it into WIRE_STORE, or add ?sslmode=verify-ca`
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
     return `The certificate of PostgreSQL at ${where} is not trusted (${said}): set WIRE_POSTGRES_CA to the file of the authority that signed it`
   }
   if (/^(22|23)/.test(code)) return `PostgreSQL at ${where} refuses a value (${code})`
