@@ -10,6 +10,7 @@ import { inferInvoke } from "./infer-invoke.ts"
 import { inferWorkflowCall } from "./infer-workflow-call.ts"
 import { inferList } from "./infer-list.ts"
 import { inferMatch } from "./infer-match.ts"
+import { inferWhen } from "./infer-when.ts"
 import { inferArithmetic, inferNegation } from "./infer-arithmetic.ts"
 import { inferBinary, inferNot } from "./infer-operators.ts"
 import { inferSteps } from "./infer-steps.ts"
@@ -92,9 +93,11 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
     case "render":
     case "repeat": {
       const { kind, target } = expression
-      return kind === "repeat" || (kind === "call" && isWorkflow(target))
-        ? inferWorkflowCall(checking, expression, scope, infer)
-        : inferInvoke(checking, { ...expression, kind }, scope, infer)
+      return inferWhen(checking, expression, scope, infer, (inner) =>
+        kind === "repeat" || (kind === "call" && isWorkflow(target))
+          ? inferWorkflowCall(checking, expression, inner, infer)
+          : inferInvoke(checking, { ...expression, kind }, inner, infer),
+      )
     }
     case "asset":
       return inferAsset(checking, expression, scope, infer)

@@ -44,12 +44,19 @@ export function completeFunctions(called: boolean): Completion[] {
 
 // ------------------------------------------------------------------------------------------------------ properties
 
-export function completeProperties({ place, items }: PropertyBlock, use: NameUse & { kind: "property" }): Completion[] {
+export function completeProperties(
+  { lists }: Program,
+  { place, items }: PropertyBlock,
+  use: NameUse & { kind: "property" },
+): Completion[] {
   const present = new Set(items.map((item) => (item.kind === "property" ? item.name.text : "")))
   // Where a colon or a block follows already, the name alone is being changed.
   const alone = use.property.colon !== undefined || use.property.value.kind !== "missing"
   const { declaration } = use
-  const loops = declaration !== undefined && "loop" in declaration && declaration.loop !== undefined
+  const isStep = place === "agent" || place === "ask"
+  const loops = isStep
+    ? declaration !== undefined && "loop" in declaration && declaration.loop !== undefined
+    : [...lists.keys()].some(({ value }) => value.start <= use.start && use.end <= value.end)
   const found = [...rowsOf(place)]
     .filter(([name]) => name !== "concurrency" || loops)
     .filter(([name, { repeated }]) => !present.has(name) || repeated === true)

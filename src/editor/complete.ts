@@ -66,7 +66,7 @@ function nameItems(program: Program, use: NameUse): Completion[] {
     case "step":
       return completeStep(program, use)
     case "property":
-      return completeProperties(use.block, use)
+      return completeProperties(program, use.block, use)
     case "type":
       return completeTypes(program)
     case "type-segment":

@@ -110,7 +110,7 @@ export const keywordTexts: Readonly<Record<string, string>> = {
   from: "Where it comes from: the kind of a provider, the provider of a model, the place on an MCP server.",
   for: "Does the step once for each item of an array. Its value is then the array of its outputs, in the order of the items. In `[value for item in list]` it makes a value of each element.",
   in: "The array whose items the step is done for, or that the list is made from.",
-  when: "Does the step only where the condition is true. Otherwise it is skipped, and its value is null. In a list it keeps the elements for which the condition is true.",
+  when: "Does the step only where the condition is true. Otherwise it is skipped, and its value is null. The same for a call: `call tool.t when condition { … }`. In a list it keeps the elements for which the condition is true.",
   by: "Sorts the elements of a list by a number or a string. Equal keys keep the order of the list.",
   descending: "The largest key first.",
   else: "What is said where the requirement does not hold: to the model, or to the person.",
@@ -274,7 +274,11 @@ const fileTexts = {
 }
 
 /** What the properties of each block mean. What a row of the table says is put before it. */
-const calledFile = { input: "Fields of the file's `input`.", approval, on_failure: skippedCall }
+const called = {
+  on_failure: skippedCall,
+  concurrency: "Only in a list of calls: max calls of the list at a time, within the `max_concurrency` of the run.",
+}
+const calledFile = { input: "Fields of the file's `input`.", approval, ...called }
 
 const propertyTexts: {
   readonly [Place in keyof PropertyNames]: Readonly<Record<PropertyNames[Place], string>>
@@ -492,7 +496,7 @@ const propertyTexts: {
     bindings: "Arguments that may hold secrets; they win over those of `input`.",
     max_calls: maxCalls,
     approval,
-    on_failure: skippedCall,
+    ...called,
   },
   "workflow-call": calledFile,
   repeat: {
@@ -503,8 +507,8 @@ const propertyTexts: {
     ...calledFile,
     input: "The input of the first round.",
   },
-  read: { bindings: "The values of the variables in the resource's address.", on_failure: skippedCall },
-  render: { bindings: "The arguments of the prompt.", on_failure: skippedCall },
+  read: { bindings: "The values of the variables in the resource's address.", ...called },
+  render: { bindings: "The arguments of the prompt.", ...called },
   test: {
     samples: "How many times the test runs.",
     pass_rate: "The share of the samples that has to pass.",

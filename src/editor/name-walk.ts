@@ -401,15 +401,24 @@ export class NameWalk {
     const kind = node.kind === "call" ? "tool" : node.kind === "read" ? "resource" : "prompt"
     this.keyword(node.keyword)
     this.#chain(node.target, { ...setting, expects: kind })
+    this.#when(node.when, setting)
     if (node.block === undefined) return
     const inner: Setting = { ...inValue(setting), expects: "value" }
     const target = importOf(node.target)
     this.properties(node.kind, node.block.items, inner, target?.kind === kind ? target : undefined)
   }
 
+  /** The condition of a call. */
+  #when(when: Syntax.When | undefined, setting: Setting): void {
+    if (when === undefined) return
+    this.keyword(when.keyword)
+    this.expression(when.condition, { ...withoutCalls(inOperand(setting)), expects: "value" })
+  }
+
   #workflowCall(node: Syntax.InvokeNode, setting: Setting): void {
     this.keyword(node.keyword)
     this.#chain(node.target, { ...setting, expects: "workflow" })
+    this.#when(node.when, setting)
     const inner: Setting = { ...inValue(setting), expects: "value" }
     const place = node.kind === "repeat" ? "repeat" : "workflow-call"
     this.properties(place, node.block?.items ?? [], inner, importOf(node.target))

@@ -117,6 +117,8 @@ export interface MatchExpression {
   /** Field that names the case of a variant; null where plain values are matched. */
   readonly tag: string | null
   readonly branches: readonly MatchBranch[]
+  /** It is the `when` of a call, whose value is a boolean. */
+  readonly isCondition?: true
   readonly text: string
 }
 
@@ -147,6 +149,8 @@ export interface ListExpression {
   readonly when: Expression | null
   readonly by: { readonly key: Expression; readonly descending: boolean } | null
   readonly value: Expression
+  /** Elements whose calls are made at a time. Absent: as many as the run may call. */
+  readonly concurrency?: number
   readonly text: string
 }
 

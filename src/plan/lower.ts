@@ -36,6 +36,8 @@ export class Lowering {
   readonly #sites = new Map<string, number>()
   /** In a requirement: what it refers to besides `result`. */
   #captures: Expression[] | null = null
+  /** The least that the calls in the value of a list allow at a time. */
+  #concurrency = Infinity
 
   constructor(program: Program) {
     this.#program = program
@@ -88,20 +90,10 @@ export class Lowering {
       case "match":
         return this.#match(node, place)
       case "call":
-        return isWorkflow(node.target) ? this.#workflowCall(node, place) : this.#call(node, place)
-      case "repeat":
-        return this.#workflowCall(node, place)
       case "read":
-      case "render": {
-        const name = targetName(node.target)
-        const site = this.site(place, node.kind, name)
-        const bindings = this.entries(valuesOf(node.block, "bindings"), place)
-        const text = this.#text(node)
-        const skips = skipsFailure(node) ? { skips: true as const } : {}
-        return node.kind === "read"
-          ? { op: "read", resource: name, bindings, site, ...skips, text }
-          : { op: "render", prompt: name, bindings, site, ...skips, text }
-      }
+      case "render":
+      case "repeat":
+        return this.#invoke(node, place)
       case "asset":
         return this.#asset(node, place)
       // Labels are the checker's; the run has the value.
@@ -152,14 +144,18 @@ export class Lowering {
 
   #list(node: Syntax.ListNode, place: string): ListExpression {
     const { value, loop, when, by } = node
-    return {
-      op: "list",
+    const list = {
+      op: "list" as const,
       loop: this.loop(loop, place),
       when: when === undefined ? null : this.expression(when.condition, place),
       by: by === undefined ? null : { key: this.expression(by.key, place), descending: by.descending !== undefined },
-      value: this.expression(value, place),
-      text: this.#text(node),
     }
+    const around = this.#concurrency
+    this.#concurrency = Infinity
+    const made = this.expression(value, place)
+    const concurrency = this.#concurrency === Infinity ? {} : { concurrency: this.#concurrency }
+    this.#concurrency = around
+    return { ...list, value: made, ...concurrency, text: this.#text(node) }
   }
 
   /** The left side of `??`: what the fields of a chain lack is null there. */
@@ -246,6 +242,38 @@ export class Lowering {
       }),
       text: this.#text(node),
     }
+  }
+
+  /** With a condition: a match that makes the call, or is null. */
+  #invoke(node: Syntax.InvokeNode, place: string): Expression {
+    const { block, when } = node
+    this.#concurrency = Math.min(this.#concurrency, numberIn(block, "concurrency") ?? Infinity)
+    if (when === undefined) return this.#made(node, place)
+    return {
+      op: "match",
+      value: this.expression(when.condition, place),
+      tag: null,
+      branches: [
+        { takes: { kind: "value", value: true }, value: this.#made(node, place) },
+        { takes: { kind: "value", value: false }, value: { op: "literal", value: null } },
+      ],
+      isCondition: true,
+      text: this.#text(when.condition),
+    }
+  }
+
+  #made(node: Syntax.InvokeNode, place: string): Expression {
+    const { kind, target, block } = node
+    if (kind === "repeat" || (kind === "call" && isWorkflow(target))) return this.#workflowCall(node, place)
+    if (kind === "call") return this.#call(node, place)
+    const name = targetName(target)
+    const site = this.site(place, kind, name)
+    const bindings = this.entries(valuesOf(block, "bindings"), place)
+    const text = this.#text(node)
+    const skips = skipsFailure(node) ? { skips: true as const } : {}
+    return kind === "read"
+      ? { op: "read", resource: name, bindings, site, ...skips, text }
+      : { op: "render", prompt: name, bindings, site, ...skips, text }
   }
 
   #call(node: Syntax.InvokeNode, place: string): CallExpression {

@@ -56,6 +56,7 @@ function walk(expression: Expression, visit: (chain: Chain) => void, observe: (s
     case "read":
     case "render":
     case "repeat":
+      if (expression.when !== undefined) inner(expression.when.condition)
       inBlock(expression.block, inner)
       break
     case "asset":

@@ -101,7 +101,8 @@ export function foreignArrow(reader: TokenReader, hint: string): Token | undefin
 /** Whether the block that follows is that of a call; the block of an agent may follow the list of its loop. */
 export function startsInvokeBlock(reader: TokenReader): boolean {
   const [name, next] = [reader.peek(), reader.peek(2).kind]
-  const isKnown = ["input", "bindings", "max_calls", "approval", "on_failure"].some((word) => reader.isWord(word, name))
+  const words = ["input", "bindings", "max_calls", "approval", "on_failure", "concurrency"]
+  const isKnown = words.some((word) => reader.isWord(word, name))
   return isKnown && (next === ":" || next === "{") && !reader.token.afterBreak
 }
 

@@ -39,7 +39,7 @@ export function parseLoop(
     // `for x of input.list`: the word is a slip. `for x input.list`: it is left out.
     if (next === "name") reader.take()
   }
-  const items = parseExpression(reader)
+  const items = reader.within({ inLoop: true }, () => parseExpression(reader))
   return { pattern, index, items, start: first.start, end: reader.endFrom(first) }
 }
 

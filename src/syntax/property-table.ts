@@ -205,7 +205,9 @@ const cleared = { ...word("cleared"), isList: "maybe" } as const
 
 const shortFile = { name: text, media_type: text }
 const shared = { bindings: values, max_calls: whole, approval }
-const workflowCall = { input: values, approval, on_failure: word("on_failure") }
+/** `concurrency` only where the call stands in a list. */
+const called = { on_failure: word("on_failure"), concurrency }
+const workflowCall = { input: values, approval, ...called }
 const bound = { bindings: values }
 const tool = {
   input: types,
@@ -353,7 +355,7 @@ export const propertyTable = {
   use: { ...shared, description: constant(string) },
   "configured-model": { inference },
   compact: { model: { form: "model" }, instruction: text },
-  call: { input: values, ...shared, on_failure: word("on_failure") },
+  call: { input: values, ...shared, ...called },
   /** The block of `call workflow.name`. */
   "workflow-call": workflowCall,
   repeat: {
@@ -362,8 +364,8 @@ export const propertyTable = {
     next: values,
     ...workflowCall,
   },
-  read: { ...bound, on_failure: word("on_failure") },
-  render: { ...bound, on_failure: word("on_failure") },
+  read: { ...bound, ...called },
+  render: { ...bound, ...called },
   test: { samples: whole, pass_rate: constant(numberFrom(0, 1)) },
   asset: {
     type: word("asset"),

@@ -1,11 +1,10 @@
-import { write } from "../source/hint.ts"
-import { missing } from "./chain-parser.ts"
 import { startsPattern } from "./declaration-start.ts"
 import { parseBlock, parseName, skipToBrace, type Start } from "./head-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Declaration, Loop, StepDeclaration, When } from "./tree.ts"
+import type { Declaration, Loop, StepDeclaration } from "./tree.ts"
 import { parseLoop } from "./loop-parser.ts"
 import { parseExpression, parseProperties } from "./value-parser.ts"
+import { parseWhen } from "./when-parser.ts"
 
 /** Step = ("agent" | "ask") name ("for" pattern "in" expression)? ("when" expression)? properties */
 export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declaration | undefined {
@@ -17,7 +16,9 @@ export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declarat
   }
   let isLooped = startsLoop(reader)
   let loop = isLooped ? parseHeadLoop(start) : undefined
-  const when = parseWhen(reader)
+  const when = parseWhen(reader, parseExpression)
+  // A broken condition ends at the body of the step.
+  if (when?.condition.kind === "missing-expression") skipToBrace(reader)
   if (when !== undefined && !isLooped && reader.isWord("for")) {
     reader.report(reader.token, "`for` comes before `when`", `Write \`${kind} name for item in list when condition\`.`)
     isLooped = true
@@ -41,19 +42,6 @@ function startsHead(reader: TokenReader): boolean {
 
 function startsLoop(reader: TokenReader): boolean {
   return reader.isWord("for") || startsPattern(reader, 0) || (reader.is("name") && startsPattern(reader, 1))
-}
-
-/** When = "when" expression. A broken one ends at the step's body. */
-function parseWhen(reader: TokenReader): When | undefined {
-  const keyword = reader.token
-  if (reader.isWord("if")) {
-    reader.report(keyword, "A condition is not written with `if`", write("when", undefined, "Write `when condition`."))
-  } else if (!reader.isWord("when")) return undefined
-  reader.take()
-  if (reader.is("{")) reader.expected("a condition after `when`")
-  const condition = reader.within({ inHead: true }, () => (reader.is("{") ? missing(reader) : parseExpression(reader)))
-  if (condition.kind === "missing-expression") skipToBrace(reader)
-  return { keyword, condition, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 /** A broken loop ends at the step's body, so that what is in it is still read. */

@@ -18,6 +18,8 @@ export type Leaves = boolean | "this-block"
 export interface ParseContext {
   /** In the condition of a step. */
   readonly inHead: boolean
+  /** In the list of a loop, which a condition may follow. */
+  readonly inLoop: boolean
   /** In an element of an array or an argument of a function, where a comma may have been forgotten: `[a -b]`. */
   readonly inElements: boolean
   /** In `case.path`, which ends with its line. */
@@ -30,6 +32,7 @@ export interface ParseContext {
 
 const outermost: ParseContext = {
   inHead: false,
+  inLoop: false,
   inElements: false,
   inShortBranch: false,
   branchColon: undefined,
@@ -217,7 +220,8 @@ export class TokenReader extends TokenCursor {
 
   /** Most brackets and blocks change nothing, and make no context of their own. */
   #withElements<T>(inElements: boolean, parse: () => T): T {
-    return inElements === this.#context.inElements ? parse() : this.within({ inElements }, parse)
+    const { inElements: before, inLoop } = this.#context
+    return inElements === before && !inLoop ? parse() : this.within({ inElements, inLoop: false }, parse)
   }
 
   /** Whether the reader is at the end of a bracket around this place. */

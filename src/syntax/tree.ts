@@ -565,11 +565,13 @@ export interface MatchBranch extends Span {
   readonly value: Expression
 }
 
-/** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }`, `call workflow.w { … }`, `repeat workflow.w { … }` */
+/** `call tool.t when condition { … }`, `read resource.r { … }`, `render prompt.p { … }`, `call workflow.w { … }`, `repeat workflow.w { … }` */
 export interface InvokeNode extends Span {
   readonly kind: "call" | "read" | "render" | "repeat"
   readonly keyword: Token
   readonly target: Chain
+  /** The value is null where it does not hold. */
+  readonly when: When | undefined
   readonly block: Block<Property> | undefined
 }
 

@@ -27,6 +27,7 @@ import { parseString } from "./string-parser.ts"
 import { importKindOf, isWorkflow, verbs } from "./import-kinds.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
+import { parseWhen, startsCallWhen } from "./when-parser.ts"
 import type {
   AssetNode,
   Block,
@@ -339,13 +340,14 @@ function parseBranchValue(reader: TokenReader, branchColon: Token | undefined): 
   )
 }
 
-/** Invoke = ("call" | "read" | "render" | "repeat") reference block? */
+/** Invoke = ("call" | "read" | "render" | "repeat") reference ("when" expression)? block? */
 function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode {
   const keyword = reader.take()
   const target = parseReference(reader)
   const place = kind === "call" && isWorkflow(target) ? "workflow-call" : kind
-  const block = blocks.parseOwnBlock(reader, place, target, parseExpression)
-  return { kind, keyword, target, block, start: keyword.start, end: reader.endFrom(keyword) }
+  const when = startsCallWhen(reader) ? parseWhen(reader, parseExpression) : undefined
+  const block = blocks.parseOwnBlock(reader, place, when ?? target, parseExpression)
+  return { kind, keyword, target, when, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 /** `tool.find { … }` without its `call`: reported, and read as a call. Without a block the checker reports it. */
@@ -360,7 +362,7 @@ function parseVerbless(reader: TokenReader, target: Chain): Expression {
   reader.report(target, `\`${written}\` is not a value by itself`, `Write \`${verb} ${written} { … }\`.`)
   const block = parseProperties(reader, isCalled ? "workflow-call" : verb)
   const keyword = { ...reader.previous, start: target.start, end: target.start }
-  return { kind: verb, keyword, target, block, start: target.start, end: reader.endFrom(target) }
+  return { kind: verb, keyword, target, when: undefined, block, start: target.start, end: reader.endFrom(target) }
 }
 
 /** Asset = "asset" expression block? */

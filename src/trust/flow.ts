@@ -192,7 +192,9 @@ export class Flow {
     })
   }
 
-  invoked(node: Syntax.InvokeNode, place: Place): Labelled {
+  invoked(node: Syntax.InvokeNode, around: Place): Labelled {
+    const condition = node.when === undefined ? none : this.of(node.when.condition, around).whole
+    const place = after(around, condition)
     let value = plain
     const failed = this.attempt(node.block, this.#text(node.target), () => {
       const bound = this.bound(node, place)
@@ -201,7 +203,7 @@ export class Flow {
       value = this.#steps.invoked(node, bound, after(place, before))
       return value.whole
     })
-    return value.with(failed)
+    return value.with(join(condition, failed))
   }
 
   /** The places of assets that were referred to since this was emptied. */

@@ -265,9 +265,9 @@ const expressions = fc.letrec<{
     ),
   ),
   invoke: either(
-    seq("call", "tool", ".", name, maybe(block(callProperty(tie("whole"))))),
-    seq("read", "resource", ".", name, maybe(block(bindings(tie("whole"))))),
-    seq("render", "prompt", ".", name, maybe(block(bindings(tie("whole"))))),
+    seq("call", "tool", ".", name, maybe(when(tie("whole"))), maybe(block(callProperty(tie("whole"))))),
+    seq("read", "resource", ".", name, maybe(when(tie("whole"))), maybe(block(bindings(tie("whole"))))),
+    seq("render", "prompt", ".", name, maybe(when(tie("whole"))), maybe(block(bindings(tie("whole"))))),
   ),
   list: seq(
     "[",
@@ -276,7 +276,7 @@ const expressions = fc.letrec<{
     pattern,
     "in",
     tie("whole"),
-    maybe(seq("when", tie("whole"))),
+    maybe(when(tie("whole"))),
     maybe(seq("by", tie("whole"), maybe(fc.constant(text("descending"))))),
     "]",
   ),
@@ -300,6 +300,10 @@ function approval(expression: Source): Source {
   const detail = either(seq("to", ":", expression), seq("expires_seconds", ":", number), seq(name, ":", expression))
   const word = fc.constantFrom("required", "none", '"required"').map(text)
   return either(seq("approval", ":", word), blockProperty("approval", block(detail)))
+}
+
+function when(condition: Source): Source {
+  return seq("when", condition)
 }
 
 function callProperty(expression: Source): Source {

@@ -218,7 +218,7 @@ output {
 | \`match v { case: e … _ e }\` | a value by case, enum member, boolean or literal |
 | \`[e for x in list when c by k descending]\` | a list from a list |
 | \`==\` \`!=\` \`<\` \`<=\` \`>\` \`>=\` \`contains\` \`in\` \`&&\` \`\\|\\|\` \`!\` \`+\` \`-\` \`*\` \`/\` \`%\` | operators; \`+\` is for numbers only, texts are joined by \`"{{ a }}{{ b }}"\` |
-| \`call tool.t { input { } }\`, \`read resource.r\`, \`render prompt.p\`, \`asset e { type: "image" }\` | tools, resources, prompts, pictures |
+| \`call tool.t { input { } }\`, \`read resource.r\`, \`render prompt.p\`, \`asset e { type: "image" }\` | tools, resources, prompts, pictures; \`call tool.t when c { … }\` is null unless c |
 | \`{ a: 1 }\`, \`[1, 2]\`, \`"text"\`, \`true\`, \`null\` | literals |
 
 Functions:

@@ -17,7 +17,7 @@ import { callTool, countCall, toolOf, usedUp, type ToolCall } from "./call-tool.
 import { evaluateEntries, noEffects, type Effects } from "../values/evaluate-effects.ts"
 import type { Scope } from "../values/scope.ts"
 import { maySkip } from "../context/failure.ts"
-import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
+import { RunEnding, RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { shown } from "../log/log.ts"
 import { readResource, renderPrompt } from "./read-and-render.ts"
 import { effectKey, eventPlace, factsOfEffect, replayedEffect, reusedEffect } from "./reuse-effect.ts"
@@ -155,7 +155,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
   ): Promise<JsonValue> => {
     const place = placeOf(expression, scope)
     if (running.past.skippedEffects.has(effectKey(place))) return Promise.resolve(null)
-    const value = counted(running, effect)
+    const value = namingItem(counted(running, effect), path, scope.positions)
     // Where an expression fails, others of the same value may be under way.
     return finishBeforeEnd(running, expression.skips === true ? orSkipped(running, path, place, value) : value)
   }
@@ -164,7 +164,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     callWorkflow: (expression, scope) => make(expression, scope, () => made.callWorkflow(expression, scope)),
     read: (expression, scope) => make(expression, scope, () => made.read(expression, scope)),
     render: (expression, scope) => make(expression, scope, () => made.render(expression, scope)),
-    each: (count, scope, work) => eachItem(running, count, scope.path, work),
+    each: (count, concurrency, scope, work) => eachItem(running, count, concurrency, scope.path, work),
   }
   return effects
 }
@@ -185,6 +185,24 @@ async function repeated(
     const done = await decide({ condition: until, text }, here, effects)
     if (done || round >= at_most) return { result, rounds: round, done }
     input = { ...input, ...(await evaluateEntries(next, here, effects)) }
+  }
+}
+
+/** A failure in a list says which item it is that of: `dynamic.all[2]`, and in its message. */
+async function namingItem(value: Promise<JsonValue>, path: string, positions: readonly number[]): Promise<JsonValue> {
+  if (positions.length === 0) return value
+  try {
+    return await value
+  } catch (error) {
+    if (!(error instanceof RunFailure) || error instanceof RunEnding) throw error
+    // `agent.review[2]` is an iteration of the agent.
+    const isStep = path.startsWith("agent.") || path.startsWith("ask.")
+    const at = isStep ? path : `${path}${positions.map((position) => `[${position}]`).join("")}`
+    const [first, ...others] = error.error.issues.map((issue) =>
+      issue.path === path ? { ...issue, path: at, message: `${issue.message} (item ${positions.join(", ")})` } : issue,
+    )
+    if (first === undefined) throw error
+    throw new RunFailure({ ...error.error, ...wireError(error.error.kind, [first, ...others]) })
   }
 }
 
@@ -209,10 +227,11 @@ function stepAt(path: string): string {
   return /^(?:output|\w+\.\w+)/.exec(path)?.[0] ?? path
 }
 
-/** As many at a time as the run may call. A failure is not kept back by others that wait, maybe for a person. */
+/** As many at a time as the list says, and as the run may call. A failure is not kept back by others that wait, maybe for a person. */
 function eachItem(
   running: RunContext,
   count: number,
+  concurrency: number | undefined,
   path: string,
   work: (position: number) => Promise<void>,
 ): Promise<void> {
@@ -228,7 +247,7 @@ function eachItem(
     if (room !== null) await room
   }
   return new Promise((resolve, reject) => {
-    runEach(count, maxConcurrency, one, reject).then(resolve, reject)
+    runEach(count, Math.min(concurrency ?? maxConcurrency, maxConcurrency), one, reject).then(resolve, reject)
   })
 }
 

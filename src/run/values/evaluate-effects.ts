@@ -34,8 +34,13 @@ export interface Effects {
   callWorkflow(expression: WorkflowCallExpression, scope: Scope): Promise<JsonValue>
   read(expression: ReadExpression, scope: Scope): Promise<JsonValue>
   render(expression: RenderExpression, scope: Scope): Promise<JsonValue>
-  /** Does the work for each position of a list that calls; no more of them begin once one has failed. */
-  each(count: number, scope: Scope, work: (position: number) => Promise<void>): Promise<void>
+  /** Does the work for each position of a list that calls, so many at a time; no more of them begin once one has failed. */
+  each(
+    count: number,
+    concurrency: number | undefined,
+    scope: Scope,
+    work: (position: number) => Promise<void>,
+  ): Promise<void>
 }
 
 /**
@@ -61,7 +66,7 @@ export const noEffects: Effects = {
   callWorkflow: (_, { path }) => Promise.reject(new Error(`A call at ${path} was taken for a pure expression`)),
   read: (_, { path }) => Promise.reject(new Error(`A read at ${path} was taken for a pure expression`)),
   render: (_, { path }) => Promise.reject(new Error(`A render at ${path} was taken for a pure expression`)),
-  each: (_, { path }) => Promise.reject(new Error(`Calls at ${path} were taken for a pure expression`)),
+  each: (_, __, { path }) => Promise.reject(new Error(`Calls at ${path} were taken for a pure expression`)),
 }
 
 /** The value of an expression without effects; others have their turn meanwhile. */
@@ -227,7 +232,7 @@ async function evaluateList(expression: ListExpression, scope: Scope, effects: E
   const { elements, positions } = await inTurns(itemSteps(expression, list, scope, prepare), work)
   const values: JsonValue[] = Array.from(elements, () => null)
   let bytes = 2
-  await effects.each(elements.length, scope, async (position) => {
+  await effects.each(elements.length, expression.concurrency, scope, async (position) => {
     const index = positions?.[position] ?? position
     const inner = scopeOfItem(loop, elements[position] ?? null, position, index, scope)
     const made = await evaluateEffects(value, inner, effects)

@@ -310,6 +310,7 @@ export function chosenBranch(expression: MatchExpression, matched: JsonValue, sc
     } else if (matched !== null && isJsonObject(matched) && isCase(matched, tag, takes.name, scope)) return value
   }
   if (rest !== null) return rest
+  if (expression.isCondition === true) throw lacking(expression, "a condition is a boolean", matched, scope)
   throw lacking(expression, "no case of the match fits", matched, scope)
 }
 

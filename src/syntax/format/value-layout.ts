@@ -75,6 +75,11 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
     case "repeat":
       builder.word()
       layOutChain(builder, expression.target)
+      if (expression.when !== undefined) {
+        builder.space()
+        builder.word()
+        layOutExpression(builder, expression.when.condition)
+      }
       return layOutInlineBlock(builder, expression.block)
     case "asset":
       builder.word()
@@ -299,10 +304,10 @@ function isCaseAlone(branch: MatchBranch): boolean {
   return isShortBranch(branch) && branch.value.kind === "chain" && branch.value.steps.length === 0
 }
 
-/** A case called `contains` would become the operator after a value, where something like one follows it in turn. */
+/** A case called `contains` would become the operator after a value, and `when` a condition, where something like one follows it in turn. */
 function isContains(branch: MatchBranch, next: MatchBranch): boolean {
-  if (isShortBranch(branch) || (next.case?.text !== "contains" && next.case?.text !== "in") || next.case.quoted)
-    return false
+  if (isShortBranch(branch) || next.case === undefined || next.case.quoted) return false
+  if (!["contains", "in", "when"].includes(next.case.text)) return false
   const chain = branchChain(next)
   return chain !== undefined && (chain.steps[0] === undefined || chain.steps[0].kind === "index")
 }

@@ -16,6 +16,7 @@ export function knownConstructs(): Set<string> {
   }
   for (const name of functionNames) all.add(`function ${name}`)
   for (const kind of [...expressionKinds, ...stepKinds, ...typeKinds]) all.add(kind)
+  for (const kind of invokeKinds) all.add(`condition of ${kind}`)
   for (const operator of operators) all.add(`operator ${operator}`)
   return all
 }
@@ -88,6 +89,7 @@ const operatorTable = {
 const expressionKinds = Object.keys(expressionTable).map((kind) => `expression ${kind}`)
 const stepKinds = Object.keys(stepTable).map((kind) => `step ${kind}`)
 const typeKinds = Object.keys(typeTable).map((kind) => `type ${kind}`)
+const invokeKinds = ["call", "read", "render", "repeat"]
 const operators = Object.keys(operatorTable)
 
 /** Those of a source. */
@@ -128,6 +130,7 @@ function walk(node: unknown, place: string, found: Set<string>): void {
   if (kind in expressionTable) found.add(`expression ${kind}`)
   if (kind in stepTable && "optional" in one) found.add(`step ${kind}`)
   if (kind in typeTable) found.add(`type ${kind}`)
+  if (invokeKinds.includes(kind) && one["when"] !== undefined) found.add(`condition of ${kind}`)
   if (kind === "binary") found.add(`operator ${String(one["operator"])}`)
   if (kind === "function") found.add(`function ${(one["name"] as Syntax.Name).text}`)
   let inner = innerPlaces[kind] ?? place
@@ -171,6 +174,8 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property history of chat": chats,
   "property system of chat": chats,
   "property files of chat": chats,
+  "property concurrency of workflow-call": "Files are not called in lists, which would take long",
+  "property concurrency of repeat": "Files are not called in lists, which would take long",
   "property media_type of short-file": "The long form has it",
   ...Object.fromEntries(
     ["issuer", "private_key", "key_id", "algorithm", "scopes", "audience", "resource", "client_auth"].map((name) => {

@@ -436,7 +436,15 @@ class LabelledFile {
     if (hasPrivate(decided, server)) this.#run.arrive("private-leak", `${at}: decided`)
   }
 
-  #invoke(node: Syntax.InvokeNode, place: Place): Value {
+  #invoke(node: Syntax.InvokeNode, around: Place): Value {
+    const { when } = node
+    if (when === undefined) return this.#invoked(node, around)
+    const condition = this.#of(when.condition, around)
+    const made = condition.scalar === true ? this.#invoked(node, after(around, whole(condition))) : nothing
+    return joined(made, whole(condition))
+  }
+
+  #invoked(node: Syntax.InvokeNode, place: Place): Value {
     const name = secondOf(node.target)
     if (rootOf(node.target) === "workflow") return this.#callFile(node, name, place)
     const { settled, random } = this.#run

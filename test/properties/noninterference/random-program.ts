@@ -1007,7 +1007,17 @@ class FileWriter implements Callables {
         makers.push(...random.list(times, () => () => this.#callFile(one.name, one.file, scope, depth)))
       }
     }
-    return makers.length === 0 ? undefined : random.pick(makers)()
+    return makers.length === 0 ? undefined : this.#perhaps(random.pick(makers)(), scope)
+  }
+
+  /** A call that a condition may leave out. */
+  #perhaps(call: Value, scope: Scope): Value {
+    if (!this.#random.chance(0.15)) return call
+    const condition = `when (${this.#of(boolean, quiet(scope), 1)})`
+    return {
+      text: call.text.replace(/^\(\w+ \w+\.\w+/, (head) => `${head} ${condition}`),
+      type: call.type.kind === "maybe" ? call.type : maybe(call.type),
+    }
   }
 
   #callTool({ facts, bound }: ToolInFile, scope: Scope, depth: number): Value {
@@ -1021,11 +1031,16 @@ class FileWriter implements Callables {
       facts.approvesAt === "sites" ? this.#approval(facts.name) : "",
       skips ? "on_failure: skip" : "",
       this.#random.chance(0.05) ? "max_calls: 20" : "",
+      this.#concurrency(scope),
     ]
     return {
       text: `(call tool.${facts.name} { ${parts.filter((one) => one !== "").join(" ")} })`,
       type: skips ? maybe(bare(facts.result)) : bare(facts.result),
     }
+  }
+
+  #concurrency(scope: Scope): string {
+    return scope.loops > 0 && this.#random.chance(0.2) ? "concurrency: 2" : ""
   }
 
   #callRemote(
@@ -1039,7 +1054,7 @@ class FileWriter implements Callables {
       variables.length > 0 && !isBound ? `bindings { who: ${this.#of(string, quiet(scope), depth)} }` : ""
     const type: WireType = word === "render" ? string : { kind: "any", like: isText ? string : record(["a", string]) }
     return {
-      text: `(${word} ${word === "read" ? "resource" : "prompt"}.${name} { ${bindings} ${skips ? "on_failure: skip" : ""} })`,
+      text: `(${word} ${word === "read" ? "resource" : "prompt"}.${name} { ${bindings} ${skips ? "on_failure: skip" : ""} ${this.#concurrency(scope)} })`,
       type: skips ? maybe(type) : type,
     }
   }
