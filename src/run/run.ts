@@ -244,11 +244,12 @@ class Run {
         if (prepared.showsRun) await log.stored().catch((error: unknown) => this.#fail(error))
       }
       this.#running.run = runValues(ports.run ?? { id: this.#running.runId, started_at: startedAt })
-      if (!past.planned)
-        log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits(), ...this.#partials() })
-      // Also where the log is empty: a call may have been made before its first piece was stored.
+      // Also where the log is empty: a call may have been made before its first piece was stored. Before all else that this process adds: the
+      // time since the last event before it is one in which no process had the run.
       if (isWaiting(past)) await this.#continue()
       else if (resumed !== null) await this.#resume(resumed)
+      if (!past.planned)
+        log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits(), ...this.#partials() })
       this.#result = await runPlan(this.#running)
       // Before the end is logged, all calls of the run must be closed, for whatever reason it stops.
       const open = permits.idle()

@@ -14,6 +14,10 @@ const recordedSeeds: readonly RecordedSeed[] = [
     seed: 1_000_009_583,
     was: "a call that was cut off cost nothing, so that a run went on beyond its limit (test/run/limits.test.ts)",
   },
+  {
+    seed: 2526,
+    was: "a run whose processes died before its plan was stored ran out of time while no process had it (src/run/log/resume.test.ts)",
+  },
 ]
 
 for (const { seed, was } of recordedSeeds) {
