@@ -17,7 +17,7 @@ import { Answering } from "./answer-questions.ts"
 import { GivenAnswers, type AnswerFlags } from "./given-answers.ts"
 import { TerminalLines } from "../terminal/terminal-lines.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
-import { eventLine, LiveLines, progressLines, seconds, tokensText } from "../terminal/run-progress.ts"
+import { eventLine, isFailedItem, LiveLines, progressLines, seconds, tokensText } from "../terminal/run-progress.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
 import { readValues, readInputStream, type ValueFlags, type Values } from "./given-values.ts"
 import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
@@ -247,6 +247,8 @@ class Watch {
   readonly #palette = paletteFor(standardError)
   readonly #timer: NodeJS.Timeout | null
   #last: LogEvent | null = null
+  /** Lines that are printed above the live ones when those are drawn next. */
+  #above: string[] = []
   #paused = false
 
   constructor(flags: RunFlags) {
@@ -263,9 +265,11 @@ class Watch {
     this.#last = event
     const { id, type, data } = event
     if (this.#flags.events === true) standardOutput.print(visibleJson({ id, event: type, data }))
-    if (this.#live !== null || this.#flags.quiet === true) return
+    if (this.#flags.quiet === true || (this.#live !== null && !isFailedItem(event))) return
     const line = eventLine(event, this.#state)
-    if (line !== null) complain(visibleText(line))
+    if (line === null) return
+    if (this.#live === null) complain(visibleText(line))
+    else this.#above.push(visibleText(line))
   }
 
   note(sentence: string): void {
@@ -314,7 +318,11 @@ class Watch {
 
   #draw(): void {
     const live = this.#live
-    if (live !== null && !this.#paused) live.draw(progressLines(this.#state, Date.now(), live.size, this.#palette))
+    if (live === null || this.#paused) return
+    const lines = this.#above
+    this.#above = []
+    if (lines.length > 0) this.note(lines.join("\n"))
+    live.draw(progressLines(this.#state, Date.now(), live.size, this.#palette))
   }
 }
 

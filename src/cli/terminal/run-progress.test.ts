@@ -96,3 +96,23 @@ test("says how many questions of a loop are answered, where lines are only ever 
   const lines = events.map((event) => eventLine(event, reduce(state, event)))
   assert.deepEqual(lines, [null, null, null, "page: 1 of 2 answered", null])
 })
+
+test("what happens to an item of a loop, or to a call in a list, names the item", () => {
+  const about = { at: "2026-11-15T01:00:00.000Z", id: 1 }
+  const error = { kind: "provider_error", message: "HTTP 500", issues: [] }
+  const translate = { agent: "translate", duration_ms: 212, calls: [], error }
+  const seen = (type: string, data: object): string | null =>
+    eventLine({ ...about, type, data: { ...data, at: about.at } } as unknown as LogEvent, initialState())
+  assert.equal(seen("agent_failed", { ...translate, iteration: 3 }), "translate[3]: failed after 0.2 s: HTTP 500")
+  assert.equal(seen("agent_failed", translate), "translate: failed after 0.2 s: HTTP 500")
+  assert.equal(
+    seen("agent_retried", { agent: "translate", iteration: 0, reason: "HTTP 500" }),
+    "translate[0]: trying again (HTTP 500)",
+  )
+  const fallback = { agent: "translate", iteration: 2, from: "a", to: "b", error }
+  assert.equal(seen("agent_fallback", fallback), "translate[2]: model.a failed, model.b goes on (HTTP 500)")
+  const call = { dynamic: "found", items: [4, 1], tool: "search", error }
+  assert.equal(seen("tool_call_failed", call), "found[4][1]: search failed (HTTP 500)")
+  const inside = { ...translate, iteration: 1, scope: "dynamic.all[2]" }
+  assert.equal(seen("agent_failed", inside), "dynamic.all[2]/translate[1]: failed after 0.2 s: HTTP 500")
+})

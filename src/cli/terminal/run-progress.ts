@@ -99,11 +99,11 @@ function ownLine(event: LogEvent, state: RunState): string | null {
     case "agent_loop_completed":
       return `${data.agent}: ${count(data.iterations, "item")} done in ${seconds(data.duration_ms)}`
     case "agent_retried":
-      return `${data.agent}: trying again (${data.reason})`
+      return `${stepOf(data)}: trying again (${data.reason})`
     case "agent_fallback":
-      return `${data.agent}: model.${data.from} failed, model.${data.to} goes on (${data.error.message})`
+      return `${stepOf(data)}: model.${data.from} failed, model.${data.to} goes on (${data.error.message})`
     case "agent_failed":
-      return `${data.agent}: failed after ${seconds(data.duration_ms)}`
+      return `${stepOf(data)}: failed after ${seconds(data.duration_ms)}: ${data.error.message}`
     case "question_answered":
     case "question_expired": {
       const loop = answerProgress(state.questions).find(({ name }) => name === data.name)
@@ -114,10 +114,26 @@ function ownLine(event: LogEvent, state: RunState): string | null {
         ? `${data.step.replace(/^agent\./, "")}: skipped`
         : null
     case "tool_call_failed":
-      return `${data.agent ?? data.dynamic ?? ""}: ${data.tool} failed (${data.error.message})`
+      return `${stepOf(data)}: ${data.tool} failed (${data.error.message})`
     default:
       return null
   }
+}
+
+/** `translate[3]`: the step, and which item of its loop, or of the lists around its call. */
+function stepOf(data: {
+  readonly agent?: string
+  readonly dynamic?: string
+  readonly iteration?: number
+  readonly items?: readonly number[]
+}): string {
+  const places = [...(data.iteration === undefined ? [] : [data.iteration]), ...(data.items ?? [])]
+  return `${data.agent ?? data.dynamic ?? ""}${places.map((place) => `[${place}]`).join("")}`
+}
+
+/** Whether an item of a loop has failed: live lines are about whole loops, and do not show it. */
+export function isFailedItem({ type, data }: LogEvent): boolean {
+  return type === "agent_failed" && data.iteration !== undefined
 }
 
 export function seconds(ms: number): string {
