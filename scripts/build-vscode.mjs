@@ -3,6 +3,7 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, extname, join, relative } from "node:path"
+import { codePages } from "./diagnostics-page.mjs"
 import { repositoryFields } from "./repository.mjs"
 import { main, root } from "./setup.mjs"
 import { zip } from "./zip.mjs"
@@ -41,6 +42,7 @@ export async function buildExtension() {
     copied("README.md"),
     copied("language-configuration.json"),
     copied("syntaxes/wire.tmLanguage.json"),
+    ...[...codePages()].map(([code, page]) => ({ path: `extension/codes/${code}.md`, content: text(page) })),
     { path: "extension/LICENSE.txt", content: readFileSync(join(root, "LICENSE")) },
   ]
   return {

@@ -7,6 +7,7 @@ import { chmod } from "node:fs/promises"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundlePlayground } from "./build-playground.mjs"
+import { codePages } from "./diagnostics-page.mjs"
 import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
 
 const watched = [
@@ -205,7 +206,10 @@ export async function build(outdir = join(root, "dist")) {
   await stop()
   mkdirSync(outdir, { recursive: true })
   const entry = join(outdir, "wire.js")
-  const files = [...command, ...client, ...page].toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
+  const codes = [...codePages()].map(([code, text]) => ({ path: join(outdir, "codes", `${code}.md`), contents: text }))
+  const files = [...command, ...client, ...page, ...codes].toSorted(
+    (a, b) => Number(a.path === entry) - Number(b.path === entry),
+  )
   for (const { path, contents } of files) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(`${path}.new`, contents)
@@ -281,8 +285,9 @@ export function removeOlder(outdir, fresh) {
   const places = [
     { folder: outdir, ours: /\.js(\.map|\.LEGAL\.txt)?(\.new)?$/ },
     { folder: join(outdir, "playground"), ours: /./ },
+    { folder: join(outdir, "codes"), ours: /./ },
   ]
-  for (const { folder, ours } of places) {
+  for (const { folder, ours } of places.filter((place) => existsSync(place.folder))) {
     for (const file of readdirSync(folder)) if (ours.test(file) && !kept.has(file)) rmSync(join(folder, file))
   }
 }

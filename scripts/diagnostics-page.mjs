@@ -29,6 +29,26 @@ ${toHtml(readFileSync(join(root, "docs", "diagnostics.md"), "utf8"))}
 }
 
 /**
+ * One page for each code, for `wire explain` and for links of editors, which open a file but no heading in it.
+ * @returns {ReadonlyMap<string, string>}
+ */
+export function codePages() {
+  const markdown = readFileSync(join(root, "docs", "diagnostics.md"), "utf8")
+  const pages = new Map()
+  for (const part of markdown.split(/^## /m).slice(1)) {
+    const [title = "", ...entries] = part.split(/^### /m)
+    const severity = title.trim().replace(/s$/, "").toLowerCase()
+    for (const entry of entries) {
+      const [code = "", ...lines] = entry.trimEnd().split("\n")
+      // What a block's test expects is for the tests.
+      const text = lines.join("\n").replaceAll(/^```wire .*$/gm, "```wire")
+      pages.set(code, `# ${code} (${severity})\n${text}\n`)
+    }
+  }
+  return pages
+}
+
+/**
  * Headings, paragraphs and fenced code: what the page consists of.
  * @param {string} markdown
  */

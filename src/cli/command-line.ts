@@ -49,6 +49,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/fmt.ts")).fmtCommand,
   },
   {
+    name: "explain",
+    summary: "print the page of a diagnostic's code",
+    load: async () => (await import("./commands/explain.ts")).explainCommand,
+  },
+  {
     name: "run",
     summary: "run a workflow here and print its result",
     load: async () => (await import("./commands/run.ts")).runCommand,

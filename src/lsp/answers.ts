@@ -19,15 +19,16 @@ import type { TextDocument } from "./text-document.ts"
 export function toDiagnostic(
   document: TextDocument,
   { code, severity, message, hint, span, related }: Diagnostic,
-  codesPage?: string,
+  codePage?: (code: string) => string | undefined,
   uriOf?: (file: string) => string | undefined,
 ): Lsp.Diagnostic {
+  const href = codePage?.(code)
   const tags: Lsp.DiagnosticTag[] = code === "unused-declaration" || code === "unreachable-branch" ? [1] : []
   return {
     range: document.range(span),
     severity: severity === "error" ? 1 : 2,
     code,
-    ...(codesPage === undefined ? {} : { codeDescription: { href: `${codesPage}#${code}` } }),
+    ...(href === undefined ? {} : { codeDescription: { href } }),
     source: "wire",
     message: hint === undefined ? message : `${message}\n${hint}`,
     ...(tags.length === 0 ? {} : { tags }),

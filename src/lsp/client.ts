@@ -31,7 +31,7 @@ export function clientOf(params: unknown): Client {
   return {
     encoding: encodingOf(at(capabilities, "general", "positionEncodings")),
     pullsDiagnostics: typeof document("diagnostic") === "object" && document("diagnostic") !== null,
-    linkedCodes: ["publishDiagnostics", "diagnostic"].some((by) => document(by, "codeDescriptionSupport") === true),
+    linkedCodes: ["publishDiagnostics", "diagnostic"].every((by) => document(by, "codeDescriptionSupport") !== false),
     snippets: document("completion", "completionItem", "snippetSupport") === true,
     markdown: formats.some((list) => Array.isArray(list) && list.includes("markdown")),
     wholeLinesFold: document("foldingRange", "lineFoldingOnly") === true,

@@ -38,6 +38,8 @@ import { sourceBytes } from "../base/limits.ts"
 
 export interface ServerOptions {
   readonly version: string
+  /** The address of the page that explains a code. */
+  readonly codePage?: (code: string) => string | undefined
   readonly write: (bytes: Buffer) => void
   /** One line for the log of the editor. */
   readonly log: (line: string) => void
@@ -123,7 +125,7 @@ export class LanguageServer implements Handler {
       filesAround: () => this.#filesAround(document),
       open: [...this.#documents.values()],
       closedTests: (workflow, name) => this.#closedTests(workflow, name),
-      codesPage: this.#codesPage(),
+      codePage: this.#codePage(),
       uriOf: (file) => this.#folderOf(uri)?.uriOf(file),
     })
   }
@@ -305,10 +307,9 @@ export class LanguageServer implements Handler {
     })
   }
 
-  /** The page that explains the codes of diagnostics; undefined for a client that shows no links. */
-  #codesPage(): string | undefined {
-    if (this.#client?.linkedCodes !== true) return undefined
-    return `https://unpkg.com/wireworks@${this.#options.version}/dist/playground/diagnostics.html`
+  /** Undefined for a client that shows no links. */
+  #codePage(): ServerOptions["codePage"] {
+    return this.#client?.linkedCodes === true ? this.#options.codePage : undefined
   }
 
   #close(params: JsonObject): void {
@@ -328,7 +329,7 @@ export class LanguageServer implements Handler {
   }
 
   #diagnosticsOf(uri: string, document: TextDocument): Lsp.Diagnostic[] {
-    return diagnosticsOf(document, this.#codesPage(), (file) => this.#folderOf(uri)?.uriOf(file))
+    return diagnosticsOf(document, this.#codePage(), (file) => this.#folderOf(uri)?.uriOf(file))
   }
 
   #publish(uri: string, document: TextDocument | undefined): void {
@@ -348,20 +349,20 @@ function unescaped(uri: string): string {
 
 function diagnosticsOf(
   document: TextDocument,
-  codesPage: string | undefined,
+  codePage: ServerOptions["codePage"],
   uriOf: (file: string) => string | undefined,
 ): Lsp.Diagnostic[] {
   if (document.isTooLarge) {
     const message = `The file is too large: a workflow has at most ${sourceBytes / 1024 / 1024} MiB`
     return [{ range: document.range({ start: 0, end: 0 }), severity: 1, source: "wire", message }]
   }
-  return document.compiled.diagnostics.map((one) => toDiagnostic(document, one, codesPage, uriOf))
+  return document.compiled.diagnostics.map((one) => toDiagnostic(document, one, codePage, uriOf))
 }
 
 // -------------------------------------------------------------------------------------------------------- answers
 
 interface AnswerParts extends Others {
-  readonly codesPage: string | undefined
+  readonly codePage: ServerOptions["codePage"]
   readonly filesAround: () => FilesAround | undefined
   /** The URI of another file by its path from the root. */
   readonly uriOf: (file: string) => string | undefined
@@ -495,9 +496,9 @@ const answers: Readonly<Record<string, Answer>> = {
     return edit === undefined ? [] : [toTextEdit(document, edit)]
   },
 
-  "textDocument/diagnostic": (document, params, _client, { codesPage, uriOf }): Lsp.DocumentDiagnosticReport => {
+  "textDocument/diagnostic": (document, params, _client, { codePage, uriOf }): Lsp.DocumentDiagnosticReport => {
     const resultId = String(document.id)
     if (params["previousResultId"] === resultId) return { kind: "unchanged", resultId }
-    return { kind: "full", resultId, items: diagnosticsOf(document, codesPage, uriOf) }
+    return { kind: "full", resultId, items: diagnosticsOf(document, codePage, uriOf) }
   },
 }

@@ -1,6 +1,7 @@
 import { visibleLines } from "../base/visible-text.ts"
 import { readRegularFile } from "../compiler/read-regular-file.ts"
 import { fileURLToPath } from "node:url"
+import { codePage } from "./code-page.ts"
 import { folderOnDisk } from "./folder-on-disk.ts"
 import { LanguageServer } from "./language-server.ts"
 import { testFilesIn } from "./files-in.ts"
@@ -11,6 +12,7 @@ export async function serveStdio(version: string): Promise<number> {
   const code = await new Promise<number>((resolve) => {
     const server = new LanguageServer({
       version,
+      codePage: (code) => codePage(code)?.href,
       write: (bytes) => void process.stdout.write(bytes),
       log: (line) => void process.stderr.write(`${visibleLines(line)}\n`),
       exit: (clean) => resolve(clean ? 0 : 1),

@@ -2,13 +2,14 @@ import assert from "node:assert/strict"
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdirSync, symlinkSync } from "node:fs"
-import { join } from "node:path"
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { describe, test } from "node:test"
+import { codes } from "../../src/source/codes.ts"
 import { permissionsApply } from "../support/permissions-apply.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 import { builtWire } from "../support/built-wire.ts"
-import { soakTest } from "../support/strength.ts"
+import { atStrength, soakTest } from "../support/strength.ts"
 
 const good = `input {
     name: string
@@ -358,5 +359,28 @@ describe("the command line", () => {
       assert.equal(out, "")
       assert.match(err, message)
     }
+  })
+})
+
+describe("wire explain", () => {
+  test("prints the page of every code, without what only tests need", async () => {
+    const all = Object.entries(codes)
+    for (const [code, { severity }] of all.slice(0, atStrength(3, all.length))) {
+      const { code: exit, out } = await runWire(["explain", code])
+      assert.equal(exit, 0, code)
+      assert.match(out, new RegExp(`^# ${code} \\(${severity}\\)\n\n[^]*\n\`\`\`wire\n[^]*\n$`))
+      assert.doesNotMatch(out, /^#+ (?!\S+ \((?:error|warning)\))|^```wire ./m)
+    }
+    const pages = readdirSync(join(dirname(builtWire), "codes")).map((file) => file.replace(/\.md$/, ""))
+    assert.deepEqual(pages.toSorted(), Object.keys(codes).toSorted())
+  })
+
+  test("a code that does not exist is named, with the one that was probably meant", async () => {
+    for (const code of ["unknown-referense", "../wire", "constructor", ""]) {
+      const { code: exit, out, err } = await runWire(["explain", code])
+      assert.deepEqual([exit, out], [2, ""], code)
+      assert.ok(err.startsWith(`There is no code ${code}.`), err)
+    }
+    assert.match((await runWire(["explain", "unknown-referense"])).err, /Did you mean unknown-reference\?/)
   })
 })
