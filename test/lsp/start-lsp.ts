@@ -9,9 +9,14 @@ import type { ClientCapabilities, InitializeResult, PublishDiagnosticsParams } f
 import { within } from "../support/within.ts"
 import { builtWire } from "../support/built-wire.ts"
 
-/** `wire lsp` as an editor starts it. Killed after the test, or the tests of this file, if it still runs: it would keep the test process alive. */
+/** `wire lsp` as an editor starts it. */
 export function spawnLsp(): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [builtWire, "lsp", "--stdio"], { stdio: "pipe" })
+  return spawn(process.execPath, [builtWire, "lsp", "--stdio"], { stdio: "pipe" })
+}
+
+/** One that a failed test leaves behind would keep the test process alive: it is killed after the test. */
+function spawnForTest(): ChildProcessWithoutNullStreams {
+  const child = spawnLsp()
   after(() => void child.kill("SIGKILL"))
   return child
 }
@@ -32,7 +37,7 @@ export interface Editor {
 
 /** An editor that has started the server and introduced itself. */
 export async function startEditor(capabilities: ClientCapabilities): Promise<Editor> {
-  const child = spawnLsp()
+  const child = spawnForTest()
   const connection = createMessageConnection(
     new StreamMessageReader(child.stdout),
     new StreamMessageWriter(child.stdin),
@@ -112,7 +117,7 @@ export interface Talk {
 
 /** A server that has been told nothing yet, message by message. It ends with the test file. */
 export function startTalk(): Talk {
-  const child = spawnLsp()
+  const child = spawnForTest()
   child.stderr.pipe(process.stderr)
   const said: Said[] = []
   const listeners = new Set<() => void>()
