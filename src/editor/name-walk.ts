@@ -279,12 +279,13 @@ export class NameWalk {
         break
       case "function":
         if (node.receiver !== undefined) this.expression(node.receiver, { ...inOperand(setting), expects: "value" })
-        this.name(node.name, { kind: "function", node, setting })
+        if (node.form === undefined) this.name(node.name, { kind: "function", node, setting })
         for (const item of node.items) this.expression(item, { ...inOperand(setting), expects: "value" })
         break
       case "object":
         for (const field of node.body.items) {
-          this.name(field.name, { kind: "field", node: field, remote: false })
+          // The two of `[key]: value` are not written.
+          if (field.colon !== undefined) this.name(field.name, { kind: "field", node: field, remote: false })
           this.expression(field.value, { ...inValue(setting), expects: "value" })
         }
         break

@@ -38,6 +38,7 @@ export const codes = {
     "A test stands in a workflow, or a declaration of a workflow in a test file.",
     "Keep tests in `*.test.wire` files, and everything that runs in the workflow.",
   ),
+  "mixed-keys": error("An object has names and computed keys.", "Write every key in brackets, or none."),
   "unknown-function": error("A function of this name does not exist.", "Use the function that the hint shows."),
   "wrong-arguments": error(
     "A function has too few or too many arguments, or the name of a field or timezone that is not written out.",

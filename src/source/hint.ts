@@ -63,7 +63,7 @@ export interface Advice<Data = ShownCode> {
 export type Hint<Data = ShownCode> = string | Advice<Data>
 
 /** The codes of the mistakes that the parser reports. */
-export type SyntaxCode = "syntax-error" | "unknown-function"
+export type SyntaxCode = "syntax-error" | "unknown-function" | "mixed-keys"
 
 export type SyntaxHint = Hint<DataOf<SyntaxCode>>
 

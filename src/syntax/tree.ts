@@ -543,6 +543,8 @@ export interface FunctionNode extends Span {
   readonly receiver: Expression | undefined
   /** The arguments. */
   readonly items: readonly Expression[]
+  /** It is written as `[...a, b]` or `{ ...a, y: 1 }`, or as `{ [key]: value }`. */
+  readonly form?: "spread" | "map"
 }
 
 /** `match v { case_a.path  case_b: e  _ e }` */

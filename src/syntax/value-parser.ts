@@ -20,6 +20,7 @@ import { isItemName, lacksValue, parseListRest, type ListRest } from "./list-par
 import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
 import { refuseCalledHistory, refuseHistory, startsHistory } from "./history-value.ts"
 import { numberNode } from "./number-parser.ts"
+import { inRuns, parseObject, parseSpread, spread, startsSpread } from "./object-parser.ts"
 import { isForeignWord, operandFollows, parseOperations, parseTernary } from "./operator-parser.ts"
 import * as blocks from "./property-parser.ts"
 import type { PropertyPlace } from "./property-table.ts"
@@ -110,8 +111,8 @@ function parseBase(reader: TokenReader, first: Token): Expression {
       return parseArray(reader)
     case "{": {
       if (refuseBraces(reader)) return missing(reader)
-      const body = parseValueFields(reader)
-      if (body !== undefined) return { kind: "object", body, start: body.start, end: body.end }
+      const object = parseObject(reader, parseExpression)
+      if (object !== undefined) return object
       break
     }
     case "(": {
@@ -241,19 +242,29 @@ function referenceFollows(reader: TokenReader): boolean {
   return reader.peek().kind === "name" && keywordOperandFollows(reader)
 }
 
-/** Array = "[" (expression ("," expression)* ","?)? "]" | list */
+/** Array = "[" ("..."? expression ("," "..."? expression)* ","?)? "]" | list */
 function parseArray(reader: TokenReader): Expression {
   const first = reader.token
   const items: Expression[] = []
+  const spreads = new Set<Expression>()
   let list: ListRest | undefined
   reader.bracketed(() => {
     const isAbsent = lacksValue(reader)
     while (!reader.is("]") && !endsBracket(reader.token)) {
       const before = reader.token
-      const item = isAbsent ? missing(reader) : parseExpression(reader)
+      const isSpread = startsSpread(reader)
+      const item = isAbsent
+        ? missing(reader)
+        : isSpread
+          ? parseSpread(reader, parseExpression).value
+          : parseExpression(reader)
       if (reader.token === before && !isAbsent) break
       items.push(item)
+      if (isSpread) spreads.add(item)
       if (reader.isWord("for")) {
+        if (isSpread) {
+          reader.report(before, "`...` does not stand before `for`", "Write `flatten([… for item in list])`.")
+        }
         list = parseListRest(reader, items, parseExpression)
         break
       }
@@ -263,6 +274,12 @@ function parseArray(reader: TokenReader): Expression {
   if (list === undefined) {
     const hint = reader.isWord("if") ? ifHint : undefined
     closeList(reader, first, "`,` or `]` after an element of the array", hint)
+    const span = { start: first.start, end: reader.endFrom(first) }
+    if (spreads.size > 0) {
+      const parts = items.map((item) => (spreads.has(item) ? ({ kind: "spread", value: item } as const) : item))
+      const runs = inRuns<Expression>(parts, span, (run, at) => ({ kind: "array", items: run, ...at }))
+      return spread(reader, "concat", span, runs)
+    }
     return { kind: "array", items, start: first.start, end: reader.endFrom(first) }
   }
   closeList(reader, first, "`]` after the list")

@@ -4,6 +4,7 @@ import type {
   Chain,
   ContextValue,
   Expression,
+  FunctionNode,
   ListNode,
   MatchBranch,
   MatchNode,
@@ -44,6 +45,8 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
     case "list":
       return layOutListNode(builder, expression)
     case "function":
+      if (expression.form === "map") return layOutMap(builder, expression)
+      if (expression.form === "spread") return layOutSpread(builder, expression)
       if (expression.receiver !== undefined) {
         layOutExpression(builder, expression.receiver)
         builder.take()
@@ -130,7 +133,12 @@ function canTakeLines(expression: Expression): boolean {
 }
 
 /** `[value for item in list when condition by key]`: on one line, or each part on its own. */
-function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListNode): void {
+function layOutListNode(
+  builder: LayoutBuilder,
+  { value, loop, when, by }: ListNode,
+  layOutElement: (value: Expression) => void = (element) => layOutExpression(builder, element),
+  inside: typeof gap.softNone | typeof gap.softSpace = gap.softNone,
+): void {
   const group = builder.open(true)
   const part = (layOut: () => void): void => {
     builder.soft(gap.softSpace, group.id)
@@ -139,8 +147,8 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
       layOut()
     })
   }
-  builder.soft(gap.softNone, group.id, flag.item)
-  builder.item(() => layOutExpression(builder, value))
+  builder.soft(inside, group.id, flag.item)
+  builder.item(() => layOutElement(value))
   part(() => {
     layOutPattern(builder, loop.pattern, loop.index)
     builder.space()
@@ -156,7 +164,44 @@ function layOutListNode(builder: LayoutBuilder, { value, loop, when, by }: ListN
       builder.take()
     })
   }
-  builder.close(group, gap.softNone)
+  builder.close(group, inside)
+}
+
+/** `[...a, b]`, `{ ...a, y: 1 }` */
+function layOutSpread(builder: LayoutBuilder, node: FunctionNode): void {
+  type Part = ValueField | Expression
+  const { start, end } = node
+  const isSpread = ({ start: from }: Part): boolean => builder.tokenAt(builder.indexFrom(from) - 1).kind === "."
+  const items = node.items.flatMap((item): readonly Part[] => {
+    if (isSpread(item)) return [item]
+    return item.kind === "array" ? item.items : item.kind === "object" ? item.body.items : []
+  })
+  const layOut = (item: Part): void => {
+    if (item.kind === "value-field") return layOutValueField(builder, item)
+    if (isSpread(item)) for (let dots = 0; dots < 3; dots++) builder.take()
+    layOutExpression(builder, item)
+  }
+  if (node.name.text === "concat") {
+    return layOutList(builder, { items, layOut, hugs: () => false, lastComma: comma.broken })
+  }
+  const open = builder.token
+  layOutBlock(builder, { block: { open, close: open, items, start, end }, canBeFlat: true, layOut, needsComma: () => true })
+}
+
+/** `{ [key]: value, [key]: value }`, `{ [key]: value for item in list }` */
+function layOutMap(builder: LayoutBuilder, { items: [pairs], start, end }: FunctionNode): void {
+  const layOut = (pair: Expression): void => {
+    const [key, value] = pair.kind === "object" ? pair.body.items : []
+    builder.take()
+    if (key !== undefined) layOutExpression(builder, key.value)
+    builder.take()
+    builder.word()
+    if (value !== undefined) layOutExpression(builder, value.value)
+  }
+  if (pairs?.kind === "list") return layOutListNode(builder, pairs, layOut, gap.softSpace)
+  const items = pairs?.kind === "array" ? pairs.items : []
+  const open = builder.token
+  layOutBlock(builder, { block: { open, close: open, items, start, end }, canBeFlat: true, layOut, needsComma: () => true })
 }
 
 /** `item`, or `{ a, b: c }`. */
@@ -318,15 +363,17 @@ export function layOutValueFields(builder: LayoutBuilder, block: Block<ValueFiel
   layOutBlock(builder, {
     block,
     canBeFlat,
-    layOut: (field) => {
-      builder.name(field.name)
-      builder.word()
-      layOutExpression(builder, field.value)
-    },
+    layOut: (field) => layOutValueField(builder, field),
     // The `:` after the next name tells the two apart, unless the name is a header's of several tokens.
     needsComma: (_, next) =>
       /\W/.test(next.name.text) && !next.name.quoted && endsWithBareWord(builder, contextualWords),
   })
+}
+
+function layOutValueField(builder: LayoutBuilder, field: ValueField): void {
+  builder.name(field.name)
+  builder.word()
+  layOutExpression(builder, field.value)
 }
 
 // ------------------------------------------------------------------------------------------------------ properties
