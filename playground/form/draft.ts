@@ -32,6 +32,7 @@ export function blankValue(type: Type, types: TypeTable, depth = 0, room = newRo
     case "null":
       return null
     case "object":
+    case "map":
       return {}
     case "literal":
       return known.value
@@ -98,6 +99,7 @@ export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0
       return member === undefined ? draft : inner(draft, member)
     }
     case "object":
+    case "map":
       return isDraftObject(draft) ? draft : {}
     case "boolean":
       return typeof draft === "boolean" ? draft : false
@@ -150,7 +152,7 @@ export function memberOf(draft: Draft, members: readonly Type[], types: TypeTabl
 }
 
 function shapeOf(kind: string): string {
-  if (kind === "record" || kind === "variant" || kind === "object") return "object"
+  if (kind === "record" || kind === "variant" || kind === "map" || kind === "object") return "object"
   if (kind === "array" || kind === "tuple") return "array"
   if (kind === "integer") return "number"
   if (kind === "enum" || kind === "literal") return "string"

@@ -24,6 +24,10 @@ function typeText(type: Type): string {
         : type.values.map((value) => quoteText(value)).join(" | ")
     case "array":
       return `[${typeText(type.element)}]`
+    case "map": {
+      const value = typeText(type.value)
+      return type.value.kind === "union" && !value.startsWith("maybe ") ? `map (${value})` : `map ${value}`
+    }
     case "tuple": {
       const elements = type.elements.map((element) => typeText(element))
       return elements.length === 1 ? `(${elements.join("")},)` : `(${elements.join(", ")})`

@@ -278,6 +278,7 @@ const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
 function hasParts({ kind }: Type): boolean {
   switch (kind) {
     case "record":
+    case "map":
     case "variant":
     case "array":
     case "tuple":

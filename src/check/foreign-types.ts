@@ -46,6 +46,8 @@ export class ForeignTypes {
         return { kind: "ref", name: this.#name(type.name) }
       case "array":
         return { ...type, element: this.#of(type.element) }
+      case "map":
+        return { kind: "map", value: this.#of(type.value) }
       case "tuple":
         return { kind: "tuple", elements: type.elements.map((one) => this.#of(one)) }
       case "record":

@@ -1,7 +1,7 @@
 import { elementType } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
 import { membersOf } from "../types/members-of.ts"
-import { anyType, booleanType, integerType, numberType, objectType, stringType } from "../types/primitives.ts"
+import { anyType, booleanType, integerType, noElementType, numberType, objectType, stringType } from "../types/primitives.ts"
 import { isAssignable, isLenient, maybe, nullable, recordsOf, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Field, RecordType, Type, TypeTable } from "../types/types.ts"
 
@@ -71,7 +71,7 @@ function list(words: string, wanted: readonly Type[] = []): Taken {
   return { words, fits, fallback: "[]", ...(only === undefined ? {} : { numbers: { kind: "array", element: only } }) }
 }
 
-const text = plain("a string", stringType, '""')
+export const text = plain("a string", stringType, '""')
 const date = plain("a date", stringType)
 const number = plain("a number", numberType, "0")
 const integer = plain("an integer", integerType, "0")
@@ -84,6 +84,10 @@ const lists = list("an array of arrays", [{ kind: "array", element: anyType }])
 const textOrList: Taken = {
   words: "a string or an array",
   fits: (type, types) => isAssignable(type, stringType, types) || anyList.fits(type, types),
+}
+const sized: Taken = {
+  words: "a string, an array or a map",
+  fits: (type, types) => type.kind === "map" || textOrList.fits(type, types),
 }
 const object: Taken = { words: "an object", fits: isObject, fallback: "{}" }
 const arrayOrObject: Taken = {
@@ -113,6 +117,17 @@ const overlap: Taken = {
   after: (first, types) => (elementType(first, types) === undefined || isLenient(first) ? integer : noOverlap),
 }
 const noOverlap: Taken = { words: "no overlap for an array", fits: ({ kind }) => kind === "any" }
+/** `{ key, value }`, as `entries` gives them. */
+const pairs: Taken = {
+  words: "an array of objects with `key` and `value`",
+  fits: (type, types) => {
+    const element = elementType(type, types)
+    if (element === undefined || isLenient(element)) return element !== undefined
+    const key = fieldType(element, "key", types)
+    return key !== undefined && isAssignable(key, stringType, types) && fieldType(element, "value", types) !== undefined
+  },
+  fallback: "[]",
+}
 const objects = list("an array of objects", [objectType])
 const field: Taken = { ...plain("the name of a field", stringType), written: "field" }
 const pattern: Taken = { ...plain("a pattern", stringType), written: "pattern" }
@@ -180,12 +195,16 @@ function fieldsOf(type: Type): readonly (readonly Field[])[] {
 
 /** What a field of the object may be; untyped where no field is known. */
 function valueOf(type: Type): Type {
+  if (type.kind === "map") return type.value
   return union(fieldsOf(type).flatMap((fields) => fields.map((field) => field.type)))
 }
 
-function merged({ items: [first, second] }: Given): Type {
-  if (first?.kind !== "record" || second?.kind !== "record") return anyType
-  const fields = new Map([...first.fields, ...second.fields].map((field) => [field.name, field]))
+function merged({ items }: Given): Type {
+  const fields = new Map<string, Field>()
+  for (const item of items) {
+    if (item.kind !== "record") return anyType
+    for (const field of item.fields) fields.set(field.name, field)
+  }
   return { kind: "record", fields: [...fields.values()] } satisfies RecordType
 }
 
@@ -227,7 +246,7 @@ function row(
 }
 
 const functionTable = {
-  length: row("length(x)", [textOrList], anInteger, "length"),
+  length: row("length(x)", [sized], anInteger, "length"),
   lower: row("lower(s)", [text], aText),
   upper: row("upper(s)", [text], aText),
   trim: row("trim(s)", [text], aText),
@@ -330,7 +349,16 @@ const functionTable = {
       return listOf({ kind: "record", fields })
     }),
   ),
-  merge: row("merge(a, b)", [record, record], generic(merged, "all")),
+  from_entries: row(
+    "from_entries(list)",
+    [pairs],
+    generic((given) => {
+      const [list] = given.items
+      const value = isEmpty(list) ? noElementType : fieldType(elementOf(given), "value", given.types)
+      return { kind: "map", value: value ?? anyType }
+    }),
+  ),
+  merge: row("merge(a, b, …)", [record, record], generic(merged, "all")),
   add_days: row("add_days(date, n)", [date, integer], aText),
   days_between: row("days_between(a, b)", [date, date], anInteger),
   weekday: row("weekday(date)", [date], always(weekdayType)),
@@ -384,7 +412,7 @@ const total: ReadonlySet<string> = new Set<FunctionName>([
     "concat",
     "zip",
   ] as const),
-  ...(["any", "all", "keys", "values", "entries", "merge"] as const),
+  ...(["any", "all", "keys", "values", "entries", "from_entries", "merge"] as const),
 ])
 
 /** Whether the function has a result for all arguments of the types that it takes. */

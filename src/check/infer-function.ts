@@ -1,4 +1,5 @@
 import { type Hint, write, writeDefault } from "../source/hint.ts"
+import { mapPairs } from "../syntax/map-pairs.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { membersOf } from "../types/members-of.ts"
 import { errorType, integerType, numberType, stringType } from "../types/primitives.ts"
@@ -9,7 +10,7 @@ import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { inOneList, reportUnknownFunction } from "./foreign-functions.ts"
 import type { Fit, FunctionRow, Taken } from "./function-table.ts"
-import { functionRow, isFunction, resultType, takenAt, takesCount } from "./function-table.ts"
+import { functionRow, isFunction, resultType, takenAt, takesCount, text } from "./function-table.ts"
 import { isSecret } from "./infer-operators.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
@@ -27,6 +28,10 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   const types = node.items.map((item) => inferItem(checking, item, scope, infer))
   // The parser reported what it could not read.
   if (node.items.some(({ kind }) => kind === "missing-expression")) return errorType
+  for (const { key } of mapPairs(node)) {
+    const type = checking.expressionTypes.get(key) ?? errorType
+    if (!mustTake(checking, key, type, text, "[key]", scope)) return errorType
+  }
   const row = functionRow(name)
   if (!takesCount(row, node.items.length)) {
     if (!checking.skipped.hasError(node)) wrongCount(checking, node, row, scope, infer)
@@ -36,7 +41,7 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   let fits = true
   for (const [at, item] of node.items.entries()) {
     const taken = takenAt(row, at, first, checking.types)
-    if (!mustTake(checking, item, types[at] ?? errorType, taken, name, scope)) fits = false
+    if (!mustTake(checking, item, types[at] ?? errorType, taken, node.form === "spread" ? "..." : name, scope)) fits = false
     else if (taken.written !== undefined && fits) {
       const list = { node: node.items[0] ?? item, type: first }
       fits = checkWritten(checking, item, taken.written, list, scope)
@@ -135,7 +140,7 @@ function fitOf(type: Type, taken: Taken, { types }: CheckContext): Fit {
 function conversion(checking: CheckContext, written: string, type: Type, taken: Taken, name: string): Hint | undefined {
   const { types } = checking
   const isText = isAssignable(type, stringType, types)
-  if (name === "concat" && isText) return 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.'
+  if ((name === "concat" || name === "...") && isText) return 'Texts are joined by interpolation: `"{{ … }}{{ … }}"`.'
   if (taken.numbers === integerType && isAssignable(type, numberType, types)) return write(`round(${written})`)
   if (taken.numbers === numberType && isText) return write(`number(${written}) ?? 0`)
   if (taken.numbers === stringType && !isText) return write(`text(${written})`)

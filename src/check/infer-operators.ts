@@ -431,12 +431,12 @@ function checkContains(
 function checkIn(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type, scope: Scope): boolean {
   const { types } = checking
   const holder = plainType(right, types)
-  const isKeys = holder.kind === "object"
+  const isKeys = holder.kind === "object" || holder.kind === "map"
   const element = elementType(holder, types)
   if (!isKeys && element === undefined) {
     const isText = isAssignable(holder, stringType, types) && isAssignable(withoutNull(left, types), stringType, types)
     const instead = `${checking.quote(node.right)} contains ${checking.quote(node.left)}`
-    const message = `\`in\` searches an array, or the keys of an object, found ${showType(right)}`
+    const message = `\`in\` searches an array, or the keys of a map or an object, found ${showType(right)}`
     checking.report("type-mismatch", scope.path, node.right, message, isText ? `Write \`${instead}\`.` : undefined)
     return false
   }

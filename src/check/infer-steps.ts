@@ -176,6 +176,10 @@ class Steps {
         return this.#unknown(step, () => namesOf(resolved.fields))
       case "variant":
         return this.#variantAccess(resolved, step)
+      case "map": {
+        const span = { start: this.#chain.start, end: step.end }
+        return this.#unknown(step, none, write(`at(${this.#before(step)}, ${JSON.stringify(step.name.text)})`, span))
+      }
       case "array":
       case "tuple":
         return this.#arrayAccess(step, type)

@@ -1,4 +1,5 @@
 import { type Hint, write } from "../source/hint.ts"
+import { mapPairs } from "../syntax/map-pairs.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { errorType } from "../types/primitives.ts"
@@ -45,9 +46,18 @@ export function mustFit(
   if (node.kind === "list" && wanted.kind === "array" && wanted.length === undefined) {
     return mustFit(checking, node.value, wanted.element, path, how)
   }
+  const pairs = wanted.kind === "map" && node.kind === "function" ? mapPairs(node) : []
+  if (wanted.kind === "map" && pairs.length > 0) {
+    for (const { value } of pairs) mustFit(checking, value, wanted.value, path, how)
+    return
+  }
   if (node.kind === "object") {
     const record = wanted.kind === "variant" ? caseRecord(wanted, constantField(node, wanted.tag)) : wanted
     if (record?.kind === "record") return fieldsMustFit(checking, node, record, path, how)
+    if (wanted.kind === "map") {
+      for (const { name, value } of node.body.items) mustFit(checking, value, wanted.value, `${path}.${name.text}`, how)
+      return
+    }
   }
   mismatch(checking, node, found, expected, path)
 }

@@ -47,9 +47,6 @@ const foreign: Readonly<Record<string, string>> = {
   bool: "boolean",
   int: "integer",
   double: "number",
-  dict: "object",
-  map: "object",
-  record: "object",
   nil: "null",
   none: "null",
   undefined: "null",
@@ -187,6 +184,8 @@ export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path:
       return resolveRecord(checking, [node.body], path)
     case "maybe":
       return maybe(resolveType(checking, node.type, path))
+    case "map-type":
+      return { kind: "map", value: resolveType(checking, node.type, path) }
     case "marked":
       if (path.startsWith("secrets.")) refuseMark(checking, node, path)
       return resolveType(checking, node.type, path)
@@ -239,6 +238,7 @@ function suggestType(checking: CheckContext, node: Syntax.Name): Hint {
   if (name === "true" || name === "false") return `Write \`boolean\`. ${valueHint}`
   if (lower === "any" || lower === "unknown") return "There is no such type: `object` is any JSON object."
   if (lower === "array" || lower === "list") return "An array is written `[type]`."
+  if (["map", "dict", "record", "hashmap"].includes(lower)) return "Write `map type`, with the type of its values."
   if (lower === "optional" || lower === "nullable") return "Write `maybe type`."
   const meant = Object.hasOwn(foreign, lower) ? foreign[lower] : didYouMean(name, Object.keys(builtIn))
   if (meant !== undefined) return meantReference(meant, node)

@@ -78,6 +78,7 @@ function eachPart(
     case "array-type":
       return eachPart(type.element, path, onField, onPath)
     case "maybe":
+    case "map-type":
     case "marked":
     case "group-type":
       return eachPart(type.type, path, onField, onPath)

@@ -82,6 +82,7 @@ export function completeTypes(program: Program): Completion[] {
   const found: Completion[] = []
   for (const [name, doc] of Object.entries(typeTexts)) found.push({ label: name, kind: "type", insert: name, doc })
   found.push(keyword("maybe", undefined, "maybe ${1:string}"))
+  found.push(keyword("map", undefined, "map ${1:string}"))
   found.push(keyword("untrusted", undefined, "untrusted ${1:string}"))
   found.push(keyword("private", undefined, "private ${1:string}"))
   found.push(keyword("enum", undefined, "enum { ${1:first}, ${2:second} }"))

@@ -131,6 +131,7 @@ export const keywordTexts: Readonly<Record<string, string>> = {
   asset: "An image, document or video that is written into an instruction.",
   compact: "Summarises the history of the other agent by a model call before it is continued.",
   maybe: "The type or null. The field is still required.",
+  map: "An object with any keys, whose values are of the type. `at(m, key)` reads one.",
   untrusted: "Strangers may have written it: it may not decide what a tool with effects does.",
   private: "Only what is cleared for private values may get it.",
   trust: "The value as it is, trusted, for the reason that is given.",

@@ -85,7 +85,11 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
   keys: { text: "The names of the fields.", example: "keys({ a: 1, b: 2 })" },
   values: { text: "The values of the fields.", example: "values({ a: 1, b: 2 })" },
   entries: { text: "An object with `key` and `value` for each field.", example: "entries({ a: 1 })" },
-  merge: { text: "An object with the fields of both; those of `b` win.", example: "merge({ a: 1, b: 2 }, { b: 3 })" },
+  from_entries: {
+    text: "A map of objects with `key` and `value`; `{ [key]: value for … }` is another way to write it.",
+    example: 'from_entries([{ key: "a", value: 1 }])',
+  },
+  merge: { text: "An object with the fields of all; later ones win. `{ ...a, y: 1 }` is another way to write it.", example: "merge({ a: 1, b: 2 }, { b: 3 })" },
   add_days: {
     text: "The date so many days later; time and offset stay as written.",
     example: 'add_days("2026-02-28", 1)',

@@ -1,6 +1,7 @@
 import type { Program } from "../check/program.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { caseRecord, resolve } from "../types/relations.ts"
+import { partsOf } from "../types/type-parts.ts"
 import type { Field, RecordType, Type, UnionType, VariantType } from "../types/types.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -84,6 +85,7 @@ class Links {
     if (from.kind === "union") for (const member of from.members) this.fit(member, to, depth + 1)
     else if (to.kind === "union") for (const member of this.#candidates(from, to)) this.fit(from, member, depth + 1)
     else if (from.kind === "array" && to.kind === "array") this.fit(from.element, to.element, depth + 1)
+    else if (to.kind === "map") for (const part of partsOf(from)) this.fit(part, to.value, depth + 1)
     else if (from.kind === "tuple" || to.kind === "tuple") this.#elements(from, to, depth)
     else if (from.kind === "record" && to.kind === "record") this.#records(from, to, depth)
     else if (from.kind === "variant" && to.kind === "variant") this.#variants(from, to, depth)

@@ -240,6 +240,10 @@ export class NameWalk {
         this.words(node.start, node.type.start, ["maybe"])
         this.type(node.type, remote)
         break
+      case "map-type":
+        this.words(node.start, node.type.start, ["map"])
+        this.type(node.type, remote)
+        break
       case "marked":
         this.words(node.start, node.type.start, [node.mark])
         this.type(node.type, remote)

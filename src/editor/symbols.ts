@@ -190,6 +190,7 @@ function partsOf(program: Program, type: Syntax.TypeNode): DocumentSymbol[] {
     case "array-type":
       return partsOf(program, type.element)
     case "maybe":
+    case "map-type":
     case "marked":
     case "group-type":
       return partsOf(program, type.type)

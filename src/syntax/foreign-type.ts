@@ -97,7 +97,7 @@ function genericHint(name: string): string | undefined {
     case "map":
     case "dict":
     case "hashmap":
-      return "Any JSON object is `object`; pairs with names of their own are `[{ key: string, value: string }]`."
+      return "An object with any keys is written `map string`, with the type of its values."
     case "literal":
       return 'A choice is written `"a" | "b"`.'
     case "union":
@@ -113,4 +113,4 @@ export function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
   return true
 }
 
-export type TypeWord = "maybe" | "enum" | "variant" | "untrusted" | "private"
+export type TypeWord = "maybe" | "enum" | "variant" | "untrusted" | "private" | "map"

@@ -428,6 +428,8 @@ export type TypeNode =
   | (Span & { readonly kind: "group-type"; readonly type: TypeNode })
   | (Span & { readonly kind: "object-type"; readonly body: Block<TypeField> })
   | (Span & { readonly kind: "maybe"; readonly type: TypeNode })
+  /** `map number` */
+  | (Span & { readonly kind: "map-type"; readonly type: TypeNode })
   | MarkedType
   | (Span & { readonly kind: "union-type"; readonly members: readonly TypeNode[] })
   | VariantType

@@ -216,6 +216,11 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
         return parseMarked(reader, "untrusted")
       case "private":
         return parseMarked(reader, "private")
+      case "map": {
+        const word = reader.take()
+        const type = parseSingleType(reader)
+        return { kind: "map-type", type, start: word.start, end: reader.endFrom(word) }
+      }
       case "enum":
         return parseEnum(reader)
       case "variant":
@@ -256,6 +261,8 @@ function typeWord(reader: TokenReader): TypeWord | undefined {
   if (!startsType(next) || third === ":") return undefined
   if (reader.isWord("untrusted")) return "untrusted"
   if (reader.isWord("private")) return "private"
+  // `map[string]number` is that of another language.
+  if (reader.isWord("map")) return next.kind === "[" && next.start === reader.token.end ? undefined : "map"
   if (reader.isWord("nullable") || reader.isWord("optional")) {
     reader.unexpected("a type", meantWord("maybe"))
     return "maybe"
@@ -264,8 +271,9 @@ function typeWord(reader: TokenReader): TypeWord | undefined {
   return isMisspelt(reader, fitting) ? fitting : undefined
 }
 
+/** A word that stands before a type of any form. */
 function isMark(reader: TokenReader): boolean {
-  return reader.isWord("untrusted") || reader.isWord("private")
+  return reader.isWord("untrusted") || reader.isWord("private") || reader.isWord("map")
 }
 
 /** Marked = ("untrusted" | "private") single */

@@ -26,6 +26,8 @@ function placeholder(given: Type, types: TypeTable, path: string): JsonValue {
       return Array.from({ length: type.length ?? 0 }, (_, index) =>
         placeholder(type.element, types, `${path}.${index}`),
       )
+    case "map":
+      return {}
     case "tuple":
       return type.elements.map((element, index) => placeholder(element, types, `${path}.${index}`))
     case "record":

@@ -202,6 +202,7 @@ const typeKinds: Record<(Syntax.TypeNode | Syntax.TypeField)["kind"], true> = {
   "group-type": true,
   "object-type": true,
   maybe: true,
+  "map-type": true,
   marked: true,
   "union-type": true,
   variant: true,

@@ -45,6 +45,10 @@ function nearness(value: object, type: Type, types: TypeTable): number {
     return 2 * agreeing - looked.length - (type.length === undefined || type.length === value.length ? 0 : 1)
   }
   if (!isObject(value)) return 0
+  if (type.kind === "map") {
+    const looked = Object.values(value).slice(0, sample)
+    return 2 * looked.filter((one) => agrees(one, type.value, types)).length - looked.length
+  }
   if (type.kind === "record") return nearnessToRecord(value, type, types)
   if (type.kind !== "variant") return 0
   const tag = Object.hasOwn(value, type.tag) ? value[type.tag] : undefined

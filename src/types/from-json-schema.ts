@@ -40,8 +40,9 @@ function typeOf(schema: JsonValue | undefined, depth: number): Type {
     case "integer":
       return { kind: schema["type"] }
     case "object":
-      return isJsonObject(schema["properties"])
-        ? { kind: "record", fields: fieldsOf(schema["properties"], depth) }
+      if (isJsonObject(schema["properties"])) return { kind: "record", fields: fieldsOf(schema["properties"], depth) }
+      return isJsonObject(schema["additionalProperties"])
+        ? { kind: "map", value: typeOf(schema["additionalProperties"], depth + 1) }
         : { kind: "object" }
     case "array":
       return arrayOf(schema, depth)

@@ -72,6 +72,11 @@ class SchemaWriter {
         return this.#tuple(type, description, depth)
       case "record":
         return this.#record(type, description, depth)
+      case "map":
+        return {
+          ...describe({ type: "object" }, description),
+          additionalProperties: this.#schema(type.value, undefined, depth + 1),
+        }
       case "union":
         return this.#anyOf(
           type.members.map((member) => this.#schema(member, undefined, depth + 1)),

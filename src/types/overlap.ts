@@ -49,13 +49,15 @@ class Overlap {
       case "tuple":
         return (b.kind === "array" || b.kind === "tuple") && this.#elements(a, b, depth)
       case "object":
-        return b.kind === "object" || b.kind === "record" || b.kind === "variant"
+      // Two maps may both be empty.
+      case "map":
+        return b.kind === "object" || b.kind === "map" || b.kind === "record" || b.kind === "variant"
       case "record":
         if (b.kind === "record") return this.#records(a, b, depth)
-        return b.kind === "object" || (b.kind === "variant" && this.#cases(b, a, depth))
+        return b.kind === "object" || b.kind === "map" || (b.kind === "variant" && this.#cases(b, a, depth))
       case "variant":
         if (b.kind === "record") return this.#cases(a, b, depth)
-        return b.kind === "object" || (b.kind === "variant" && this.#variants(a, b, depth))
+        return b.kind === "object" || b.kind === "map" || (b.kind === "variant" && this.#variants(a, b, depth))
       default:
         return a.kind === b.kind
     }

@@ -56,6 +56,11 @@ class Projection {
     if (resolved.kind === "union") return this.#union(value, resolved, depth)
     if (isObject(value)) {
       if (resolved.kind === "record") return this.#record(value, resolved, depth)
+      if (resolved.kind === "map") {
+        // Each of its keys is a field.
+        const fields = Object.keys(value).map((name) => ({ name, type: resolved.value }))
+        return this.#record(value, { kind: "record", fields }, depth)
+      }
       if (resolved.kind === "variant") {
         const tag = Object.hasOwn(value, resolved.tag) ? value[resolved.tag] : undefined
         const record = typeof tag === "string" ? caseRecord(resolved, tag) : undefined

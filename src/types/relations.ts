@@ -122,6 +122,7 @@ function widest(member: Type, kinds: ReadonlyMap<string, Type>, enumOf: Readonly
     case "integer":
       return kinds.get("number") ?? member
     case "record":
+    case "map":
     case "variant":
     case "ref":
       return kinds.get("object") ?? member
@@ -139,6 +140,7 @@ function keyOf(type: Type): unknown {
       return `schema.${type.name}`
     case "enum":
     case "record":
+    case "map":
     case "variant":
     case "array":
     case "tuple":
@@ -182,6 +184,7 @@ class Shapes {
   #shapeOf(type: Type): string | null {
     switch (type.kind) {
       case "enum":
+      case "map":
       case "union":
         return type.kind
       case "array":
@@ -324,8 +327,11 @@ class Comparison {
         return to.kind === "object" || [...recordsOf(from).values()].every((record) => this.fits(record, to, depth))
       case "record":
         if (to.kind === "object") return true
+        if (to.kind === "map") return from.fields.every((field) => this.fits(field.type, to.value, depth))
         if (to.kind === "record") return this.#fitsRecord(from, to, depth)
         return to.kind === "variant" && this.#fitsVariant(from, to, depth)
+      case "map":
+        return to.kind === "object" || (to.kind === "map" && this.fits(from.value, to.value, depth))
       default:
         return false
     }
@@ -344,6 +350,7 @@ class Comparison {
       case "integer":
         return kinds.has("integer") || kinds.has("number")
       case "record":
+      case "map":
       case "variant":
         if (kinds.has("object")) return true
         break
@@ -406,6 +413,7 @@ function knownValues(type: Type): readonly string[] | undefined {
 function isLeaf(type: Type): boolean {
   switch (type.kind) {
     case "record":
+    case "map":
     case "variant":
     case "array":
     case "tuple":

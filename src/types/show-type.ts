@@ -57,6 +57,10 @@ function show(type: Type, detail: Text, level: number): string {
       const element = level < detail.depth ? show(type.element, detail, level + 1) : "…"
       return type.length === undefined ? `[${element}]` : `[${element}; ${type.length}]`
     }
+    case "map": {
+      const value = level < detail.depth ? show(type.value, detail, level + 1) : "…"
+      return type.value.kind === "union" && value.includes(" | ") ? `map (${value})` : `map ${value}`
+    }
     case "tuple": {
       if (type.elements.length === 0) return "()"
       if (level >= detail.depth) return "(…)"

@@ -31,7 +31,7 @@ export type StrictFit = { readonly fits: true } | { readonly fits: false; readon
 /**
  * Whether the type can be put to a strict backend. It cannot
  * - when the root is not a record: a variant would be an `anyOf` at the top, which is refused;
- * - when a value inside is open (`object`, a value of no known type) or is a tuple of different types;
+ * - when a value inside is open (`object`, a map, a value of no known type) or is a tuple of different types;
  * - when two records of one union begin with the same field (unless literals tell them apart): the backend decides by
  *   the first key;
  * - when the schema is larger than the documented limits.
@@ -66,6 +66,8 @@ function misfitIn(root: Type, types: TypeTable): string | undefined {
     switch (type.kind) {
       case "object":
         return `\`${path}\` is an object of any fields`
+      case "map":
+        return `\`${path}\` is a map, whose keys are not known`
       case "any":
       case "error":
       case "asset":

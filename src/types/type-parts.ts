@@ -5,6 +5,8 @@ export function partsOf(type: Type): readonly Type[] {
   switch (type.kind) {
     case "array":
       return [type.element]
+    case "map":
+      return [type.value]
     case "tuple":
       return type.elements
     case "record":

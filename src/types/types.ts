@@ -11,6 +11,7 @@ export type Type =
   | ArrayType
   | TupleType
   | RecordType
+  | MapType
   | UnionType
   | VariantType
   | RefType
@@ -71,6 +72,12 @@ export interface Field {
   readonly hasDefault?: true
   /** The value that counts where it is left out. Absent where only the service can compute it. */
   readonly default?: JsonValue
+}
+
+/** An object with any keys, whose values are of one type. */
+export interface MapType {
+  readonly kind: "map"
+  readonly value: Type
 }
 
 export interface UnionType {

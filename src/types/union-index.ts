@@ -29,6 +29,7 @@ function buildIndex(type: UnionType): UnionIndex {
         for (const value of member.values) strings.add(value)
         break
       case "record":
+      case "map":
       case "variant":
       case "array":
       case "tuple":

@@ -85,6 +85,8 @@ class Validation {
         return this.walk(value, resolve(type, this.#types), depth)
       case "record":
         return isObject(value) ? this.#walkRecord(value, type, depth) : this.#mistyped(value, type)
+      case "map":
+        return isObject(value) ? this.#walkMap(value, type.value, depth) : this.#mistyped(value, type)
       case "variant":
         return isObject(value) ? this.#walkVariant(value, type, depth) : this.#mistyped(value, type)
       case "array":
@@ -127,6 +129,16 @@ class Validation {
       this.#keys.push(key)
       if (key === "__proto__") this.#forbidden(value[key])
       else if (!known.has(key)) this.#extra(key, value[key], missing, names)
+      this.#keys.pop()
+    }
+  }
+
+  #walkMap(value: JsonLikeObject, type: Type, depth: number): void {
+    for (const key of Object.keys(value)) {
+      if (this.misfits.length >= this.#most) return
+      this.#keys.push(key)
+      if (key === "__proto__") this.#forbidden(value[key])
+      else this.walk(value[key], type, depth + 1)
       this.#keys.pop()
     }
   }

@@ -74,6 +74,13 @@ export class Fitting {
         for (const [at, element] of elements.entries()) if (!this.fits(value[at], element, depth + 1)) return false
         return true
       }
+      case "map": {
+        if (!isObject(value) || depth > runValueLevels) return false
+        for (const key of Object.keys(value)) {
+          if (key === "__proto__" || !this.fits(value[key], type.value, depth + 1)) return false
+        }
+        return true
+      }
       case "object":
         return isObject(value) && this.#isJson(value, depth)
       case "any":
@@ -179,6 +186,7 @@ export function mayBe(value: object, type: Type): boolean {
     case "tuple":
       return Array.isArray(value)
     case "record":
+    case "map":
     case "variant":
     case "object":
       return !Array.isArray(value)

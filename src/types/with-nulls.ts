@@ -11,6 +11,10 @@ export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonV
   switch (known.kind) {
     case "record":
       return isJsonObject(value) ? filled(value, known.fields, types) : value
+    case "map": {
+      const field = (name: string): Field => ({ name, type: known.value })
+      return isJsonObject(value) ? filled(value, Object.keys(value).map(field), types) : value
+    }
     case "array":
       return Array.isArray(value) ? mapped(value, (element) => withNulls(element, known.element, types)) : value
     case "tuple":
@@ -66,5 +70,5 @@ function filled(value: JsonObject, fields: readonly Field[], types: TypeTable): 
 function takesForm(value: JsonValue, { kind }: Type): boolean {
   if (kind === "any") return true
   if (Array.isArray(value)) return kind === "array" || kind === "tuple"
-  return isJsonObject(value) && (kind === "record" || kind === "variant" || kind === "object")
+  return isJsonObject(value) && ["record", "map", "variant", "object"].includes(kind)
 }

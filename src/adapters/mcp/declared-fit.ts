@@ -110,6 +110,10 @@ class Comparison {
       return [{ path: "", message: `the workflow declares ${showType(type)}, the server has ${known.join(", ")}` }]
     }
     if (type.kind === "array") return below("[]", this.clashes(type.element, listItems(schema), depth + 1))
+    if (type.kind === "map") {
+      const { additionalProperties } = schema
+      return isJsonObject(additionalProperties) ? below("{}", this.clashes(type.value, additionalProperties, depth + 1)) : []
+    }
     if (type.kind === "record") return this.#record(type, schema, depth)
     if (type.kind === "variant") {
       const records = type.cases.map((one) => caseRecord(type, one.name)).filter((record) => record !== undefined)
@@ -196,6 +200,7 @@ function kindsOf(type: Type): string[] | null {
     case "tuple":
       return ["array"]
     case "record":
+    case "map":
     case "variant":
     case "object":
       return ["object"]

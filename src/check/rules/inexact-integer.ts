@@ -1,3 +1,4 @@
+import { mapPairs } from "../../syntax/map-pairs.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import { fieldNamed } from "../../types/field-named.ts"
 import { membersOf } from "../../types/members-of.ts"
@@ -32,10 +33,14 @@ export function takeNumbers(checking: CheckContext, node: Syntax.Expression, exp
         if (element) takeNumbers(checking, item, element)
       }
       return
+    case "function":
+      if (wanted.kind === "map") for (const { value } of mapPairs(node)) takeNumbers(checking, value, wanted.value)
+      return
     case "list":
       if (wanted.kind === "array") takeNumbers(checking, node.value, wanted.element)
       return
     case "object":
+      if (wanted.kind === "map") for (const { value } of node.body.items) takeNumbers(checking, value, wanted.value)
       if (wanted.kind !== "record") return
       for (const { name, value } of node.body.items) {
         const field = fieldNamed(wanted, name.text)

@@ -124,7 +124,8 @@ export function typeAt(type: Type, keys: readonly (string | number)[], types: Ty
     if (current === null) return null
     const resolved = resolve(withoutNull(current, types), types)
     if (typeof key === "string") {
-      current = resolved.kind === "record" ? (resolved.fields.find(({ name }) => name === key)?.type ?? null) : null
+      if (resolved.kind === "map") current = resolved.value
+      else current = resolved.kind === "record" ? (resolved.fields.find(({ name }) => name === key)?.type ?? null) : null
     } else if (resolved.kind === "array") current = resolved.element
     else current = resolved.kind === "tuple" ? (resolved.elements[key] ?? null) : null
   }

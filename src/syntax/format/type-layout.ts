@@ -27,7 +27,7 @@ export function layOutSchemaBody(builder: LayoutBuilder, block: Block<TypeField 
 /** `maybe` as a type of its own, before what could be the type that it applies to. */
 function runsIntoType(builder: LayoutBuilder, next: TypeField | VariantType): boolean {
   const mayFollow = next.kind === "variant" || next.name.quoted
-  return mayFollow && endsWithBareWord(builder, ["maybe", "untrusted", "private"])
+  return mayFollow && endsWithBareWord(builder, ["maybe", "untrusted", "private", "map"])
 }
 
 /** Whether the token before the builder is one of these words, and no field's name. */
@@ -114,6 +114,7 @@ function layOutType(builder: LayoutBuilder, type: TypeNode): void {
     case "object-type":
       return layOutTypeFields(builder, type.body, true)
     case "maybe":
+    case "map-type":
     case "marked":
       builder.word()
       return layOutType(builder, type.type)
@@ -163,6 +164,7 @@ function canTakeLines(type: TypeNode): boolean {
     case "tuple-type":
       return true
     case "maybe":
+    case "map-type":
     case "marked":
     case "group-type":
       return canTakeLines(type.type)

@@ -95,6 +95,9 @@ function usedSchemas(root: Type, types: TypeTable): string[] {
       case "array":
         open.push(next.element)
         break
+      case "map":
+        open.push(next.value)
+        break
       case "tuple":
         open.push(...next.elements.toReversed())
         break

@@ -116,6 +116,8 @@ class Printer {
         return `Literal[${type.values.map((value) => pythonString(value)).join(", ")}]`
       case "array":
         return `List[${this.#print(type.element, place)}]`
+      case "map":
+        return `Dict[str, ${this.#print(type.value, place)}]`
       case "tuple":
         return `Tuple[${type.elements.map((element) => this.#print(element, place)).join(", ") || "()"}]`
       case "record":

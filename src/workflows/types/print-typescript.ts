@@ -64,6 +64,8 @@ class Printer {
         return union(type.values.map((value) => visibleJson(value)))
       case "array":
         return this.#array(type.element, type.length, indent)
+      case "map":
+        return `{ [key: string]: ${this.#print(type.value, indent)} }`
       case "tuple":
         return `[${type.elements.map((element) => this.#print(element, indent)).join(", ")}]`
       case "record":

@@ -29,6 +29,7 @@ const inSteps = {
   unique: lists.unique,
   zip: lists.zip,
   entries: objects.entries,
+  from_entries: objects.fromEntries,
   chunks: lists.chunks,
   group_by: lists.groupBy,
   count_by: lists.countBy,

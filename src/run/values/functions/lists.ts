@@ -13,7 +13,12 @@ import { textChunks } from "./pieces.ts"
 export function length(call: FunctionCall): JsonValue {
   const value = call.item(0)
   if (Array.isArray(value)) return value.length
-  if (typeof value !== "string") return call.refuse("a string or an array", value)
+  if (isJsonObject(value)) {
+    const { length: count } = Object.keys(value)
+    call.look(count)
+    return count
+  }
+  if (typeof value !== "string") return call.refuse("a string, an array or a map", value)
   call.spend(perPoint * value.length)
   return codePointCount(value)
 }

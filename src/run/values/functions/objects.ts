@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonValue } from "../../../base/json-value.ts"
 import type { Steps } from "../steps.ts"
 import { ArrayBuilder, ObjectBuilder } from "../value-builders.ts"
@@ -33,14 +34,35 @@ export function* entries(call: FunctionCall): Steps<JsonValue> {
   return made.array
 }
 
+/** The last of equal keys wins, in the place of the first. */
+export function* fromEntries(call: FunctionCall): Steps<JsonValue> {
+  const made = new ObjectBuilder(call.scope)
+  for (const pair of call.list(0)) {
+    if (call.isDue) yield null
+    const key = isJsonObject(pair) ? pair["key"] : undefined
+    if (!isJsonObject(pair) || typeof key !== "string" || !Object.hasOwn(pair, "value")) {
+      return call.refuse("an array of objects with a string `key` and a `value`", pair)
+    }
+    if (key === "__proto__") return call.fail("no field may have the name __proto__")
+    call.spend(perName)
+    call.make(1)
+    made.set(key, pair["value"] ?? null)
+  }
+  return made.object
+}
+
+/** Each field in the place of the last object that has it. */
 export function merge(call: FunctionCall): JsonValue {
-  const [one, other] = [call.object(0), call.object(1)]
   const whole = new ObjectBuilder(call.scope)
-  for (const object of [one, other]) {
+  const objects = Array.from({ length: call.count }, (_, at) => call.object(at))
+  for (const [at, object] of objects.entries()) {
     const names = Object.keys(object)
-    call.spend(perName * names.length)
+    call.spend(perName * names.length * (call.count - at))
     call.make(names.length)
-    for (const name of names) if (object === other || !Object.hasOwn(other, name)) whole.set(name, object[name] ?? null)
+    const later = objects.slice(at + 1)
+    for (const name of names) {
+      if (!later.some((other) => Object.hasOwn(other, name))) whole.set(name, object[name] ?? null)
+    }
   }
   return whole.object
 }
