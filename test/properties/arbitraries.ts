@@ -187,6 +187,10 @@ export function validValue({ type, types }: TypeInTable, random: Random, fuel = 
       const fields = Array.from({ length: random.below(3) }, () => [random.pick(fieldNames), randomValue(random, 2)])
       return Object.fromEntries(fields) as JsonObject
     }
+    case "map": {
+      const count = fuel <= 0 ? 0 : random.below(3)
+      return Object.fromEntries(Array.from({ length: count }, () => [random.pick(fieldNames), inner(resolved.value)]))
+    }
     case "array": {
       const length = resolved.length ?? (fuel <= 0 ? 0 : random.below(4))
       return Array.from({ length }, () => inner(resolved.element))

@@ -62,6 +62,7 @@ const typeTable = {
   "group-type": true,
   "object-type": true,
   maybe: true,
+  "map-type": true,
   marked: true,
   "union-type": true,
   variant: true,
