@@ -1,5 +1,6 @@
 import { type Hint, write, writeDefault } from "../source/hint.ts"
 import { mapPairs } from "../syntax/map-pairs.ts"
+import { mixedHint } from "../syntax/object-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { membersOf } from "../types/members-of.ts"
 import { errorType, integerType, numberType, stringType } from "../types/primitives.ts"
@@ -28,6 +29,11 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   const types = node.items.map((item) => inferItem(checking, item, scope, infer))
   // The parser reported what it could not read.
   if (node.items.some(({ kind }) => kind === "missing-expression")) return errorType
+  if (node.mixed !== undefined) {
+    const message = "Names and computed keys are not mixed in one object"
+    checking.report("mixed-keys", scope.path, node.mixed, message, mixedHint)
+    return errorType
+  }
   for (const { key } of mapPairs(node)) {
     const type = checking.expressionTypes.get(key) ?? errorType
     if (!mustTake(checking, key, type, text, "[key]", scope)) return errorType

@@ -90,7 +90,7 @@ function isKey(
   if (!nullable(type, types)) return true
   const fallback = isAssignable(withoutNull(type, types), numberType, types) ? "0" : '""'
   const key = asWritten(name)
-  const hint = `Write \`[merge(item, { ${key}: item.${key} ?? ${fallback} }) for item in ${quoted}]\`.`
+  const hint = `Write \`[{ ...item, ${key}: item.${key} ?? ${fallback} } for item in ${quoted}]\`.`
   checking.report("nullable-access", path, node, `\`${name}\` may be null`, hint)
   return false
 }

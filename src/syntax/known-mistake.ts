@@ -24,16 +24,8 @@ export type Expected =
 // of what stands around the place, which is marked `\u2038`; and what to write instead. Each has its case in test/cases/mistakes.
 export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, string | Advice])[] = [
   ["field", /^([\w.]+)\u2038-> ?(\w+)/, "Write `$1.$2`."],
-  ["field", /^\u2038\.\.\.([\w.]+), ?([^{}]+?) ?\}/, "Write `merge($1, { $2 })`."],
-  ["field", /\u2038\.\.\./, "Objects are joined by `merge(a, b)`."],
-  ["value", /\[\u2038\.\.\.([\w.]+), ?([^[\]]+)\]/, "Write `concat($1, [$2])`."],
-  ["value", /\u2038\.\.\./, "Lists are joined by `concat(a, b)`."],
-  [
-    "field",
-    /^\u2038\[([^[\]]+)\]: ?(.+?) for (.+?) ?\}/,
-    "Write `[{ key: $1, value: $2 } for $3]`: names of fields are written out.",
-  ],
-  ["field", /^\u2038\[([^[\]]+)\]: ?([^,{}]+)/, "Write `[{ key: $1, value: $2 }]`: names of fields are written out."],
+  ["field", /\u2038\.\.\.([\w.]+)/, "Fields are spread in a value: `name: { ...$1, y: 1 }`."],
+  ["field", /\u2038\[([^[\]]+)\]: ?/, "Keys are computed in a value: `name: { [$1]: … }`."],
   ["colon", /^for\u2038(.+? in [\w.]+)/, "Write `[{ … } for $1]`: names of fields are written out."],
   [undefined, /^([\w.]+)\u2038\| ?default\(([^()]+)\)/, "Write `$1 ?? $2`."],
   [undefined, /^([\w.]+)\u2038\| ?(fixed|join|replace|slice|split)\(([^()]+)\)/, "Write `$2($1, $3)`."],

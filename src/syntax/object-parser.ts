@@ -41,23 +41,43 @@ export function parseObject(reader: TokenReader, parse: ParseExpression): Expres
     return spread(reader, "merge", block, inRuns(parts, block, (run: readonly ValueField[], span) => objectOf(block, run, span)))
   }
   const looped = keyed.find(({ rest }) => rest !== undefined)
-  if (keyed.length < block.items.length) {
-    const at = { start: first.start, end: first.pair.end }
-    const hint = "Write every key in brackets: `{ [\"name\"]: 1, [key]: 2 }`."
-    reader.report(at, "Names and computed keys are not mixed in one object", hint, undefined, "mixed-keys")
+  if (block.items.some((item) => item.kind === "spread")) {
+    reader.report(first.pair, "`...` and computed keys are not mixed in one object", mixedHint, undefined, "mixed-keys")
     return missing(reader)
   }
-  if (looped !== undefined && keyed.length > 1) {
+  if (looped !== undefined && block.items.length > 1) {
     reader.report(looped.pair, "One `[key]: value` stands before `for`", "Make two maps.")
     return missing(reader)
   }
   const { start, end } = block
   if (looped?.rest === undefined) {
-    return called("from_entries", "map", block, [{ kind: "array", items: keyed.map(({ pair }) => pair), start, end }])
+    const items = block.items.flatMap((item) => (item.kind === "spread" ? [] : [pairOf(item)]))
+    const made = called("from_entries", "map", block, [{ kind: "array", items, start, end }])
+    // The checker reports it.
+    return fields.length === 0 ? made : { ...made, mixed: first.pair }
   }
   const { loop, when, by } = looped.rest
   if (loop === undefined) return missing(reader)
   return called("from_entries", "map", block, [{ kind: "list", value: looped.pair, loop, when, by, start, end }])
+}
+
+export const mixedHint = 'Write every key in brackets: `{ ["name"]: 1, [key]: 2 }`.'
+
+/** Of a name among computed keys: the name as a text. */
+function pairOf(item: ValueField | Keyed): Expression {
+  if (item.kind === "keyed") return item.pair
+  const { name, value, start, end } = item
+  const key: Expression = {
+    kind: "string",
+    block: false,
+    texts: [name.text],
+    interpolations: [],
+    start: name.start,
+    end: name.end,
+  }
+  const open = { kind: "{", start, end: start, afterBreak: false, comments: [], unclosed: false } as const
+  const body = { open, close: open, items: [made("key", key), made("value", value)], start, end }
+  return { kind: "object", body, start, end }
 }
 
 function parseItem(reader: TokenReader, parse: ParseExpression): Item | undefined {

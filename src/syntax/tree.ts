@@ -547,6 +547,8 @@ export interface FunctionNode extends Span {
   readonly items: readonly Expression[]
   /** It is written as `[...a, b]` or `{ ...a, y: 1 }`, or as `{ [key]: value }`. */
   readonly form?: "spread" | "map"
+  /** A computed key of an object that has names, too. */
+  readonly mixed?: Span
 }
 
 /** `match v { case_a.path  case_b: e  _ e }` */

@@ -7,12 +7,12 @@ endif
 
 syntax match wireDeclaration /^\s*\zs\%(import\|workflow\|input\|secrets\|schema\|provider\|model\|mcp\|api\|tool\|resource\|prompt\|from\|dynamic\|agent\|ask\|limits\|chat\|schedule\|webhook\|output\|tests\?\|given\|expect\)\>/
 syntax keyword wireKeyword for in when by descending else contains as query body
-syntax keyword wireKeyword header status match call read render asset compact maybe untrusted
-syntax keyword wireKeyword private trust release because enum variant
+syntax keyword wireKeyword header status match call read render asset compact maybe map
+syntax keyword wireKeyword untrusted private trust release because enum variant
 syntax keyword wireType string boolean number float integer object
 syntax keyword wireConstant true false null
 syntax match wireProperty /^\s*\zs\%(algorithm\|api_key\|approval\|assets\|at_most\|audience\|auth\|bindings\|cached\|catch_up\|citations\|cleared\|client_auth\|client_id\|client_secret\|concurrency\|content\|context\|cost\|cron\|description\|dynamic\|elicitation\|encoding\|endpoint\|expires_seconds\|extra\|file\|files\|frequency_penalty\|gives\|header\|headers\|history\|id\|idempotent\|inference\|input\|instruction\|issuer\|key_id\|limits\|max_calls\|max_retries\|max_steps\|max_tokens\|media_type\|message\|model\|model_calls\|name\|next\|nulls\|on_expiry\|on_failure\|output\|output_retries\|overlap\|pass_rate\|pin\|prefix\|presence_penalty\|price\|private_key\|question\|reasoning_effort\|repeat_penalty\|reply\|require\|requires\|resource\|response_format\|retry_base_delay_ms\|samples\|scopes\|secret\|secrets\|seed\|send\|show\|stop\|system\|temperature\|time_seconds\|timeout_seconds\|timezone\|title\|to\|token_endpoint\|tokens\|tool_calls\|top_k\|top_p\|type\|until\|uses\|verbosity\|verify\|when\|wire_api\)\>\ze\s*[:{]/
-syntax match wireFunction /\<\%(length\|lower\|upper\|trim\|split\|lines\|join\|replace\|starts_with\|ends_with\|slice\|at\|text\|json\|parse_json\|number\|fixed\|abs\|round\|floor\|ceil\|sum\|min\|max\|average\|first\|last\|reverse\|unique\|flatten\|concat\|chunks\|pieces\|group_by\|count_by\|zip\|range\|any\|all\|keys\|values\|entries\|merge\|add_days\|days_between\|weekday\|add_seconds\|seconds_between\|format_date\|date_of\|matches\|find\|find_all\|replace_all\|sha256\|base64\|from_base64\|url_encode\)\>\ze(/
+syntax match wireFunction /\<\%(length\|lower\|upper\|trim\|split\|lines\|join\|replace\|starts_with\|ends_with\|slice\|at\|text\|json\|parse_json\|number\|fixed\|abs\|round\|floor\|ceil\|sum\|min\|max\|average\|first\|last\|reverse\|unique\|flatten\|concat\|chunks\|pieces\|group_by\|count_by\|zip\|range\|any\|all\|keys\|values\|entries\|from_entries\|merge\|add_days\|days_between\|weekday\|add_seconds\|seconds_between\|format_date\|date_of\|matches\|find\|find_all\|replace_all\|sha256\|base64\|from_base64\|url_encode\)\>\ze(/
 syntax match wireNumber /\<\d[0-9_]*\%(\.\d\+\)\?\%([eE][+-]\?\d\+\)\?\>/
 syntax match wireOperator /[=!<>]=\|&&\|||\|??\|?\.\|[<>!+*\/%|#-]/
 syntax match wireComment /\/\/.*$/ contains=@Spell

@@ -192,9 +192,11 @@ function layOutSpread(builder: LayoutBuilder, node: FunctionNode): void {
 function layOutMap(builder: LayoutBuilder, { items: [pairs], start, end }: FunctionNode): void {
   const layOut = (pair: Expression): void => {
     const [key, value] = pair.kind === "object" ? pair.body.items : []
-    builder.take()
-    if (key !== undefined) layOutExpression(builder, key.value)
-    builder.take()
+    if (builder.token.kind === "[") {
+      builder.take()
+      if (key !== undefined) layOutExpression(builder, key.value)
+      builder.take()
+    } else builder.take()
     builder.word()
     if (value !== undefined) layOutExpression(builder, value.value)
   }
