@@ -47,6 +47,21 @@ const integers = { type: "array", items: { type: "integer" } }
 const weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 const values: Readonly<Record<string, readonly Value[]>> = {
+  "maps and spread": [
+    ["{ [text(n)]: n * 2 for n in input.list when n > 2 }", { "3": 6 }],
+    ['{ [input.s]: 1, ["c"]: 2, [input.s]: 3 }', { "b a": 3, c: 2 }],
+    ['keys({ [k]: 1 for k in ["b", "a", "b"] })', ["b", "a"]],
+    ['at({ [input.s]: 1 }, "b a")', 1],
+    ['at({ [input.s]: 1 }, "no")', null],
+    ['"b a" in { [input.s]: 1 } && !("no" in { [input.s]: 1 })', true],
+    ["length({ [k]: 1 for k in split(input.s, \" \") })", 2],
+    ["[e.key for e in entries({ [input.s]: 1 })]", ["b a"]],
+    ["{ ...input.rec, a: 2 }", { a: 2, b: null }],
+    ["{ a: 2, ...input.rec }", { a: 1, b: null }],
+    ["{ ...input.rec }", { a: 1, b: null }],
+    ["[...input.list, 4, ...[5]]", [3, 1, 2, 4, 5]],
+    ["[...input.list]", [3, 1, 2]],
+  ],
   "operators from weakest to strongest": [
     ["true || false && false", true],
     ['input.s < "b b" && "Z" < "a" && "\\u{FFFD}" < "\\u{1F600}"', true],
