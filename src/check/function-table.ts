@@ -1,7 +1,15 @@
 import { elementType } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
 import { membersOf } from "../types/members-of.ts"
-import { anyType, booleanType, integerType, noElementType, numberType, objectType, stringType } from "../types/primitives.ts"
+import {
+  anyType,
+  booleanType,
+  integerType,
+  noElementType,
+  numberType,
+  objectType,
+  stringType,
+} from "../types/primitives.ts"
 import { isAssignable, isLenient, maybe, nullable, recordsOf, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Field, RecordType, Type, TypeTable } from "../types/types.ts"
 

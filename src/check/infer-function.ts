@@ -47,7 +47,8 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   let fits = true
   for (const [at, item] of node.items.entries()) {
     const taken = takenAt(row, at, first, checking.types)
-    if (!mustTake(checking, item, types[at] ?? errorType, taken, node.form === "spread" ? "..." : name, scope)) fits = false
+    if (!mustTake(checking, item, types[at] ?? errorType, taken, node.form === "spread" ? "..." : name, scope))
+      fits = false
     else if (taken.written !== undefined && fits) {
       const list = { node: node.items[0] ?? item, type: first }
       fits = checkWritten(checking, item, taken.written, list, scope)

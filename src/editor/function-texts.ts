@@ -89,7 +89,10 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
     text: "A map of objects with `key` and `value`; `{ [key]: value for … }` is another way to write it.",
     example: 'from_entries([{ key: "a", value: 1 }])',
   },
-  merge: { text: "An object with the fields of all; later ones win. `{ ...a, y: 1 }` is another way to write it.", example: "merge({ a: 1, b: 2 }, { b: 3 })" },
+  merge: {
+    text: "An object with the fields of all; later ones win. `{ ...a, y: 1 }` is another way to write it.",
+    example: "merge({ a: 1, b: 2 }, { b: 3 })",
+  },
   add_days: {
     text: "The date so many days later; time and offset stay as written.",
     example: 'add_days("2026-02-28", 1)',

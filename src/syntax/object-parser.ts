@@ -38,7 +38,12 @@ export function parseObject(reader: TokenReader, parse: ParseExpression): Expres
   const [first] = keyed
   if (first === undefined) {
     const parts = block.items.filter((item) => item.kind !== "keyed")
-    return spread(reader, "merge", block, inRuns(parts, block, (run: readonly ValueField[], span) => objectOf(block, run, span)))
+    return spread(
+      reader,
+      "merge",
+      block,
+      inRuns(parts, block, (run: readonly ValueField[], span) => objectOf(block, run, span)),
+    )
   }
   const looped = keyed.find(({ rest }) => rest !== undefined)
   if (block.items.some((item) => item.kind === "spread")) {
@@ -122,7 +127,15 @@ function parseKeyed(reader: TokenReader, parse: ParseExpression): Keyed {
 /** A field that no source names. */
 function made(text: string, value: Expression): ValueField {
   const { start } = value
-  return { kind: "value-field", name: madeName(text, start), colon: undefined, value, doc: undefined, start, end: value.end }
+  return {
+    kind: "value-field",
+    name: madeName(text, start),
+    colon: undefined,
+    value,
+    doc: undefined,
+    start,
+    end: value.end,
+  }
 }
 
 function madeName(text: string, start: number): Name {

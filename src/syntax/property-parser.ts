@@ -341,7 +341,11 @@ function parseHeaders(reader: TokenReader, parse: ParseExpression): Block<ValueF
   return reader.block((reader) => parseValueField(reader, parse, parseHeaderName), leavesBlock, "the name of a header")
 }
 
-export function parseValueField(reader: TokenReader, parse: ParseExpression, parseName = parseKey): ValueField | undefined {
+export function parseValueField(
+  reader: TokenReader,
+  parse: ParseExpression,
+  parseName = parseKey,
+): ValueField | undefined {
   const first = reader.token
   const doc = docBefore(reader)
   const name = parseName(reader)

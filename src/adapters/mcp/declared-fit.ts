@@ -112,7 +112,9 @@ class Comparison {
     if (type.kind === "array") return below("[]", this.clashes(type.element, listItems(schema), depth + 1))
     if (type.kind === "map") {
       const { additionalProperties } = schema
-      return isJsonObject(additionalProperties) ? below("{}", this.clashes(type.value, additionalProperties, depth + 1)) : []
+      return isJsonObject(additionalProperties)
+        ? below("{}", this.clashes(type.value, additionalProperties, depth + 1))
+        : []
     }
     if (type.kind === "record") return this.#record(type, schema, depth)
     if (type.kind === "variant") {

@@ -125,7 +125,8 @@ export function typeAt(type: Type, keys: readonly (string | number)[], types: Ty
     const resolved = resolve(withoutNull(current, types), types)
     if (typeof key === "string") {
       if (resolved.kind === "map") current = resolved.value
-      else current = resolved.kind === "record" ? (resolved.fields.find(({ name }) => name === key)?.type ?? null) : null
+      else
+        current = resolved.kind === "record" ? (resolved.fields.find(({ name }) => name === key)?.type ?? null) : null
     } else if (resolved.kind === "array") current = resolved.element
     else current = resolved.kind === "tuple" ? (resolved.elements[key] ?? null) : null
   }

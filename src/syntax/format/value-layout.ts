@@ -185,7 +185,12 @@ function layOutSpread(builder: LayoutBuilder, node: FunctionNode): void {
     return layOutList(builder, { items, layOut, hugs: () => false, lastComma: comma.broken })
   }
   const open = builder.token
-  layOutBlock(builder, { block: { open, close: open, items, start, end }, canBeFlat: true, layOut, needsComma: () => true })
+  layOutBlock(builder, {
+    block: { open, close: open, items, start, end },
+    canBeFlat: true,
+    layOut,
+    needsComma: () => true,
+  })
 }
 
 /** `{ [key]: value, [key]: value }`, `{ [key]: value for item in list }` */
@@ -203,7 +208,12 @@ function layOutMap(builder: LayoutBuilder, { items: [pairs], start, end }: Funct
   if (pairs?.kind === "list") return layOutListNode(builder, pairs, layOut, gap.softSpace)
   const items = pairs?.kind === "array" ? pairs.items : []
   const open = builder.token
-  layOutBlock(builder, { block: { open, close: open, items, start, end }, canBeFlat: true, layOut, needsComma: () => true })
+  layOutBlock(builder, {
+    block: { open, close: open, items, start, end },
+    canBeFlat: true,
+    layOut,
+    needsComma: () => true,
+  })
 }
 
 /** `item`, or `{ a, b: c }`. */

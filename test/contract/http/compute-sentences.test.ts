@@ -54,7 +54,7 @@ const values: Readonly<Record<string, readonly Value[]>> = {
     ['at({ [input.s]: 1 }, "b a")', 1],
     ['at({ [input.s]: 1 }, "no")', null],
     ['"b a" in ({ [input.s]: 1 }) && !("no" in ({ [input.s]: 1 }))', true],
-    ["length({ [k]: 1 for k in split(input.s, \" \") })", 2],
+    ['length({ [k]: 1 for k in split(input.s, " ") })', 2],
     ["[e.key for e in entries({ [input.s]: 1 })]", ["b a"]],
     ["{ ...input.rec, a: 2 }", { a: 2, b: null }],
     ["{ a: 2, ...input.rec }", { a: 1, b: null }],

@@ -628,16 +628,13 @@ export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
     ({ of }) => `entries({ a: ${of(string)}, b: ${of(string)} })`,
     arrayOf(record(["key", string], ["value", string])),
   ),
-  from_entries: maker(
-    isTexts,
-    ({ of, random }) => {
-      const list = of(arrayOf(string))
-      const key = of(string)
-      return random.chance(0.5)
-        ? `values(from_entries([{ key: ${key}, value: ${of(string)} }]))`
-        : `keys({ [one]: 1 for one in ${list} })`
-    },
-  ),
+  from_entries: maker(isTexts, ({ of, random }) => {
+    const list = of(arrayOf(string))
+    const key = of(string)
+    return random.chance(0.5)
+      ? `values(from_entries([{ key: ${key}, value: ${of(string)} }]))`
+      : `keys({ [one]: 1 for one in ${list} })`
+  }),
   merge: maker(
     (type) => type.kind === "record" && type.fields.length > 0,
     ({ of, wanted }) => {
