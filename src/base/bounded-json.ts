@@ -1,3 +1,4 @@
+import { parseInOrder } from "./ordered-object.ts"
 import type { JsonValue } from "./json-value.ts"
 import { maxJsonWork } from "./limits.ts"
 
@@ -212,7 +213,7 @@ export function isTooMuchJson(text: string, most: number = maxJsonWork): boolean
 /** The value of a JSON text, whatever work it is; undefined for a text that is not JSON. */
 export function jsonOf(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue
+    return parseInOrder(text) as JsonValue
   } catch {
     return undefined
   }

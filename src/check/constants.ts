@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import { objectOf } from "../base/ordered-object.ts"
 import type { ConstantRule } from "../syntax/constant-rule.ts"
 import { expressionIn, type Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -50,7 +51,7 @@ export function constantFields(block: Syntax.Block<Syntax.ValueField>): { [key: 
     if (value === undefined) return undefined
     entries.push([field.name.text, value])
   }
-  return Object.fromEntries(entries)
+  return objectOf(entries)
 }
 
 /** Reports a property whose value is not written out, or not what the rule asks for. */

@@ -1,6 +1,8 @@
 import { compareCodePoints } from "../base/compare-code-points.ts"
+import { isJsonObject } from "../base/is-json-object.ts"
 import { jsonEqual } from "../base/json-equal.ts"
 import type { JsonValue } from "../base/json-value.ts"
+import { objectOf } from "../base/ordered-object.ts"
 import { isArithmetic } from "../syntax/operator-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Field } from "../types/types.ts"
@@ -67,7 +69,7 @@ function valueOf(node: Syntax.Expression): JsonValue {
     case "array":
       return node.items.map(valueOf)
     case "object":
-      return Object.fromEntries(node.body.items.map(({ name, value }) => [name.text, valueOf(value)]))
+      return objectOf(node.body.items.map(({ name, value }) => [name.text, valueOf(value)] as const))
     case "default":
       return valueOf(node.left) ?? valueOf(node.right)
     case "not": {
@@ -108,6 +110,7 @@ function operated({ operator, left, right }: Syntax.BinaryNode): JsonValue {
         ? a.some((one) => jsonEqual(one, b, () => undefined))
         : fail("`contains` searches an array")
     case "in":
+      if (isJsonObject(b) && typeof a === "string") return Object.hasOwn(b, a)
       return Array.isArray(b) ? b.some((one) => jsonEqual(one, a, () => undefined)) : fail("`in` searches an array")
     default:
       break

@@ -420,7 +420,7 @@ const total: ReadonlySet<string> = new Set<FunctionName>([
     "concat",
     "zip",
   ] as const),
-  ...(["any", "all", "keys", "values", "entries", "from_entries", "merge"] as const),
+  ...(["any", "all", "keys", "values", "entries", "merge"] as const),
 ])
 
 /** Whether the function has a result for all arguments of the types that it takes. */

@@ -1,3 +1,4 @@
+import { parseInOrder } from "../base/ordered-object.ts"
 import { filesOf, sourceLength, type SourceText } from "../source/source-files.ts"
 import { Worker } from "node:worker_threads"
 import type { Plan } from "../plan/plan-shape.ts"
@@ -77,7 +78,7 @@ export class Compiler {
     if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => planSource({ ...text, maxCalled }))
     const answer = await this.#ask({ kind: "plan", source, ...filesOf(text), maxCalled }, share).catch(planError)
     if ("error" in answer) return answer
-    if ("text" in answer) return JSON.parse(answer.text) as Planned
+    if ("text" in answer) return parseInOrder(answer.text) as Planned
     if (!("pieces" in answer)) throw bug(answer)
     const plans = (await stepsInTurns(fromPieces(answer.pieces))) as unknown as readonly SeparatePlan[]
     const plan = withBareTables(joinPlans(plans))

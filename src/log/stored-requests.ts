@@ -1,3 +1,4 @@
+import { objectOf } from "../base/ordered-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 
 // The requests of a run's model calls and tool calls, as they went over the wire, beside the events that tell of the calls. Turns of a conversation repeat
@@ -122,7 +123,7 @@ export function joinParts(body: JsonValue, parts: ReadonlyMap<string, JsonValue>
       if (part === undefined) isWhole = false
       return part === undefined ? null : walk(part, true)
     }
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk(one, false)]))
+    return objectOf(Object.entries(value).map(([key, one]) => [key, walk(one, false)]))
   }
   const joined = walk(body, false)
   return isWhole ? joined : undefined

@@ -3,7 +3,7 @@ import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-s
 import { runAgent } from "./agent/agent.ts"
 import { runLoop } from "./agent/agent-loop.ts"
 import { evaluateEffects, evaluateToKeep } from "./values/evaluate-effects.ts"
-import { setOwn } from "./values/value-builders.ts"
+import { setOwn } from "../base/ordered-object.ts"
 import { failure } from "../ports/run-failure.ts"
 import { placeKey } from "../log/replay-state.ts"
 import { loopItems } from "./context/loop-items.ts"

@@ -1,3 +1,4 @@
+import { parseInOrder } from "../base/ordered-object.ts"
 import { isUtf8 } from "node:buffer"
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { isDeeper, JsonWork } from "../base/bounded-json.ts"
@@ -158,7 +159,7 @@ function parseJson(body: Buffer, found: Measured): unknown {
   }
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseInOrder(text)
   } catch (error) {
     // V8's message may quote the body, and with it a secret: only the position is reported.
     const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined

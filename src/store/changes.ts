@@ -1,3 +1,4 @@
+import { parseInOrder } from "../base/ordered-object.ts"
 import type { WakeUp } from "../base/wake-up.ts"
 import { Listeners, OnceListeners } from "../ports/listeners.ts"
 import type { LogEvent } from "../log/events.ts"
@@ -69,7 +70,7 @@ export class Changes {
 
   /** Followers get the events as they were stored: the caller of the append might change its own. */
   appended(run_id: string, stored: string): void {
-    this.#watches.get(run_id)?.add(JSON.parse(stored) as LogEvent[], stored.length)
+    this.#watches.get(run_id)?.add(parseInOrder(stored) as LogEvent[], stored.length)
   }
 
   /** Followers read what is new up to this event from the store. */

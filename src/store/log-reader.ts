@@ -1,3 +1,4 @@
+import { parseInOrder } from "../base/ordered-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { triggerIn } from "./run-list-reader.ts"
 import { keptKey } from "./trigger-writer.ts"
@@ -136,7 +137,7 @@ export class LogReader {
     const head = yield* this.head(run_id)
     const text = head === undefined ? undefined : yield* this.#requestText(head)
     if (head === undefined || text === undefined) throw new NoSuchRun(run_id)
-    const request = JSON.parse(text) as Omit<RunRequest, "secrets">
+    const request = parseInOrder(text) as Omit<RunRequest, "secrets">
     return { ...request, secrets: yield* this.#secrets(head) }
   }
 
@@ -259,7 +260,7 @@ export class LogReader {
     const row = yield* get("SELECT body FROM cache WHERE entry = ? AND expires_at > ?", entry, now)
     return row === undefined
       ? undefined
-      : (JSON.parse(this.#vault.open(aboutCache(entry), row["body"] as Uint8Array)) as JsonValue)
+      : (parseInOrder(this.#vault.open(aboutCache(entry), row["body"] as Uint8Array)) as JsonValue)
   }
 
   *notices(run_id: string): Steps<Notice[]> {

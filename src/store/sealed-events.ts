@@ -1,3 +1,4 @@
+import { parseInOrder } from "../base/ordered-object.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { LogEvent } from "../log/events.ts"
 import type { DataKey } from "../ports/vault.ts"
@@ -75,16 +76,16 @@ export function requestOf(key: DataKey, last: number, body: unknown): string | u
 
 /** Of a row, as everyone may see them. */
 export function openEvents(key: DataKey, last: number, body: unknown): LogEvent[] {
-  return JSON.parse(linesOf(key, last, body).shown) as LogEvent[]
+  return parseInOrder(linesOf(key, last, body).shown) as LogEvent[]
 }
 
 /** With what was kept for a continuation. */
 export function openWithKept(key: DataKey, last: number, body: unknown, apart: unknown): LogEvent[] {
   const { shown, kept: small } = linesOf(key, last, body)
-  const events = JSON.parse(shown) as LogEvent[]
+  const events = parseInOrder(shown) as LogEvent[]
   const kept = apart instanceof Uint8Array ? key.open(aboutKept(last), apart) : small
   if (kept === undefined) return events
-  const more = new Map(JSON.parse(kept) as [number, JsonValue][])
+  const more = new Map(parseInOrder(kept) as [number, JsonValue][])
   return events.map((event) => {
     const value = more.get(event.id)
     return value === undefined ? event : { ...event, kept: value }

@@ -1,3 +1,4 @@
+import { parseInOrder } from "../base/ordered-object.ts"
 import type { DataKey, Vault } from "../ports/vault.ts"
 import type { OpenedWait, WaitKind, WaitKinds } from "../ports/waits.ts"
 
@@ -13,7 +14,7 @@ export function openWait<K extends WaitKind>(
   id: string,
   sealed: Uint8Array,
 ): WaitKinds[K]["about"] {
-  return JSON.parse(key.open(`wait ${kind} ${id}`, sealed)) as WaitKinds[K]["about"]
+  return parseInOrder(key.open(`wait ${kind} ${id}`, sealed)) as WaitKinds[K]["about"]
 }
 
 export function sealOutcome<K extends WaitKind>(
@@ -31,7 +32,7 @@ export function openOutcome<K extends WaitKind>(
   id: string,
   sealed: Uint8Array,
 ): WaitKinds[K]["outcome"] {
-  return JSON.parse(key.open(`outcome ${kind} ${id}`, sealed)) as WaitKinds[K]["outcome"]
+  return parseInOrder(key.open(`outcome ${kind} ${id}`, sealed)) as WaitKinds[K]["outcome"]
 }
 
 /** A keyed hash: indexes find waits by it. Those of two kinds differ. */

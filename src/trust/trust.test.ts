@@ -496,6 +496,22 @@ describe("what strangers' words and private data reach", () => {
     assert.ok(!diagnostics.some(({ code }) => /action|leak|effect|exception/.test(code)))
   })
 
+  test("a value of a map has its labels under every key, whatever the map is taken for", () => {
+    const modules = {
+      "inner.wire": `input { any: object }
+        mcp s { endpoint: "https://s.example.com" }
+        tool act from mcp.s.tool.act { requires: trusted }
+        output { x: call tool.act { input { x: input.any.key.a } } }`,
+    }
+    const source = (mark: string): string => `workflow inner from "./inner.wire"
+      input { boxes: map { a: ${mark}string } }
+      output { x: call workflow.inner { input { any: input.boxes } } }`
+    const codes = (text: string): string[] =>
+      compile(text, { modules }).diagnostics.flatMap(({ code, severity }) => (severity === "error" ? [code] : []))
+    assert.deepEqual(codes(source("untrusted ")), ["untrusted-action"])
+    assert.deepEqual(codes(source("")), [])
+  })
+
   test("words of files that are imported count here", () => {
     const modules = {
       "lib.wire": `schema letter { text: untrusted string  id: string }

@@ -68,6 +68,8 @@ export class TypedLabels {
         return [{ label: node.mark, path, span: node }, ...this.#markers(node.type, path)]
       case "array-type":
         return this.#markers(node.element, `${path}.*`)
+      case "map-type":
+        return this.#markers(node.type, `${path}.*`)
       case "type-path": {
         const { marks, type, schema } = this.#target(node)
         const own = marks.map((one) => ({ label: one.mark, path, span: one }))
@@ -120,6 +122,8 @@ export class TypedLabels {
         return this.#type(node.type, at).with(sourcesOf([{ label: node.mark, path: "", span: node }], at))
       case "array-type":
         return list(none, this.#type(node.element, { ...at, path: `${at.path}.*` }), none)
+      case "map-type":
+        return list(none, this.#type(node.type, { ...at, path: `${at.path}.*` }), none)
       case "tuple-type":
         return tuple(node.elements.map((one) => this.#type(one, at)))
       case "object-type":

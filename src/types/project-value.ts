@@ -1,3 +1,4 @@
+import { ObjectInOrder } from "../base/ordered-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { bestMember } from "./best-member.ts"
 import { caseRecord, nullable, resolve } from "./relations.ts"
@@ -80,27 +81,27 @@ class Projection {
   }
 
   #record(value: JsonObject, type: RecordType, depth: number): Projected {
-    const kept: JsonObject = {}
+    const kept = new ObjectInOrder()
     let fits = true
     let changes = Object.keys(value).length
     let isSame = true
     for (const { name, type: fieldType } of type.fields) {
       if (!Object.hasOwn(value, name)) {
         if (nullable(fieldType, this.#types)) {
-          kept[name] = null
+          kept.set(name, null)
           changes++
         } else fits = false
         continue
       }
       const before = value[name] ?? null
       const field = this.project(before, fieldType, depth + 1)
-      kept[name] = field.value
+      kept.set(name, field.value)
       fits &&= field.fits
       isSame &&= field.value === before
       // This one is not left out.
       changes += field.changes - 1
     }
-    return { value: isSame && changes === 0 ? value : kept, fits, changes }
+    return { value: isSame && changes === 0 ? value : kept.object, fits, changes }
   }
 
   #elements(

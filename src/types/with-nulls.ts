@@ -1,3 +1,4 @@
+import { objectOf } from "../base/ordered-object.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { nullable, resolve } from "./relations.ts"
@@ -12,8 +13,9 @@ export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonV
     case "record":
       return isJsonObject(value) ? filled(value, known.fields, types) : value
     case "map": {
-      const field = (name: string): Field => ({ name, type: known.value })
-      return isJsonObject(value) ? filled(value, Object.keys(value).map(field), types) : value
+      if (!isJsonObject(value)) return value
+      const made = Object.entries(value).map(([key, one]) => [key, withNulls(one, known.value, types)] as const)
+      return made.every(([key, one]) => one === value[key]) ? value : objectOf(made)
     }
     case "array":
       return Array.isArray(value) ? mapped(value, (element) => withNulls(element, known.element, types)) : value

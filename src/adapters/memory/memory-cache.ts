@@ -1,3 +1,4 @@
+import { parseInOrder } from "../../base/ordered-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { AnswerCache } from "../../ports/store.ts"
@@ -21,7 +22,7 @@ export class MemoryCache implements AnswerCache {
   async get(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
     const entry = this.#slots.get(slotOf(caller, cache_key))?.get(hash)
     if (entry === undefined || entry.expires_at <= this.#clock.now()) return undefined
-    return JSON.parse(entry.text) as JsonValue
+    return parseInOrder(entry.text) as JsonValue
   }
 
   async put(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { parseInOrder } from "../../base/ordered-object.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { runQuotedBytes } from "../../base/limits.ts"
@@ -88,7 +89,7 @@ function reasonOf(fit: Fit & { readonly fits: false }): string {
 /** JSON within a string (arguments, a rejected answer): escapes may hide a secret from the search of the string. */
 export function redactJson(watch: Pick<ModelWatch, "redact">, text: string): string {
   try {
-    const value = JSON.parse(text) as JsonValue
+    const value = parseInOrder(text) as JsonValue
     const redacted = watch.redact(value)
     return redacted === value ? text : JSON.stringify(redacted)
   } catch {

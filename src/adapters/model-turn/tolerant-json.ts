@@ -1,3 +1,4 @@
+import { objectOf } from "../../base/ordered-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 
 export type TolerantResult =
@@ -69,7 +70,7 @@ class Reader {
       this.#separator("}")
     }
     this.at++
-    return Object.fromEntries(entries)
+    return objectOf(entries)
   }
 
   #array(depth: number): JsonValue {

@@ -1,3 +1,4 @@
+import { parseInOrder } from "../../base/ordered-object.ts"
 import { Buffer } from "node:buffer"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
@@ -64,7 +65,7 @@ export function readText(path: string): string {
 export function parseObject(text: string, name: string): JsonObject {
   let value: JsonValue
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, "")) as JsonValue
+    value = parseInOrder(text.replace(/^\uFEFF/, "")) as JsonValue
   } catch (error) {
     // The parser's sentence quotes the text, which may be secret.
     const place = error instanceof Error ? (/ at position \d+|line \d+ column \d+/.exec(error.message)?.[0] ?? "") : ""
@@ -138,7 +139,7 @@ export function readValue(text: string, type: Type | null, types: TypeTable): Js
   const isText = kind === "string" || kind === "enum" || kind === "literal"
   if (isText && !(text === "null" && type !== null && type.kind === "union")) return text
   try {
-    return JSON.parse(text) as JsonValue
+    return parseInOrder(text) as JsonValue
   } catch {
     return text
   }

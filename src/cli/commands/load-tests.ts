@@ -1,3 +1,4 @@
+import { parseInOrder } from "../../base/ordered-object.ts"
 import { basename, dirname, join } from "node:path"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { compileFile, rootFor } from "../../compiler/folder-texts.ts"
@@ -92,7 +93,7 @@ function readRows(path: string, root: string, by: string, line: number, palette:
   const text = read.text.replace(/^\uFEFF/, "")
   const parse = (json: string, at: number): JsonValue => {
     try {
-      return JSON.parse(json) as JsonValue
+      return parseInOrder(json) as JsonValue
     } catch {
       throw refuse(`line ${at} is not JSON`)
     }

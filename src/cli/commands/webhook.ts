@@ -1,3 +1,4 @@
+import { parseInOrder } from "../../base/ordered-object.ts"
 import { standardOutput } from "../terminal/screen.ts"
 import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
@@ -110,7 +111,7 @@ function readSecret(given: string, webhook: WebhookPlan): string {
 function record(file: string, webhook: WebhookPlan, body: Buffer, headers: Record<string, string>): void {
   let input: JsonObject | null
   try {
-    const parsed = JSON.parse(body.toString("utf8")) as JsonValue
+    const parsed = parseInOrder(body.toString("utf8")) as JsonValue
     input = deliveredInput(webhook, { body: parsed, headers, query: {} })
   } catch (error) {
     throw new CommandFailure(error instanceof RunFailure ? error.message : "--record: the body is not JSON.")

@@ -1,3 +1,4 @@
+import { parseInOrder } from "../../base/ordered-object.ts"
 import { childPath } from "../../base/child-path.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AskedQuestion } from "../../log/events.ts"
@@ -197,7 +198,7 @@ function valueOf(text: string, type: Type, types: TypeTable): JsonValue | undefi
     }
     default:
       try {
-        return JSON.parse(written) as JsonValue
+        return parseInOrder(written) as JsonValue
       } catch {
         return undefined
       }

@@ -9,7 +9,7 @@ import { shareParts } from "../../log/stored-requests.ts"
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { CallRequests, ShownRequest } from "../../ports/tools.ts"
 import type { Redactor } from "../secrets/redact.ts"
-import { setOwn } from "../values/value-builders.ts"
+import { setOwn } from "../../base/ordered-object.ts"
 
 /** Headers that tell nothing about anybody. */
 const plainHeaders: ReadonlySet<string> = new Set([

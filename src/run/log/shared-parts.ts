@@ -1,3 +1,4 @@
+import { objectOf } from "../../base/ordered-object.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent } from "../../log/events.ts"
 import { Damaged, type Lease, type RunStore } from "../../ports/store.ts"
@@ -75,7 +76,10 @@ export class SharedParts {
       path.pop()
       bytes += key.length + visited.bytes
       if (visited.value === part) continue
-      copy ??= (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>
+      copy ??= (Array.isArray(value) ? [...(value as unknown[])] : objectOf(Object.entries(value))) as Record<
+        string,
+        unknown
+      >
       copy[key] = visited.value
     }
     return { value: copy ?? value, bytes }

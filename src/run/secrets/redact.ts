@@ -1,3 +1,4 @@
+import { objectOf } from "../../base/ordered-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { GramFilter } from "./gram-filter.ts"
@@ -166,7 +167,7 @@ function walk(
     copy?.push([cleanKey, clean])
     position++
   }
-  return copy === null ? value : Object.fromEntries(copy)
+  return copy === null ? value : objectOf(copy)
 }
 
 const escapes = /%[0-9a-f]{2}/i

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Entry } from "../../plan/expression.ts"
-import { setOwn } from "../values/value-builders.ts"
+import { setOwn } from "../../base/ordered-object.ts"
 import type { Scope } from "../values/scope.ts"
 import { evaluateEffects, type Effects } from "../values/evaluate-effects.ts"
 import { traits } from "../../plan/expression-traits.ts"

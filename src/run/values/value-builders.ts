@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { ObjectInOrder } from "../../base/ordered-object.ts"
 import { assetLabel, isAsset, isAssetList } from "./asset.ts"
 import { TakesLong } from "./evaluation-work.ts"
 import { isLongJson, jsonSteps, type WrittenText } from "./functions/json-steps.ts"
@@ -91,17 +92,21 @@ export class ArrayBuilder {
 /** An object made of values, refused when it gets too large. */
 export class ObjectBuilder {
   readonly #scope: Scope
-  readonly object: JsonObject = {}
+  readonly #made = new ObjectInOrder()
   #bytes = 2
 
   constructor(scope: Scope) {
     this.#scope = scope
   }
 
+  get object(): JsonObject {
+    return this.#made.object
+  }
+
   set(key: string, value: JsonValue): void {
     const { work, path } = this.#scope
     this.#bytes += key.length + 4 + work.part(value, this.#bytes, path)
-    setOwn(this.object, key, value)
+    this.#made.set(key, value)
   }
 }
 
@@ -128,11 +133,4 @@ export function* textSteps(value: JsonValue, scope: Scope): Steps<string> {
   if (!isLongText(value, scope)) return toBoundedText(value, scope)
   scope.work.part(value, 0, scope.path)
   return (yield* jsonSteps(value, scope)).text
-}
-
-/** Also right for a field called `__proto__`. */
-export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
-  if (key === "__proto__")
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-  else object[key] = value
 }

@@ -342,6 +342,33 @@ describe("what the language says of computed values, over HTTP", async () => {
     })
   }
 
+  it("keys that look like integers keep their place, in inputs, maps, texts, stored runs and answers", async () => {
+    const source = `input { m: map (maybe { a: integer, b: maybe string })  o: object }
+output {
+    keys: keys(input.m)
+    values: [at(input.m, key)?.a for key in keys(input.m)]
+    m: input.m
+    o: input.o
+    text: "{{ input.o }}"
+    made: { [text(n)]: { [text(n + 1)]: n, ["a"]: 1, ["0"]: 2 } for n in [7, 10, 2, 7] }
+    parsed: parse_json("{\\"b\\": 1, \\"10\\": 2, \\"2\\": 3}")
+    spread: { b: 1, "10": 2, ...{ "2": 3 } }
+}
+`
+    const body = `{"workflow_source":${JSON.stringify(source)},"input":{"m":{"10":{"a":1},"b":null,"2":{"a":3}},"o":{"z":{"5":1,"3":[]},"1":2}}}`
+    const expected =
+      '{"keys":["10","b","2"],"values":[1,null,3],"m":{"10":{"a":1,"b":null},"b":null,"2":{"a":3,"b":null}},' +
+      '"o":{"z":{"5":1,"3":[]},"1":2},"text":"{\\"z\\":{\\"5\\":1,\\"3\\":[]},\\"1\\":2}",' +
+      '"made":{"7":{"8":7,"a":1,"0":2},"10":{"11":10,"a":1,"0":2},"2":{"3":2,"a":1,"0":2}},' +
+      '"parsed":{"b":1,"10":2,"2":3},"spread":{"b":1,"10":2,"2":3}}'
+    const response = await service.post("/execute", body)
+    assert.equal(await response.text(), expected)
+    const run = await service.get(`/execute/${response.headers.get("x-service-run-id") ?? ""}`)
+    const stored = await run.text()
+    assert.ok(stored.includes(`"output":${expected}`), stored)
+    assert.ok(stored.includes('"m":{"10":{"a":1,"b":null},"b":null,"2":{"a":3,"b":null}}'), stored)
+  })
+
   it("types of results", async () => {
     for (const [expression, schema] of typed) {
       const { schemas, issues } = await validated(sourceOf(expression))

@@ -159,7 +159,6 @@ const chats = "A chat fills the input as any other caller does"
 
 /** Constructs that random programs do not have, each with the reason. */
 export const exceptions: Readonly<Record<string, string>> = {
-  "type map-type": "declared maps are not made yet; maps are made by computed keys and from_entries",
   "expression observed": "It stands in tests of workflows, which do not run in a run",
   "expression missing-expression": "It stands for a syntax error",
   "type missing-type": "It stands for a syntax error",

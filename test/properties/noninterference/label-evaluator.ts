@@ -872,6 +872,10 @@ function inside(type: WireType, value: Value, from: string): Value {
       return { ...value, items: itemsOf(value).map((one) => marked(type.of, one, from)) }
     case "tuple":
       return { ...value, items: itemsOf(value).map((one, index) => marked(type.of[index] ?? type, one, from)) }
+    case "map": {
+      const fields = [...(value.fields ?? [])].map(([name, one]): [string, Value] => [name, marked(type.of, one, from)])
+      return { ...value, fields: new Map(fields) }
+    }
     case "record":
     case "variant": {
       const types = new Map(type.kind === "record" ? type.fields : caseOf(type, value))

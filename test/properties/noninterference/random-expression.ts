@@ -162,6 +162,8 @@ export class Expressions {
         return this.#object(type.fields, scope, inner)
       case "maybe":
         return depth <= 0 || random.chance(0.3) ? "null" : this.of(type.of, scope, inner)
+      case "map":
+        return this.#map(type.of, scope, depth)
       case "union":
         return this.of(random.pick(type.of), scope, inner)
       case "variant": {
@@ -185,6 +187,16 @@ export class Expressions {
     if (found === undefined) return undefined
     const members = of.map((_, index) => `${found}[${(index + of.length - 1) % of.length}]`)
     return `[${[this.#random.chance(0.5) ? this.of(first, scope, 0) : members[0], ...members.slice(1)].join(", ")}]`
+  }
+
+  #map(of: WireType, scope: Scope, depth: number): string {
+    const random = this.#random
+    const [key, value] = [(): string => this.of(string, scope, depth - 1), (): string => this.of(of, scope, depth - 1)]
+    if (depth <= 0 || random.chance(0.4)) return `{ ["k"]: ${value()} }`
+    if (random.chance(0.5)) return `{ [${key()}]: ${value()}, [${key()}]: ${value()} }`
+    const name = `one${this.#names++}`
+    const list = this.of(arrayOf(string), scope, depth - 1)
+    return `{ [${name}]: ${value()} for ${name} in ${list} when ${name} != "" }`
   }
 
   #object(fields: Fields, scope: Scope, depth: number): string {
@@ -473,6 +485,15 @@ function follow(text: string, type: WireType, isOptional: boolean, depth: number
         next(`#${name}`, record([kind.tag, { kind: "literal", value: name }], ...fields), true)
       }
       return
+    case "map": {
+      if (isOptional) return
+      const entries = record(["key", string], ["value", kind.of])
+      follow(`at(${text}, "k")`, maybe(kind.of), false, depth - 1, all)
+      follow(`keys(${text})`, arrayOf(string), false, 0, all)
+      follow(`values(${text})`, arrayOf(kind.of), false, depth - 1, all)
+      follow(`entries(${text})`, arrayOf(entries), false, depth - 1, all)
+      return
+    }
     case "any":
       if (kind.like.kind !== "record") return
       for (const [name] of kind.like.fields) next(`.${name}`, { kind: "any", like: string })

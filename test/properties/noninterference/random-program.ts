@@ -6,6 +6,7 @@ import {
   arrayOf,
   boolean,
   integer,
+  mapOf,
   maybe,
   number,
   record,
@@ -376,7 +377,7 @@ class FileWriter implements Callables {
             values: ["a", "b"].slice(0, 1 + random.below(2)).concat(random.chance(0.5) ? ["c"] : []),
           }
         case 5:
-          return random.pick<WireType>([{ kind: "literal", value: "only" }, { kind: "object" }, string, string])
+          return random.pick<WireType>([{ kind: "literal", value: "only" }, { kind: "object" }, mapOf(inner()), string])
         case 6:
         case 7:
           return { kind: "record", fields: this.#fields(1 + random.below(3), depth - 1, marks) }

@@ -18,6 +18,7 @@ export type WireType = Marked &
     | { readonly kind: "tuple"; readonly of: readonly WireType[] }
     | { readonly kind: "record"; readonly fields: Fields }
     | { readonly kind: "maybe"; readonly of: WireType }
+    | { readonly kind: "map"; readonly of: WireType }
     | { readonly kind: "union"; readonly of: readonly WireType[] }
     | {
         readonly kind: "variant"
@@ -39,6 +40,7 @@ export const integer: WireType = { kind: "integer" }
 export const boolean: WireType = { kind: "boolean" }
 export const record = (...fields: Fields): WireType => ({ kind: "record", fields })
 export const arrayOf = (of: WireType): WireType => ({ kind: "array", of })
+export const mapOf = (of: WireType): WireType => ({ kind: "map", of })
 export const maybe = (of: WireType): WireType =>
   of.kind === "maybe" || of.kind === "null" || of.kind === "any" ? of : { kind: "maybe", of }
 
@@ -72,6 +74,8 @@ function unmarked(type: WireType): string {
       return `{ ${writtenFields(type.fields)} }`
     case "maybe":
       return `maybe ${type.of.kind === "union" ? `(${written(type.of)})` : written(type.of)}`
+    case "map":
+      return `map ${type.of.kind === "union" ? `(${written(type.of)})` : written(type.of)}`
     case "union":
       return type.of.map(written).join(" | ")
     case "variant":
@@ -118,6 +122,8 @@ function sign(type: WireType): string {
       return `{${type.fields.map(([name, one]) => `${name}:${signature(one)}`).join()}}`
     case "maybe":
       return `maybe ${signature(type.of)}`
+    case "map":
+      return `map ${signature(type.of)}`
     case "union":
       return `union(${type.of.map(signature).join()})`
     case "variant":
@@ -256,6 +262,11 @@ export function makeValue(
       return fieldsOf(type.fields, part)
     case "maybe":
       return depth > 4 || random(false).chance(0.3) ? null : part("some", type.of)
+    case "map": {
+      // Whoever makes it writes the keys.
+      const keys = depth > 3 ? [] : random(true).pick([[], ["k"], ["k", "2"], ["b", "k", "1"]])
+      return Object.fromEntries(keys.map((key) => [key, part(key, type.of, true)]))
+    }
     case "union":
       // A union with an open member is open.
       return part("one", random(closedCount(type) === Infinity).pick(type.of), inOpen || closedCount(type) === Infinity)
