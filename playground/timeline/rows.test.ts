@@ -9,7 +9,7 @@ import { ItemPreviews } from "./item-preview.ts"
 import { Rows } from "./rows.ts"
 import { markLabel, scaleFor } from "./scale.ts"
 
-const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0 }
+const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0 }
 const at = (ms: number): string => new Date(1_000_000 + ms).toISOString()
 
 /** A run of one loop with so many iterations, each with one model call. */

@@ -33,10 +33,11 @@ const failureType: RecordType = record({
   issues: { kind: "array", element: anyType },
 })
 
-const usageType: RecordType = record({
+export const usageType: RecordType = record({
   input_tokens: integerType,
   output_tokens: integerType,
   cached_tokens: integerType,
+  written_tokens: integerType,
   reasoning_tokens: integerType,
   cost: maybe(numberType),
 })

@@ -444,6 +444,10 @@ const propertyTexts: {
     input: "The price of a million input tokens.",
     cached: "The price of a million input tokens that the backend had cached; that of `input` if left out.",
     output: "The price of a million output tokens, reasoning included.",
+    written:
+      "The price of a million input tokens that the backend writes into its cache; that of `input` if left out, on Anthropic's API 1.25 times that.",
+    batch: "A factor from 0 to 1 on all token prices of a call that is made in a batch; 1 if left out.",
+    hosted: "The price of one use of a tool that the provider hosts, by type: `hosted { web_search: 0.01 }`.",
   },
   limits: {
     cost: "Most that the model calls may cost, in the currency of the prices. Every model needs a `price`.",

@@ -1,4 +1,5 @@
 import type { Program } from "../check/program.ts"
+import { usageType } from "../check/check-tests.ts"
 import { runType } from "../check/run-values.ts"
 import { stepKinds, stepNames, type StepKind } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"
@@ -66,9 +67,7 @@ function itemsAfter(
     return (tested?.[root]?.type.fields ?? []).map(({ name }) => item(name, "field"))
   }
   if (root === "usage") {
-    return ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost"].map((name) =>
-      item(name, "field"),
-    )
+    return usageType.fields.map(({ name }) => item(name, "field"))
   }
   if (/\bgiven run\.$/.test(before)) return [item("started_at", "field", "started_at: ")]
   if (root === "run") return runType.fields.map(({ name }) => item(name, "field"))

@@ -1,6 +1,6 @@
-import type { Price } from "../plan/plan-shape.ts"
+import type { Price } from "../plan/price-of-model.ts"
 import type { EventData, ModelCallRecord, TokenUsage } from "./events.ts"
-import { totalTokens, type PriceOf } from "./usage.ts"
+import { priceOfCall, totalTokens, type PriceOf } from "./usage.ts"
 import type { Money } from "./money.ts"
 import { costOf, toMoney } from "./money.ts"
 
@@ -62,13 +62,15 @@ export class ConsumptionSum {
     about: { readonly agent: string; readonly iteration?: number | undefined },
     calls: readonly ModelCallRecord[],
   ): void {
-    for (const { turn, attempt, usage, format, cut_off } of calls) {
+    for (const call of calls) {
+      const { turn, attempt, usage, format, cut_off } = call
       const key = this.#callKey(about.agent, about.iteration, turn, attempt)
       const open = this.#open.get(key)
       if (open === undefined) continue
       this.#open.delete(key)
       const answered = format !== undefined || cut_off === true
-      const spent = spentOf(usage ?? null, answered, open, this.#priceOf(open.model, this.#around?.scope))
+      const price = priceOfCall({ ...call, model: open.model }, this.#priceOf, this.#around?.scope)
+      const spent = spentOf(usage ?? null, answered, open, price)
       for (const used of open.sums) {
         used.tokens += spent.tokens
         used.cost += spent.cost

@@ -61,9 +61,10 @@ export const runError = named(
 )
 
 const tokens = {
-  input_tokens: integer({ description: "Cached ones included." }),
+  input_tokens: integer({ description: "All input: plain, cached and written." }),
   output_tokens: integer({ description: "Reasoning included." }),
-  cached_tokens: integer(),
+  cached_tokens: integer({ description: "Input that the backend read from its cache." }),
+  written_tokens: integer({ description: "Input that the backend wrote into its cache; 0 where it reports none." }),
   reasoning_tokens: integer(),
 }
 
@@ -135,6 +136,19 @@ export const modelCall = named(
     id: optional(string({ description: "The backend's name of the model." })),
     provider: optional(string({ description: "The kind of the provider." })),
     usage: optional(usage),
+    price: optional(
+      object(
+        {
+          input: number(),
+          cached: number(),
+          written: number(),
+          output: number(),
+          batch: number(),
+          hosted: record(number()),
+        },
+        { description: "The price that counted, where it is not the one of the model's declaration." },
+      ),
+    ),
     format: optional(
       string({
         description: "The output format that held (`json_schema`, `json_object`, `instruction_only`), or `text`.",

@@ -1,4 +1,4 @@
-import type { Price } from "../plan/plan-shape.ts"
+import type { Price } from "../plan/price-of-model.ts"
 import type { TokenUsage } from "./events.ts"
 
 /** An amount of the workflow's currency, in units of 1e-18: sums of amounts are exact. */
@@ -25,6 +25,7 @@ export function unrounded(amount: Money | null): number | undefined {
 interface TokenPrice {
   readonly input: Money
   readonly cached: Money
+  readonly written: Money
   readonly output: Money
 }
 
@@ -34,21 +35,31 @@ const tokenPrices = new WeakMap<Price, TokenPrice>()
 function perToken(price: Price): TokenPrice {
   let known = tokenPrices.get(price)
   if (known === undefined) {
-    const { input, cached, output } = price
-    known = { input: scaled(input, digits - 6), cached: scaled(cached, digits - 6), output: scaled(output, digits - 6) }
+    const each = (amount: number): Money => scaled(amount, digits - 6)
+    const { input, cached, written, output } = price
+    known = { input: each(input), cached: each(cached), written: each(written), output: each(output) }
     tokenPrices.set(price, known)
   }
   return known
 }
 
-/** The cost of the tokens. Reasoning tokens are among the output tokens. */
-export function costOf({ input_tokens, cached_tokens, output_tokens }: TokenUsage, price: Price): Money {
-  const each = perToken(price)
-  const cached = Math.min(cached_tokens, input_tokens)
-  return tokens(input_tokens - cached) * each.input + tokens(cached) * each.cached + tokens(output_tokens) * each.output
+/** Older logs lack the count. */
+export function writtenTokens(usage: Partial<TokenUsage>): number {
+  return usage.written_tokens ?? 0
 }
 
-/** The most that a call can cost: any part of its input may be cached, and cached tokens may be the dearer ones. */
+/** The cost of the tokens. Reasoning tokens are among the output tokens. */
+export function costOf(usage: TokenUsage, price: Price): Money {
+  const { input_tokens, cached_tokens, output_tokens } = usage
+  const each = perToken(price)
+  const cached = Math.min(cached_tokens, input_tokens)
+  const written = Math.min(writtenTokens(usage), input_tokens - cached)
+  const plain = input_tokens - cached - written
+  const input = tokens(plain) * each.input + tokens(cached) * each.cached + tokens(written) * each.written
+  return input + tokens(output_tokens) * each.output
+}
+
+/** The most that a call can cost: any part of its input may be cached or written, which may be dearer. */
 export function worstCost(input: number, output: number, price: Price): Money {
   return tokens(input) * inputPrice(price) + tokens(output) * perToken(price).output
 }
@@ -62,8 +73,8 @@ export function outputFor(amount: Money, input: number, price: Price): number {
 }
 
 function inputPrice(price: Price): Money {
-  const { input, cached } = perToken(price)
-  return input > cached ? input : cached
+  const { input, cached, written } = perToken(price)
+  return [cached, written].reduce((most, one) => (one > most ? one : most), input)
 }
 
 function tokens(count: number): bigint {

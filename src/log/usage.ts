@@ -1,10 +1,19 @@
 import { planAt } from "../plan/call-scope.ts"
-import type { Plan, Price } from "../plan/plan-shape.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import { priceOfModel, type Price } from "../plan/price-of-model.ts"
 import type { Money } from "./money.ts"
-import { costOf, showMoney } from "./money.ts"
+import { costOf, showMoney, writtenTokens } from "./money.ts"
 import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
 
-export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
+const noTokens: TokenUsage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cached_tokens: 0,
+  written_tokens: 0,
+  reasoning_tokens: 0,
+}
+
+export const noUsage: Usage = { ...noTokens, cost: 0 }
 
 /** The sum of two, its cost not rounded: `showUsage` does that. Sums of many costs are exact with `addSpent` only. */
 export function addUsage(a: Usage, b: Usage): Usage {
@@ -29,6 +38,7 @@ function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
     cached_tokens: a.cached_tokens + b.cached_tokens,
+    written_tokens: writtenTokens(a) + writtenTokens(b),
     reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
   }
 }
@@ -43,13 +53,20 @@ export function pricedUsage(tokens: TokenUsage, price: Price | null): Usage {
   return { ...tokens, cost: price === null ? null : showMoney(costOf(tokens, price)) }
 }
 
+/** What the record of a call says about its price. */
+export function ownPrice(call: {
+  readonly price: Price | null
+  readonly isOwnPrice?: boolean
+}): Pick<ModelCallRecord, "price"> {
+  return call.isOwnPrice === true && call.price !== null ? { price: call.price } : {}
+}
+
 /** Tokens, and their cost exactly: null once a call had no price. */
 export interface Spent {
   readonly tokens: TokenUsage
   readonly cost: Money | null
 }
 
-const noTokens: TokenUsage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 }
 export const nothingSpent: Spent = { tokens: noTokens, cost: 0n }
 
 export function addSpent(a: Spent, b: Spent): Spent {
@@ -65,8 +82,8 @@ export type PriceOf = (model: string, scope?: string) => Price | null
 /** Prices of the declared models; without a plan none are known. */
 export function pricesOf(plan: Plan | null): PriceOf {
   return (model, scope) => {
-    const { models = {} } = (plan === null ? undefined : planAt(plan, scope)) ?? {}
-    return Object.hasOwn(models, model) ? (models[model]?.price ?? null) : null
+    const own = plan === null ? undefined : planAt(plan, scope)
+    return own === undefined ? null : priceOfModel(own, model)
   }
 }
 
@@ -74,10 +91,15 @@ export function spentBy(calls: readonly ModelCallRecord[], priceOf: PriceOf, sco
   return calls.reduce((sum, call) => addSpent(sum, spentByOne(call, priceOf, scope)), nothingSpent)
 }
 
-function spentByOne({ model, usage = noUsage }: ModelCallRecord, priceOf: PriceOf, scope: string | undefined): Spent {
-  const { cost: _, ...tokens } = usage
-  const price = model === undefined ? null : priceOf(model, scope)
+function spentByOne(call: ModelCallRecord, priceOf: PriceOf, scope: string | undefined): Spent {
+  const { cost: _, ...tokens } = call.usage ?? noUsage
+  const price = priceOfCall(call, priceOf, scope)
   return { tokens, cost: price === null ? null : costOf(tokens, price) }
+}
+
+/** The price that counted for a call: the one in its record, else that of its model's declaration. */
+export function priceOfCall({ model, price }: ModelCallRecord, priceOf: PriceOf, scope?: string): Price | null {
+  return price ?? (model === undefined ? null : priceOf(model, scope))
 }
 
 export function showSpent({ tokens, cost }: Spent): Usage {

@@ -1,6 +1,6 @@
 import { apiOf, wireApiIn } from "../check/api-of.ts"
 import { asksForStatus } from "../check/check-http-tool.ts"
-import { constantIn, numberIn } from "../check/constants.ts"
+import { constantFields, constantIn, numberIn } from "../check/constants.ts"
 import { isRoute, readRoute } from "../check/http-route.ts"
 import type { ImportSymbol } from "../check/program.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
@@ -14,11 +14,11 @@ import type {
   ApiPlan,
   HttpToolPlan,
   ModelPlan,
-  Price,
   ProviderPlan,
   RemotePlan,
   SendPlan,
   ServerPlan,
+  StatedPrice,
   ToolPlan,
 } from "./plan-shape.ts"
 import { inferenceOf, propertyBlock, responseFormat } from "./plan-settings.ts"
@@ -154,8 +154,18 @@ function httpOf({ remote, node }: ImportSymbol): HttpToolPlan {
   }
 }
 
-function priceOf(block: Properties | undefined): Price | null {
+function priceOf(block: Properties | undefined): StatedPrice | null {
   const input = numberIn(block, "input")
   const output = numberIn(block, "output")
-  return input === null || output === null ? null : { input, cached: numberIn(block, "cached") ?? input, output }
+  if (input === null || output === null) return null
+  const uses = propertyOf(block, "hosted")?.value
+  const hosted = uses?.kind === "values" ? constantFields(uses.block) : constantIn(block, "hosted")
+  return {
+    input,
+    cached: numberIn(block, "cached") ?? input,
+    written: numberIn(block, "written"),
+    output,
+    batch: numberIn(block, "batch") ?? 1,
+    hosted: (hosted ?? {}) as Record<string, number>,
+  }
 }

@@ -83,14 +83,20 @@ export interface ModelPlan {
   readonly response_format: ResponseFormat | null
   /** For its agents that have none of their own. */
   readonly system: Expression | null
-  readonly price: Price | null
+  readonly price: StatedPrice | null
 }
 
 /** Prices of a million tokens. */
-export interface Price {
+export interface StatedPrice {
   readonly input: number
   readonly cached: number
+  /** Null: what the API charges by default. */
+  readonly written: number | null
   readonly output: number
+  /** The factor on all of them for a call that is made in a batch. */
+  readonly batch: number
+  /** The price of one use of a tool that the provider hosts, by type. */
+  readonly hosted: Readonly<Record<string, number>>
 }
 
 /** What a run or an agent may use at most. */

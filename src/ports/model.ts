@@ -2,7 +2,8 @@ import type { Arrival, Arrivals } from "./egress.ts"
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
-import type { Inference, Price, ResponseFormat } from "../plan/plan-shape.ts"
+import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
+import type { Price } from "../plan/price-of-model.ts"
 import type { ModelCallRecord, Rejection, TokenUsage, Usage } from "../log/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../log/messages.ts"
@@ -60,6 +61,8 @@ export interface ModelRequest {
   readonly name: string
   readonly provider: string
   readonly price: Price | null
+  /** The price is not the one of the model's declaration: the records say which it is. */
+  readonly isOwnPrice?: boolean
   /** The system text; it is not part of the conversation. */
   readonly system: string | null
   /** The whole conversation, oldest first. */

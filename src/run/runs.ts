@@ -233,12 +233,12 @@ export class Runs {
    * send one of these to a place of the caller's choice.
    */
   validate(plan: Plan, request: RunRequest): WireError | null {
-    const { serverSecrets } = this.#ports
+    const { serverSecrets, prices } = this.#ports
     const { input, options } = request
     return (
       exposedByRequest(plan, request, serverSecrets) ??
       refuseTime(plan, options, this.#settings.limits.maxRunMs) ??
-      validateRequest(plan, input, secretsOfRun(plan, request, serverSecrets), options.limits ?? null)
+      validateRequest(plan, input, secretsOfRun(plan, request, serverSecrets), options.limits ?? null, prices)
     )
   }
 

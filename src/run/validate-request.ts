@@ -4,6 +4,7 @@ import { plansIn } from "../plan/plans-in.ts"
 import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
+import type { PriceList } from "./budget/price-list.ts"
 import { inputOf, unfulfilled } from "./values/input-of.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 
@@ -16,6 +17,7 @@ export function validateRequest(
   given: JsonObject,
   secrets: JsonObject,
   limits: Limits | null = null,
+  prices?: PriceList,
 ): WireError | null {
   const input = inputOf(plan, given)
   let [first, ...rest]: ErrorIssue[] = [
@@ -24,17 +26,17 @@ export function validateRequest(
   ].map(({ path, message, hint }) => (hint === undefined ? { path, message } : { path, message, hint }))
   if (first === undefined) [first, ...rest] = unfulfilled(plan, input)
   if (first === undefined) [first, ...rest] = secretsOverLimits(secrets)
-  if (first === undefined && limits?.cost !== undefined) [first, ...rest] = unpriced(plan)
+  if (first === undefined && limits?.cost !== undefined) [first, ...rest] = unpriced(plan, prices)
   return first === undefined ? null : wireError("input_error", [first, ...rest])
 }
 
 /** The models that a limit on cost could not govern. */
-function unpriced(plan: Plan): ErrorIssue[] {
+function unpriced(plan: Plan, prices: PriceList | undefined): ErrorIssue[] {
   const names = new Set(
-    plansIn(plan).flatMap(({ nodes, models }) =>
-      nodes
+    plansIn(plan).flatMap((own) =>
+      own.nodes
         .flatMap((node) => (node.kind === "agent" ? [...node.models, ...(node.context?.compact?.models ?? [])] : []))
-        .flatMap(({ name }) => (models[name]?.price === null ? [name] : [])),
+        .flatMap(({ name }) => (hasPrice(own, name, prices) ? [] : [name])),
     ),
   )
   return [...names].map((name) => ({
@@ -42,4 +44,15 @@ function unpriced(plan: Plan): ErrorIssue[] {
     message: `model.${name} has no price, so its cost cannot be limited`,
     hint: `Add \`price { input: … output: … }\` to \`model ${name}\`.`,
   }))
+}
+
+/** The operator's list is asked for addresses and ids that are written out: others are known once the run has begun. */
+function hasPrice({ models, providers }: Plan, name: string, prices: PriceList | undefined): boolean {
+  const model = models[name]
+  if (model === undefined || model.price !== null) return true
+  const provider = providers[model.provider]
+  const [endpoint, id] = [provider?.endpoint, model.id].map((one) => (one?.op === "literal" ? one.value : null))
+  if (prices === undefined || provider === undefined) return false
+  const api = model.api ?? provider.api
+  return typeof endpoint === "string" && typeof id === "string" && prices.of({ api, endpoint }, id) !== null
 }

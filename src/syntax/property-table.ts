@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import { removeIt, type DataOf, type Hint } from "../source/hint.ts"
 import { numberFrom, wholeFrom, type ConstantRule } from "./constant-rule.ts"
 import { runOpenQuestions, sourceRetries, sourceRounds } from "../base/limits.ts"
@@ -176,6 +177,16 @@ const penalty = constant(numberFrom(-2, 2))
 const limit = constant({ ...aboveZero, code: "type-mismatch" })
 /** The bound is enough for every currency; costs stay numbers that way. */
 const price = constant({ ...numberFrom(0, 1_000_000_000), code: "type-mismatch" })
+const hostedPrices: ConstantRule = {
+  expected: "prices by type, such as `{ web_search: 0.01 }`",
+  type: "object",
+  fits: (one) =>
+    isJsonObject(one) &&
+    Object.entries(one).every(
+      ([type, each]) => hostedTypes.includes(type) && typeof each === "number" && each >= 0 && each <= 1_000_000_000,
+    ),
+  code: "type-mismatch",
+}
 const pin: ConstantRule = {
   expected: "`sha256:` and 64 hex digits",
   type: "string",
@@ -227,6 +238,18 @@ const remote = { ...bound, gives, cleared }
 export const signingAlgorithms: readonly string[] = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split(
   " ",
 )
+
+/** Types of tools that a provider hosts, without their date. */
+export const hostedTypes: readonly string[] = [
+  "web_search",
+  "web_fetch",
+  "code_interpreter",
+  "code_execution",
+  "file_search",
+  "google_search",
+  "url_context",
+  "image_generation",
+]
 
 /** Each block with its properties, those that are required first. */
 export const propertyTable = {
@@ -320,7 +343,14 @@ export const propertyTable = {
     output_retries: tries,
     extra: { form: "values", constant: { expected: "an object", type: "object" } },
   },
-  price: { input: required(price, "input: 0.40"), output: required(price, "output: 1.60"), cached: price },
+  price: {
+    input: required(price, "input: 0.40"),
+    output: required(price, "output: 1.60"),
+    cached: price,
+    written: price,
+    batch: constant({ ...numberFrom(0, 1), code: "type-mismatch" }),
+    hosted: { form: "values", constant: hostedPrices },
+  },
   limits: { cost: limit, tokens: limit, model_calls: limit, tool_calls: limit, time_seconds: limit },
   chat: {
     message: required(value, "message: input.name"),

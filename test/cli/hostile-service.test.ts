@@ -14,7 +14,7 @@ import { folderWith, runWire } from "./run-wire.ts"
 const hostile = `\u001b[2J\u001b]0;t\u0007\u009b31m\u0090q\u009c\u007f\u00ad\u200b\u202e\u2066\u2028\u2029\u0085\rover\nforged: line\u{e0061}\ufeff`
 const anyHidden = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\u00ad\u200b\u{e0061}\ufeff]/u
 const at = `2026-11-18T\u001b[8m${hostile}Z`
-const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: 1 }
+const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: 1 }
 const error = { kind: hostile, message: hostile, issues: [{ path: hostile, message: hostile, hint: hostile }] }
 
 const run = {

@@ -4,7 +4,8 @@ import { fc } from "../support/fast-check.ts"
 import { assertOften, atStrength, cases } from "../support/strength.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
-import type { Limits, ModelUses, Plan, Price } from "../../src/plan/plan-shape.ts"
+import type { Limits, ModelUses, Plan } from "../../src/plan/plan-shape.ts"
+import type { Price } from "../../src/plan/price-of-model.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
 import { RunFailure, wireError } from "../../src/ports/run-failure.ts"
 import { defaultOutput } from "../../src/run/budget/budget.ts"
@@ -37,6 +38,9 @@ interface Shape {
 const price = fc.record({
   input: fc.double({ min: 0, max: 20, noNaN: true }),
   cached: fc.double({ min: 0, max: 20, noNaN: true }),
+  written: fc.double({ min: 0, max: 30, noNaN: true }),
+  batch: fc.constant(1),
+  hosted: fc.constant({}),
   output: fc.double({ min: 0, max: 80, noNaN: true }),
 })
 const someLimits = fc.option(
@@ -133,6 +137,7 @@ class SpendingModel implements ModelClient {
         input_tokens: dice % input_tokens,
         output_tokens: dice % (most + 1),
         cached_tokens: 0,
+        written_tokens: 0,
         reasoning_tokens: 0,
       }
       const usage = fails && dice % 2 === 0 ? null : used

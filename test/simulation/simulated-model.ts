@@ -64,6 +64,7 @@ export class SimulatedModel implements ModelClient {
         input_tokens: random.below(estimate),
         output_tokens: random.below(Math.min(reservation?.max_tokens ?? 400, 400)),
         cached_tokens: 0,
+        written_tokens: 0,
         reasoning_tokens: 0,
       }
       this.#ledger.record({

@@ -10,6 +10,7 @@ export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   input_tokens,
   output_tokens,
   cached_tokens: 0,
+  written_tokens: 0,
   reasoning_tokens: 0,
   cost: null,
 })

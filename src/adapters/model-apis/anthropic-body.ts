@@ -140,11 +140,13 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
   if (!isJsonObject(usage)) return null
   const { output_tokens_details: details } = usage
   const cached = tokenCount(usage["cache_read_input_tokens"])
+  const written = tokenCount(usage["cache_creation_input_tokens"])
   return {
     // What came from the cache, or went into it, is not counted as input by this API.
-    input_tokens: tokenCount(usage["input_tokens"]) + cached + tokenCount(usage["cache_creation_input_tokens"]),
+    input_tokens: tokenCount(usage["input_tokens"]) + cached + written,
     output_tokens: tokenCount(usage["output_tokens"]),
     cached_tokens: cached,
+    written_tokens: written,
     reasoning_tokens: tokenCount(isJsonObject(details) ? details["thinking_tokens"] : 0),
   }
 }

@@ -125,7 +125,8 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
   return {
     input_tokens: tokenCount(usage["prompt_tokens"]),
     output_tokens: tokenCount(usage["completion_tokens"]),
-    cached_tokens: tokenCount(isJsonObject(read) ? read["cached_tokens"] : 0),
+    cached_tokens: tokenCount(isJsonObject(read) ? read["cached_tokens"] : usage["prompt_cache_hit_tokens"]),
+    written_tokens: tokenCount(isJsonObject(read) ? read["cache_write_tokens"] : 0),
     reasoning_tokens: tokenCount(isJsonObject(written) ? written["reasoning_tokens"] : 0),
   }
 }

@@ -122,6 +122,7 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
     input_tokens: tokenCount(usage["promptTokenCount"]) + tokenCount(usage["toolUsePromptTokenCount"]),
     output_tokens: tokenCount(usage["candidatesTokenCount"]) + thoughts,
     cached_tokens: tokenCount(usage["cachedContentTokenCount"]),
+    written_tokens: 0,
     reasoning_tokens: thoughts,
   }
 }

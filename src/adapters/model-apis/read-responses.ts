@@ -104,10 +104,12 @@ function firstText(...values: readonly (JsonValue | undefined)[]): string | unde
 
 function readUsage(usage: JsonValue | undefined): TokenUsage | null {
   if (!isJsonObject(usage)) return null
+  const input = usage["input_tokens_details"] ?? usage["prompt_tokens_details"]
   return {
     input_tokens: tokenCount(usage["input_tokens"] ?? usage["prompt_tokens"]),
     output_tokens: tokenCount(usage["output_tokens"] ?? usage["completion_tokens"]),
-    cached_tokens: tokenCount(within(usage["input_tokens_details"] ?? usage["prompt_tokens_details"], "cached_tokens")),
+    cached_tokens: tokenCount(within(input, "cached_tokens")),
+    written_tokens: tokenCount(within(input, "cache_write_tokens")),
     reasoning_tokens: tokenCount(
       within(usage["output_tokens_details"] ?? usage["completion_tokens_details"], "reasoning_tokens"),
     ),

@@ -539,6 +539,7 @@ test("usage is the sum of all calls, and each call has its own", async (t) => {
     input_tokens: 20,
     output_tokens: 10,
     cached_tokens: 8,
+    written_tokens: 0,
     reasoning_tokens: 4,
     cost: null,
   })

@@ -18,7 +18,7 @@ import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 import type { TurnProgress } from "../../log/turn-progress.ts"
 import { AnswerFailure, RunFailure, wireError } from "../../ports/run-failure.ts"
 import { defaultOutput } from "../../run/budget/budget.ts"
-import { pricedUsage, usageOf } from "../../log/usage.ts"
+import { ownPrice, pricedUsage, usageOf } from "../../log/usage.ts"
 import type { Answer, Built } from "./model-api.ts"
 import type { Refusal } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
@@ -196,6 +196,7 @@ export class RetriedCalls {
         model: request.name,
         id: request.model,
         provider: request.provider,
+        ...ownPrice(request),
         ...(usage === null ? {} : { usage: pricedUsage(usage, request.price) }),
         ...(held === null ? {} : { format: held }),
         ...(held === null && watch.signal.aborted ? { cut_off: true } : {}),

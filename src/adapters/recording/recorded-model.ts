@@ -3,7 +3,7 @@ import type { AssistantMessage, Message } from "../../log/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, OutputContract, Retry } from "../../ports/model.ts"
 import type { ModelCallRecord, TokenUsage, Usage, WireError } from "../../log/events.ts"
 import { defaultRepairs } from "../../plan/inference-defaults.ts"
-import { pricedUsage } from "../../log/usage.ts"
+import { ownPrice, pricedUsage } from "../../log/usage.ts"
 import { AnswerFailure } from "../../ports/run-failure.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { RecordedRun } from "./recorded-run.ts"
@@ -204,8 +204,8 @@ function recordedCalls(
   }))
 }
 
-function tokensOf({ input_tokens, output_tokens, cached_tokens, reasoning_tokens }: Usage): JsonObject {
-  return { input_tokens, output_tokens, cached_tokens, reasoning_tokens }
+function tokensOf({ cost: _, ...tokens }: Usage): JsonObject {
+  return tokens
 }
 
 /** Nothing to go on from: a test's run is not resumed. */
@@ -240,7 +240,7 @@ async function revived(
     await watch.retried({ ...repair, attempt: attempts_before + attempt, delay_ms: 0, progress })
   }
   const started_at = new Date(watch.now()).toISOString()
-  const own = { started_at, duration_ms: 0, model: name, id: model, provider }
+  const own = { started_at, duration_ms: 0, model: name, id: model, provider, ...ownPrice(request) }
   const calls = kept.calls.map(({ usage, attempt, ...call }): ModelCallRecord => {
     const made = { turn, attempt: attempts_before + attempt, ...own, ...call }
     return usage === undefined ? made : { ...made, usage: pricedUsage(usage, price) }

@@ -51,10 +51,11 @@ export class ModelCounters {
     usage: NonNullable<ModelCallRecord["usage"]>,
     { provider, model, workflow }: { readonly provider: string; readonly model: string; readonly workflow: string },
   ): void {
-    const { input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost } = usage
+    const { input_tokens, output_tokens, cached_tokens, written_tokens, reasoning_tokens, cost } = usage
     this.#tokens.of(provider, model, "input", workflow).add(input_tokens)
     this.#tokens.of(provider, model, "output", workflow).add(output_tokens)
     if (cached_tokens > 0) this.#tokens.of(provider, model, "cached", workflow).add(cached_tokens)
+    if (written_tokens > 0) this.#tokens.of(provider, model, "written", workflow).add(written_tokens)
     if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning", workflow).add(reasoning_tokens)
     if (typeof cost === "number") this.#cost.of(provider, model, workflow).add(cost)
   }

@@ -305,6 +305,7 @@ export class RunTracer implements RunObserver {
             "gen_ai.usage.input_tokens": call.usage.input_tokens,
             "gen_ai.usage.output_tokens": call.usage.output_tokens,
             "gen_ai.usage.cache_read.input_tokens": call.usage.cached_tokens,
+            "gen_ai.usage.cache_creation.input_tokens": call.usage.written_tokens,
             ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
           }),
         },

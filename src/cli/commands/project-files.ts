@@ -110,7 +110,7 @@ test "an outage gets an apology" {
 const message =
   "We are sorry that the site is down for you. Our engineers are looking into it, and you will hear from us within the hour."
 
-const usage = { cached_tokens: 0, input_tokens: 61, output_tokens: 34, reasoning_tokens: 0 }
+const usage = { cached_tokens: 0, input_tokens: 61, output_tokens: 34, reasoning_tokens: 0, written_tokens: 0 }
 
 /** As `wire test --record` writes it; its key is the digest of the request. */
 const recording = {

@@ -25,6 +25,7 @@ import { stopSignal } from "../terminal/stop-signal.ts"
 import { paletteFor } from "../terminal/terminal.ts"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
+import type { Settings } from "../compose/settings.ts"
 import { usableSettings } from "./usable-settings.ts"
 import { compileWorkflow } from "./compile-workflow.ts"
 
@@ -105,13 +106,16 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
   }
   const options = readOptions(flags)
   const answers = new GivenAnswers(plan, flags)
-  const misfit = validateRequest(plan, values.input, values.secrets, options.limits)
+  const settings = usableSettings({}, { ...process.env, WIRE_STORE: "memory" })
+  const { openPrices } = await import("../compose/price-file.ts")
+  const { prices } = openPrices(settings)
+  const misfit = validateRequest(plan, values.input, values.secrets, options.limits, prices)
   if (misfit !== null) {
     complain(showError(misfit))
     complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
     return 2
   }
-  return execute(text, plan, values, options, answers, flags)
+  return execute(settings, text, plan, values, options, answers, flags)
 }
 
 function readOptions(flags: RunFlags): RunOptions {
@@ -153,6 +157,7 @@ function readLimits(texts: readonly string[]): Limits | null {
 }
 
 async function execute(
+  settings: Settings,
   text: SourceText,
   plan: Plan,
   values: Values,
@@ -160,7 +165,6 @@ async function execute(
   answers: GivenAnswers,
   flags: RunFlags,
 ): Promise<number> {
-  const settings = usableSettings({}, { ...process.env, WIRE_STORE: "memory" })
   // Loaded now: `wire help` and wrong command lines do not need it.
   const { composeRuns, openRecording, readRecording, writeRecording } = await import("../compose/compose-runs.ts")
   const { answerQuestion } = await import("../../run/questions/answer-question.ts")

@@ -26,6 +26,7 @@ import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
 import { egressPolicy, joinPorts } from "./join-ports.ts"
 import { leaseMs } from "./open-store.ts"
+import { openPrices } from "./price-file.ts"
 import type { Settings } from "./settings.ts"
 
 // What commands run without a service: workflows, tests, a look at what an MCP server offers.
@@ -44,7 +45,7 @@ export async function composeRuns(
   const policy = egressPolicy(settings)
   const store = openMemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
-  const ports = joinPorts(policy, store, systemClock, demo, null, bug)
+  const ports = { ...joinPorts(policy, store, systemClock, demo, null, bug), ...openPrices(settings) }
   const runs = new Runs(
     recorded === null ? ports : withRecording(ports, recorded),
     async (source) => planSource({ ...source, maxCalled: settings.maxCalled }),

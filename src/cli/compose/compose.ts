@@ -45,6 +45,7 @@ import type { OpenedStore } from "./open-store.ts"
 import { isPostgres, openStore, StartRefusal } from "./open-store.ts"
 import { runsPerCaller } from "./runs-per-caller.ts"
 import { playgroundFiles } from "./playground-files.ts"
+import { openPrices } from "./price-file.ts"
 import type { Settings } from "./settings.ts"
 import { warnOfSettings } from "./warn-of-settings.ts"
 import { withoutLogin } from "./without-login.ts"
@@ -117,6 +118,7 @@ export async function compose(
   const policy = egressPolicy(settings)
   const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
+  const prices = openPrices(settings)
   const compiler = new Compiler({ maxCalled: settings.maxCalled })
   const folder = await openFolder(settings, compiler, log, isFirst)
   const untraced = new ThrottledLog<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
@@ -173,6 +175,7 @@ export async function compose(
   )
   const ports = {
     ...joined,
+    ...prices,
     model: timeFirstToken(
       joined.model,
       () => clock.monotonic(),

@@ -330,6 +330,13 @@ export const settingGroups = {
       "longest time that a workflow (limits { time_seconds }) or a request (timeout_ms) may ask for",
       { see: "cost-and-limits.md#limits" },
     ),
+    prices: setting(
+      "PRICES",
+      text,
+      undefined,
+      "JSON file with prices of models that have none in their workflow, by endpoint and model id",
+      { see: "cost-and-limits.md#prices-of-the-operator" },
+    ),
     maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
     maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
     maxRunMemory: setting(

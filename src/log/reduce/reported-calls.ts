@@ -1,5 +1,6 @@
 import type { ModelCallRecord, Usage } from "../events.ts"
 import type { RunState } from "../run-state.ts"
+import { writtenTokens } from "../money.ts"
 import { noUsage, addUsage, usageOf } from "../usage.ts"
 import { agentKey, childOf } from "./spans.ts"
 import { nodeOf } from "./nodes.ts"
@@ -70,6 +71,7 @@ export function withoutCounted(usage: Usage, counted: Usage): Usage {
     input_tokens: usage.input_tokens - counted.input_tokens,
     output_tokens: usage.output_tokens - counted.output_tokens,
     cached_tokens: usage.cached_tokens - counted.cached_tokens,
+    written_tokens: writtenTokens(usage) - writtenTokens(counted),
     reasoning_tokens: usage.reasoning_tokens - counted.reasoning_tokens,
     cost: usage.cost === null || counted.cost === null ? null : usage.cost - counted.cost,
   }

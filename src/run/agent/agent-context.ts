@@ -5,7 +5,7 @@ import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "../context/cache-key.ts"
 import type { Scope } from "../values/scope.ts"
 import type { Effects } from "../values/evaluate-effects.ts"
-import { backendFacts, backendOf, modelId, priceOf, providerKindOf } from "../context/backends.ts"
+import { backendFacts, backendOf, modelId, priceOf, pricing, providerKindOf } from "../context/backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import type { ModelCallRecord } from "../../log/events.ts"
 import { userText, type Message } from "../../log/messages.ts"
@@ -125,7 +125,7 @@ async function summary(
         model: one.model,
         name: one.name,
         provider: providerKindOf(running, one.name),
-        price: priceOf(running, one.name),
+        ...pricing(running, one.name),
         system: null,
         input: [...history, userText(facts.instruction)],
         tools: [],

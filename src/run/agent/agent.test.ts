@@ -575,7 +575,7 @@ test("compacted context: a plain-text call, its event, and the summary in place 
     agent: "b",
     source: "a",
     summary: "They agreed.",
-    usage: { input_tokens: 7, output_tokens: 3, cached_tokens: 0, reasoning_tokens: 0, cost: null },
+    usage: { input_tokens: 7, output_tokens: 3, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null },
   })
   assert.equal(dataOf(outcome.events, "workflow_completed")[0]?.usage.input_tokens, 27)
 })

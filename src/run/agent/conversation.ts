@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import { userText, type Message } from "../../log/messages.ts"
 import type { JudgedRequirements, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
-import { backendOf, priceOf, providerKindOf } from "../context/backends.ts"
+import { backendOf, pricing, providerKindOf } from "../context/backends.ts"
 import type { ModelCallReplayData } from "../../log/replay-data.ts"
 import type { AnsweredTurn, BegunTurn, FallbackReplayState } from "../../log/replay-state.ts"
 import { storeMessages } from "../../log/stored-messages.ts"
@@ -163,7 +163,7 @@ export class Conversation {
         model: id,
         name,
         provider: providerKindOf(running, name),
-        price: priceOf(running, name),
+        ...pricing(running, name),
         system,
         input: history,
         tools,

@@ -9,13 +9,14 @@ import type { ModelRequest, ModelTurn } from "../../ports/model.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { agent, lit, output, plan, ref, tool, use } from "../../../test/support/build-plan.ts"
 import { record, string } from "../../../test/support/build-types.ts"
+import { price } from "../../../test/support/price.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
 import { dataOf, errorOf, resultOf, runPlan, defaultOptions } from "../../../test/support/run-plan.ts"
 import { answers, callsTools, says, ScriptedModel, textOf } from "../../../test/support/scripted-model.ts"
 
 const models = {
-  fast: modelPlan("fast-1", { input: 1, cached: 1, output: 1 }),
-  careful: modelPlan("careful-1", { input: 10, cached: 1, output: 20 }),
+  fast: modelPlan("fast-1", price(1, 1, 1)),
+  careful: modelPlan("careful-1", price(10, 1, 20)),
   last: modelPlan("last-1", null),
 }
 const both: ModelUses = [
@@ -43,7 +44,7 @@ function failed(kind: ErrorKind, message: string, request: ModelRequest): RunFai
     started_at: "2026-11-15T00:00:00.000Z",
     duration_ms: 1,
     model: request.name,
-    usage: { input_tokens: 2, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: 0.000003 },
+    usage: { input_tokens: 2, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: 0.000003 },
   }
   const answer = kind === "output_error" ? `answer of ${request.name}` : undefined
   return new RunFailure(wireError(kind, [{ path: request.path, message }]), [call], answer)

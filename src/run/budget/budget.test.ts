@@ -9,6 +9,8 @@ import { Budget } from "./budget.ts"
 import { noConsumption } from "../../log/consumption.ts"
 import type { LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { costOf, outputFor, showMoney, toMoney, worstCost } from "../../log/money.ts"
+import { wholePrice } from "../../plan/price-of-model.ts"
+import { price as makePrice } from "../../../test/support/price.ts"
 
 const nothing = { run: noConsumption(), agents: new Map() }
 const never = new AbortController().signal
@@ -22,12 +24,13 @@ function limits(run: Readonly<Record<string, number>>, agents: Readonly<Record<s
   }
 }
 
-const price = { input: 2, cached: 0.5, output: 8 }
+const price = makePrice(2, 0.5, 8)
 const call = (input: number, output: number): ModelNeed => ({ kind: "model", input, output, price })
 const used = (input_tokens: number, output_tokens: number): TokenUsage => ({
   input_tokens,
   output_tokens,
   cached_tokens: 0,
+  written_tokens: 0,
   reasoning_tokens: 0,
 })
 
@@ -43,13 +46,30 @@ async function stateOf(promise: Promise<unknown>): Promise<"granted" | "refused"
 
 test("money is exact where numbers are not", () => {
   assert.equal(showMoney(toMoney(0.1) + toMoney(0.2)), 0.3)
-  const cheap = { input: 0.075, cached: 0.0375, output: 0.3 }
+  const cheap = makePrice(0.075, 0.0375, 0.3)
   let sum = 0n
   for (let count = 0; count < 100_000; count++) sum += costOf(used(1, 0), cheap)
   assert.equal(showMoney(sum), 0.0075)
   assert.equal(showMoney(toMoney(1e-7)), 0)
   assert.equal(showMoney(toMoney(1e21)), 1e21)
   assert.equal(showMoney(costOf({ ...used(10, 5), cached_tokens: 4 }, price)), 0.000054)
+})
+
+test("written tokens have their own price, and the dearest input price is reserved", () => {
+  const writes = makePrice(2, 0.5, 8, 2.5)
+  const usage = { ...used(1_000_000, 100_000), cached_tokens: 300_000, written_tokens: 600_000 }
+  assert.equal(showMoney(costOf(usage, writes)), 2.65)
+  assert.equal(showMoney(worstCost(1_000_000, 0, writes)), 2.5)
+  assert.equal(showMoney(worstCost(1_000_000, 0, makePrice(2, 3, 8, 2.5))), 3)
+  const { written_tokens: _, ...older } = usage
+  assert.equal(showMoney(costOf(older as TokenUsage, writes)), 2.35)
+})
+
+test("writing costs 1.25 times the input on Anthropic's API, unless the price says otherwise", () => {
+  const stated = { input: 3, cached: 0.3, written: null, output: 15, batch: 1, hosted: {} }
+  assert.equal(wholePrice({ ...stated }, "anthropic").written, 3.75)
+  assert.equal(wholePrice({ ...stated }, "responses").written, 3)
+  assert.equal(wholePrice({ ...stated, written: 4 }, "anthropic").written, 4)
 })
 
 test("what an amount pays for is never more than it", () => {
@@ -60,6 +80,9 @@ test("what an amount pays for is never more than it", () => {
       fc.record({
         input: fc.double({ min: 0, max: 100, noNaN: true }),
         cached: fc.double({ min: 0, max: 100, noNaN: true }),
+        written: fc.double({ min: 0, max: 100, noNaN: true }),
+        batch: fc.constant(1),
+        hosted: fc.constant({}),
         output: fc.double({ min: 0, max: 100, noNaN: true }),
       }),
       (amount, input, given) => {

@@ -1,4 +1,4 @@
-import type { Price } from "../../plan/plan-shape.ts"
+import type { Price } from "../../plan/price-of-model.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { LimitKey, ShownRunLimits, TokenUsage } from "../../log/events.ts"
 import type { Limit, LimitSet, RunLimitSet } from "./limit-scopes.ts"

@@ -4,14 +4,15 @@ import { isHeaderValue } from "../../base/header-text.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
-import type { ModelPlan, Price } from "../../plan/plan-shape.ts"
+import type { ModelPlan } from "../../plan/plan-shape.ts"
+import { priceOfModel, type Price } from "../../plan/price-of-model.ts"
 import type { BackendFacts } from "./cache-key.ts"
 import type { Scope } from "../values/scope.ts"
 import { evaluate } from "../values/evaluate.ts"
 import { toBoundedText } from "../values/value-builders.ts"
 import { children } from "../../plan/expression-traits.ts"
 import { failure } from "../../ports/run-failure.ts"
-import type { Backend, Login } from "../../ports/model.ts"
+import type { Backend, Login, ModelRequest } from "../../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 import { hideAddress } from "../secrets/hide-address.ts"
@@ -78,10 +79,18 @@ function secretsIn(expression: Expression): string[] {
   return first?.step === "field" ? [first.name] : children(expression).flatMap(secretsIn)
 }
 
-/** The price of a declared model; null where it has none. */
+/** The price of a declared model: its file's, else the operator's; null where neither has one. */
 export function priceOf(running: RunContext, model: string): Price | null {
-  const { models } = running.plan
-  return Object.hasOwn(models, model) ? (models[model]?.price ?? null) : null
+  const { prices } = running.ports
+  const stated = priceOfModel(running.plan, model)
+  if (stated !== null || prices === undefined || !Object.hasOwn(running.plan.models, model)) return stated
+  return prices.of(backendOf(running, model), modelId(running, model, outerScope(running, `model.${model}.id`)))
+}
+
+/** What a request says about its price. */
+export function pricing(running: RunContext, model: string): Pick<ModelRequest, "price" | "isOwnPrice"> {
+  const price = priceOf(running, model)
+  return price === priceOfModel(running.plan, model) ? { price } : { price, isOwnPrice: true }
 }
 
 /** Every provider that a model of the plan has, with secrets. */

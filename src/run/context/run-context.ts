@@ -2,6 +2,7 @@ import type { CanonicalText } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { Budget } from "../budget/budget.ts"
+import type { PriceList } from "../budget/price-list.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
 import type { Scope } from "../values/scope.ts"
 import type { EvaluationWork } from "../values/evaluation-work.ts"
@@ -59,6 +60,8 @@ export interface RunPorts {
   trouble?(): string | null
   /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers; null when it lacks nothing. */
   shortage?(): string | null
+  /** Prices of models that have none in their file. */
+  readonly prices?: PriceList
   /** The server's own secrets, for workflows of its folder. */
   readonly serverSecrets?: ServerSecrets
   /** Called with the names of the server's secrets that a run is given. */

@@ -72,7 +72,7 @@ function finish(voice: Voice, response: ServerResponse): void {
 }
 
 /** 10 tokens in, 4 of them cached; 5 out, 2 of them reasoning. */
-export const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 4, reasoning_tokens: 2 }
+export const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 4, written_tokens: 0, reasoning_tokens: 2 }
 
 function pieces(text: string): string[] {
   const size = Math.max(1, Math.ceil(text.length / 4))

@@ -1,0 +1,62 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import { propertyTable } from "../../syntax/property-table.ts"
+import type { StatedPrice } from "../../plan/plan-shape.ts"
+import { wholePrice, type Price } from "../../plan/price-of-model.ts"
+import type { Backend } from "../../ports/model.ts"
+
+type Models = ReadonlyMap<string, StatedPrice>
+
+/** The operator's prices, by the beginning of an endpoint and the id of a model. */
+export class PriceList {
+  /** The longest first. */
+  readonly #endpoints: readonly (readonly [string, Models])[]
+
+  constructor(endpoints: ReadonlyMap<string, Models>) {
+    this.#endpoints = [...endpoints].sort(([a], [b]) => b.length - a.length)
+  }
+
+  of({ api, endpoint }: Pick<Backend, "api" | "endpoint">, id: string): Price | null {
+    for (const [prefix, models] of this.#endpoints) {
+      const stated = isUnder(endpoint, prefix) ? models.get(id) : undefined
+      if (stated !== undefined) return wholePrice(stated, api)
+    }
+    return null
+  }
+}
+
+/** A prefix ends where a segment does: `https://a.example` is not the beginning of `https://a.example.org`. */
+function isUnder(endpoint: string, prefix: string): boolean {
+  return endpoint.startsWith(prefix) && (prefix.endsWith("/") || ["", "/", "?"].includes(endpoint.charAt(prefix.length)))
+}
+
+/** The list that a parsed file has, or what is wrong with it: the end of a sentence that begins with the file's name. */
+export function readPriceList(value: JsonValue): PriceList | string {
+  if (!isJsonObject(value)) return "must be an object with an entry for each endpoint"
+  const endpoints = new Map<string, Models>()
+  for (const [endpoint, models] of Object.entries(value)) {
+    if (!isJsonObject(models)) return `must have an object of models at "${endpoint}"`
+    const found = new Map<string, StatedPrice>()
+    for (const [id, price] of Object.entries(models)) {
+      const read = readPrice(price)
+      if (typeof read === "string") return `has a wrong price at "${endpoint}", "${id}": ${read}`
+      found.set(id, read)
+    }
+    endpoints.set(endpoint, found)
+  }
+  return new PriceList(endpoints)
+}
+
+function readPrice(value: JsonValue): StatedPrice | string {
+  if (!isJsonObject(value)) return "it must be an object such as { \"input\": 0.4, \"output\": 1.6 }"
+  const { price: rows } = propertyTable
+  for (const [key, one] of Object.entries(value)) {
+    const row = Object.hasOwn(rows, key) ? rows[key as keyof typeof rows] : undefined
+    if (row === undefined) return `"${key}" is unknown; known are ${Object.keys(rows).join(", ")}`
+    const isOfType = row.constant.type === "object" ? isJsonObject(one) : typeof one === "number"
+    if (!isOfType || row.constant.fits?.(one) === false) return `"${key}" must be ${row.constant.expected}`
+  }
+  const { input, cached = input, written = null, output, batch = 1, hosted = {} } = value as Partial<StatedPrice>
+  if (input === undefined || cached === undefined || output === undefined) return "input and output are required"
+  return { input, cached, written, output, batch, hosted }
+}
