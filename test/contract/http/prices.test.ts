@@ -2,10 +2,10 @@ import assert from "node:assert/strict"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { after, before, describe, it } from "node:test"
+import { after, describe, it } from "node:test"
 import { fakeBackend, json } from "../../support/fake-backend.ts"
 import { allEvents } from "./read-stream.ts"
-import { ada, errorOf, oneAgent, startService, type TestService } from "./start-service.ts"
+import { ada, errorOf, oneAgent, startService } from "./start-service.ts"
 
 const listed = { input: 1, cached: 0.1, output: 2 }
 
@@ -22,27 +22,20 @@ const counted = json({
   },
 })
 
-describe("prices", () => {
-  let folder: string
-  let file: string
-  let service: TestService
-
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "prices-"))
-    file = join(folder, "prices.json")
-    await writeFile(file, JSON.stringify({ "http://127.0.0.1": {}, demo: { demo: listed } }))
-    service = await startService({ PRICES: file })
-  })
-
+describe("prices", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "prices-"))
   after(() => rm(folder, { recursive: true }))
+  const file = join(folder, "prices.json")
+  await writeFile(file, JSON.stringify({ demo: { demo: listed } }))
+  const service = await startService({ PRICES: file })
 
   it("counts written tokens at their own price", async (t) => {
     const { backend } = await fakeBackend(t, () => counted)
     const price = '"test-model" price { input: 10 cached: 1 written: 20 output: 100 }'
     const source = oneAgent(backend.endpoint).replace('"test-model"', price)
-    const answer = await service.post("/execute", { workflow_source: source, input: ada })
-    const { usage } = (await answer.json()) as { usage: object }
-    assert.deepEqual(usage, {
+    const request = { workflow_source: source, input: ada }
+    const events = await allEvents(await service.post("/execute", request, { accept: "text/event-stream" }))
+    assert.deepEqual(events.at(-1)?.data["usage"], {
       input_tokens: 1000,
       output_tokens: 10,
       cached_tokens: 600,
