@@ -32,7 +32,14 @@ const collect = runInNewContext("gc") as () => void
 
 const provider = `provider p from openai { endpoint: "https://model.test/v1" }
 model m from p { id: "m-1" }`
-const usage = { input_tokens: 812, output_tokens: 95, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+const usage = {
+  input_tokens: 812,
+  output_tokens: 95,
+  cached_tokens: 0,
+  written_tokens: 0,
+  reasoning_tokens: 0,
+  cost: null,
+}
 const output = { s: "The owls were asleep." }
 
 const model: ModelClient = {

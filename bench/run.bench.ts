@@ -59,7 +59,14 @@ agent each for { path, text } in input.items {
 output { scores: agent.each.*.score }`,
 }
 
-const usage = { input_tokens: 812, output_tokens: 95, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+const usage = {
+  input_tokens: 812,
+  output_tokens: 95,
+  cached_tokens: 0,
+  written_tokens: 0,
+  reasoning_tokens: 0,
+  cost: null,
+}
 const output = { summary: "The owls were asleep and the report was late. ".repeat(4), score: 7 }
 const text = JSON.stringify(output)
 

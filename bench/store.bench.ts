@@ -60,7 +60,14 @@ function event(id: number): LogEvent {
     const instruction = `Summarise report ${id} for an impatient reader. `.repeat(4)
     return { id, type: "agent_started", at, data: { agent: "summarise", model: "m-1", tools: [], instruction, at } }
   }
-  const usage = { input_tokens: 812, output_tokens: 95, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+  const usage = {
+    input_tokens: 812,
+    output_tokens: 95,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: null,
+  }
   const calls = [{ turn: 1, attempt: 1, started_at: at, duration_ms: 20, usage, format: "json_schema" }]
   const output = { summary: "The owls were asleep and the report was late. ".repeat(4), score: 7 }
   const data = { agent: "summarise", iteration: id, output, cached: false, duration_ms: 21, usage, calls, at }

@@ -1,4 +1,3 @@
-import { writtenTokens } from "../../src/log/money.ts"
 import type { Usage } from "../../src/log/events.ts"
 import type { NodeState, Span } from "../../src/log/run-state.ts"
 import { retriesOf } from "../shown-run/step-state.ts"
@@ -46,7 +45,7 @@ function usageFacts(usage: Usage): [string, string][] {
     ["Tokens in", usage.input_tokens],
     ["Tokens out", usage.output_tokens],
     ["of them cached", usage.cached_tokens],
-    ["of them written to the cache", writtenTokens(usage)],
+    ["of them written to the cache", usage.written_tokens],
     ["of them reasoning", usage.reasoning_tokens],
   ]
   const tokens = rows.filter(([, count], at) => at < 2 || count > 0)

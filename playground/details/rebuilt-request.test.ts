@@ -38,7 +38,14 @@ agent answer {
 }
 output { text: agent.answer.text }
 `
-const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+const usage = {
+  input_tokens: 1,
+  output_tokens: 1,
+  cached_tokens: 0,
+  written_tokens: 0,
+  reasoning_tokens: 0,
+  cost: null,
+}
 const iso = (ms: number): string => new Date(1_000_000 + ms).toISOString()
 
 /** A run of the workflow: tools in two turns, a repaired answer, a whole history and a summary. */

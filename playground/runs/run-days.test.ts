@@ -6,7 +6,14 @@ import { expiryText, runDays, runTotals } from "./run-days.ts"
 const hour = 3_600_000
 
 function made(at: number, more: Partial<ListedRunAnswer> = {}): ListedRunAnswer {
-  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: 0.01 }
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 5,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: 0.01,
+  }
   const created_at = new Date(at).toISOString()
   const names = { workflow: null, version: null }
   return {

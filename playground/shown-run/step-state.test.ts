@@ -8,7 +8,14 @@ import { groupStatus, nodeStatus } from "./node-status.ts"
 import type { Known } from "./step-state.ts"
 import { failedSpan, nodeState, placeWithItem, retriesOf, spanState } from "./step-state.ts"
 
-const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+const usage = {
+  input_tokens: 1,
+  output_tokens: 1,
+  cached_tokens: 0,
+  written_tokens: 0,
+  reasoning_tokens: 0,
+  cost: null,
+}
 const error: WireError = {
   kind: "provider_error",
   message: "The backend answered 500",

@@ -51,7 +51,14 @@ function ran(): { readonly state: RunState; readonly traced: TracedProgram } {
     id++
     reduce(state, { id, type, data: { ...data, at: new Date(1_000_000 + id).toISOString() } } as SeenEvent)
   }
-  const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+  const usage = {
+    input_tokens: 1,
+    output_tokens: 1,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: null,
+  }
   const done = { usage, cached: false, duration_ms: 1 }
   const calls = [{ turn: 1, attempt: 1, started_at: new Date(1_000_002).toISOString(), duration_ms: 1, model: "m" }]
   take("workflow_planned", {

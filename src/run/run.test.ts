@@ -446,7 +446,14 @@ test("inference is merged provider, model, agent, key by key", async () => {
 
 test("usage is summed per agent and run", async () => {
   const outcome = await runPlan(plan([agent("a"), agent("b")]), { model: echo() })
-  const sum = { input_tokens: 20, output_tokens: 10, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+  const sum = {
+    input_tokens: 20,
+    output_tokens: 10,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: null,
+  }
   assert.deepEqual(dataOf(outcome.events, "workflow_completed")[0]?.usage, sum)
 })
 

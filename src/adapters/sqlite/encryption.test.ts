@@ -170,7 +170,14 @@ describe("sqlite store, encryption at rest", () => {
     await until("all secrets in a file", () => found() === 300)
 
     // Rows grow by what the runs use, some before others end, and a few runs are deleted.
-    const usage = { input_tokens: 1e15, output_tokens: 1e15, cached_tokens: 1e15, written_tokens: 0, reasoning_tokens: 1e15, cost: 0.25 }
+    const usage = {
+      input_tokens: 1e15,
+      output_tokens: 1e15,
+      cached_tokens: 1e15,
+      written_tokens: 0,
+      reasoning_tokens: 1e15,
+      cost: 0.25,
+    }
     const used = {
       id: 1,
       type: "agent_completed",

@@ -14,7 +14,14 @@ test("a run that waits and continues: a line each, and it was not resumed; never
   const workflow = { name: "publish", version: "0123456789ab" }
   const run = { run_id: "r1", caller: "ann", workflow, traceparent: null, tracestate: null, baggage: null }
   const questions = ["q1", "q2"]
-  const usage = { input_tokens: 1, output_tokens: 2, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+  const usage = {
+    input_tokens: 1,
+    output_tokens: 2,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: null,
+  }
   const waiting: LogEvent = { id: 3, type: "run_waiting", at, data: { questions, at } }
   const continued: LogEvent = { id: 4, type: "run_continued", at, data: { questions, at } }
   const output = { result: { text: "PAYLOAD" } }

@@ -19,7 +19,14 @@ test("a thousand workflows have labels of their own, the others share one", asyn
   for (let n = 0; n < 1_010; n++) {
     const run_id = `r${n}`
     observer.taken?.({ ...about, run_id, workflow: { name: `w${n}`, version: "0" } })
-    const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+    const usage = {
+      input_tokens: 1,
+      output_tokens: 1,
+      cached_tokens: 0,
+      written_tokens: 0,
+      reasoning_tokens: 0,
+      cost: null,
+    }
     observer.appended(run_id, [
       { id: 1, type: "workflow_completed", at, data: { output: { result: {} }, usage, duration_ms: 1 } },
     ])
@@ -34,7 +41,14 @@ test("a thousand workflows have labels of their own, the others share one", asyn
 
 test("calls of workflows by workflows are counted by name and outcome, of a bounded number of names", async () => {
   const metrics = createMetrics(counts, [])
-  const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+  const usage = {
+    input_tokens: 1,
+    output_tokens: 1,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: null,
+  }
   const error = { kind: "provider_error", message: "down", issues: [] } as const
   for (let n = 0; n < 201; n++) {
     const about = { workflow: `w${n}`, call_id: `c${n}`, scope: `w${n}@dynamic.r`, duration_ms: 300 }

@@ -7,7 +7,14 @@ import { RunTracer } from "./run-tracer.ts"
 const at = "2026-11-15T19:00:00.000Z"
 
 function completedBy(provider: string): LogEvent[] {
-  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 4, written_tokens: 0, reasoning_tokens: 0, cost: 0.25 }
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 5,
+    cached_tokens: 4,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: 0.25,
+  }
   const call = { turn: 1, attempt: 1, started_at: at, duration_ms: 7, model: "fast", id: "id-1", provider, usage }
   const calls = [{ ...call, format: "json_schema" }]
   const about = { agent: "a", at }
@@ -155,7 +162,14 @@ test("every kind of step has its span: called workflows, what happens in them, c
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   const tracer = new RunTracer(provider.getTracer("test"))
-  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: 0.25 }
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 5,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: 0.25,
+  }
   const outer = { workflow: "sort", call_id: "1", scope: "sort@agent.plan", agent: "plan" }
   const inner = { workflow: "look", call_id: "2", scope: "sort@agent.plan/look@dynamic.x", dynamic: "x" }
   const agent = { model: "m", tools: [], instruction: "" }
@@ -218,7 +232,14 @@ test("calls of workflows that the end of a run interrupts end with it, and one t
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   const tracer = new RunTracer(provider.getTracer("test"))
-  const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+  const usage = {
+    input_tokens: 0,
+    output_tokens: 0,
+    cached_tokens: 0,
+    written_tokens: 0,
+    reasoning_tokens: 0,
+    cost: null,
+  }
   const about = { call_id: "1", output: {}, duration_ms: 2000, usage, input: {} }
   tracer.appended("r", [
     { id: 1, type: "workflow_call_completed", at, data: { ...about, workflow: "early", scope: "early@dynamic.a" } },

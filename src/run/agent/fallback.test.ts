@@ -44,7 +44,14 @@ function failed(kind: ErrorKind, message: string, request: ModelRequest): RunFai
     started_at: "2026-11-15T00:00:00.000Z",
     duration_ms: 1,
     model: request.name,
-    usage: { input_tokens: 2, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: 0.000003 },
+    usage: {
+      input_tokens: 2,
+      output_tokens: 1,
+      cached_tokens: 0,
+      written_tokens: 0,
+      reasoning_tokens: 0,
+      cost: 0.000003,
+    },
   }
   const answer = kind === "output_error" ? `answer of ${request.name}` : undefined
   return new RunFailure(wireError(kind, [{ path: request.path, message }]), [call], answer)

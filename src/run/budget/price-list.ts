@@ -27,7 +27,9 @@ export class PriceList {
 
 /** A prefix ends where a segment does: `https://a.example` is not the beginning of `https://a.example.org`. */
 function isUnder(endpoint: string, prefix: string): boolean {
-  return endpoint.startsWith(prefix) && (prefix.endsWith("/") || ["", "/", "?"].includes(endpoint.charAt(prefix.length)))
+  return (
+    endpoint.startsWith(prefix) && (prefix.endsWith("/") || ["", "/", "?"].includes(endpoint.charAt(prefix.length)))
+  )
 }
 
 /** The list that a parsed file has, or what is wrong with it: the end of a sentence that begins with the file's name. */
@@ -48,7 +50,7 @@ export function readPriceList(value: JsonValue): PriceList | string {
 }
 
 function readPrice(value: JsonValue): StatedPrice | string {
-  if (!isJsonObject(value)) return "it must be an object such as { \"input\": 0.4, \"output\": 1.6 }"
+  if (!isJsonObject(value)) return 'it must be an object such as { "input": 0.4, "output": 1.6 }'
   const { price: rows } = propertyTable
   for (const [key, one] of Object.entries(value)) {
     const row = Object.hasOwn(rows, key) ? rows[key as keyof typeof rows] : undefined

@@ -250,7 +250,10 @@ function counting(): ScriptedModel {
     const price = null
     const call = { turn: request.turn, attempt: 1, model: request.name, price, input_tokens: 1, max_tokens: 1 }
     const reserved = await watch.reserve?.(call)
-    reserved?.settle({ input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0 }, true)
+    reserved?.settle(
+      { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0 },
+      true,
+    )
     return answers({ message: `<${lastText(request)}>` }, request)
   })
 }

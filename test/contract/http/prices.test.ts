@@ -82,7 +82,11 @@ describe("prices", async () => {
 
   for (const [what, text, expected] of [
     ["is not JSON", "{", /the file is not JSON/],
-    ["has an unknown key", '{"demo":{"demo":{"input":1,"output":1,"colour":1}}}', /"demo", "demo": "colour" is unknown/],
+    [
+      "has an unknown key",
+      '{"demo":{"demo":{"input":1,"output":1,"colour":1}}}',
+      /"demo", "demo": "colour" is unknown/,
+    ],
     ["has a price below 0", '{"demo":{"demo":{"input":-1,"output":1}}}', /"input" must be a number from 0/],
     ["lacks a price", '{"demo":{"demo":{"input":1}}}', /input and output are required/],
   ] as const) {

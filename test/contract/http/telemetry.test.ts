@@ -517,8 +517,22 @@ describe("the log", () => {
       lines
         .filter((line) => line["run_id"] === response.headers.get("x-service-run-id") && line["msg"] === msg)
         .map(({ run_id: _id, time: _time, duration_ms, ...line }) => ({ ...line, timed: typeof duration_ms }))
-    const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 4, written_tokens: 0, reasoning_tokens: 2, cost: null }
-    const nothing = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: null }
+    const usage = {
+      input_tokens: 10,
+      output_tokens: 5,
+      cached_tokens: 4,
+      written_tokens: 0,
+      reasoning_tokens: 2,
+      cost: null,
+    }
+    const nothing = {
+      input_tokens: 0,
+      output_tokens: 0,
+      cached_tokens: 0,
+      written_tokens: 0,
+      reasoning_tokens: 0,
+      cost: null,
+    }
     const [completed] = about(good, "run ended")
     assert.match(String(completed?.["version"]), /^[\da-f]{12}$/)
     assert.deepEqual(completed, {

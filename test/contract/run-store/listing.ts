@@ -14,7 +14,14 @@ const usage = (tokens: number): Usage => ({
   reasoning_tokens: 0,
   cost: 0.5,
 })
-const noConsumption: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0, cost: 0 }
+const noConsumption: Usage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cached_tokens: 0,
+  written_tokens: 0,
+  reasoning_tokens: 0,
+  cost: 0,
+}
 const at = "2026-11-15T00:00:01.000Z"
 const workflow = (name: string) => ({ name, version: "0123456789ab" })
 const all: RunQuery = {
