@@ -204,7 +204,8 @@ function recordedCalls(
   }))
 }
 
-function tokensOf({ cost: _, ...tokens }: Usage): JsonObject {
+function tokensOf(usage: Usage): JsonObject {
+  const { cost: _, ...tokens } = usage
   return tokens
 }
 

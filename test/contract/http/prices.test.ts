@@ -66,11 +66,11 @@ describe("prices", async () => {
       options: { limits: { cost: 1 } },
     }
     const events = await allEvents(await priced.post("/execute", request, { accept: "text/event-stream" }))
-    const { usage } = events.at(-1)?.data as { usage: { cost: number } }
-    assert.equal(usage.cost, (100 * 1 + 600 * 0.1 + 300 * 2 + 10 * 2) / 1e6)
+    const usage = events.at(-1)?.data["usage"] as { cost: number } | undefined
+    assert.equal(usage?.cost, (100 * 1 + 600 * 0.1 + 300 * 2 + 10 * 2) / 1e6)
     const completed = events.find(({ type }) => type === "agent_completed")
-    const { calls } = completed?.data as { calls: { price: object }[] }
-    assert.deepEqual(calls[0]?.price, { ...listed, written: 2, batch: 1, hosted: {} })
+    const calls = completed?.data["calls"] as { price: object }[] | undefined
+    assert.deepEqual(calls?.[0]?.price, { ...listed, written: 2, batch: 1, hosted: {} })
   })
 
   it("are needed for a limit on cost", async (t) => {
