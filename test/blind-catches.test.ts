@@ -11,7 +11,7 @@ const root = dirname(import.meta.dirname)
 /** They throw for what somebody wrote, for a file that is not there, or because the wait was ended. */
 const expected = new RegExp(
   `^(?:${[
-    "JSON\\.parse|JSON\\.stringify|decodeURIComponent|atob|new (?:URL|RegExp|TextDecoder|DecompressionStream|Intl\\.DateTimeFormat)|decoder(?:Of)?",
+    "JSON\\.parse|parseInOrder|JSON\\.stringify|decodeURIComponent|atob|new (?:URL|RegExp|TextDecoder|DecompressionStream|Intl\\.DateTimeFormat)|decoder(?:Of)?",
     "(?:fs\\.)?(?:access|link|lstat|readdir|readFile|realpath|rename|stat|statfs|write)(?:Sync)?|fileURLToPath|readRegularFile",
     "clock\\.sleep|pass|createPrivateKey|sign|navigator\\.clipboard\\.writeText",
     // Plain work on texts and lists, which does not throw.

@@ -217,7 +217,7 @@ test("a function that has no result is an evaluation error that names the expres
     ["range(100001)", /: a range has at most 100000 elements$/],
     ['weekday("2026-02-29")', /: a date is YYYY-MM-DD, or a time as in RFC 3339, found other text$/],
     ['add_days("9999-12-31", 1)', /: the years of dates go from 0000 to 9999$/],
-    ["length(input.o.n)", /: length takes a string or an array, found a number$/],
+    ["length(input.o.n)", /: length takes a string, an array or a map, found a number$/],
     ["sum(input.o.s)", /: sum takes an array, found a string$/],
     ["slice(input.s, input.o.half)", /: an integer is needed, found a number with a fraction$/],
     ["max([input.o.n, input.o.s])", /: numbers and strings have no common order$/],

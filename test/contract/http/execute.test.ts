@@ -66,6 +66,7 @@ describe("POST /execute", async () => {
       "input_tokens",
       "output_tokens",
       "cached_tokens",
+      "written_tokens",
       "reasoning_tokens",
       "cost",
     ])
