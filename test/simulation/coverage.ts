@@ -131,6 +131,9 @@ const happenings = [
   "tools: the server is out of reach",
 ]
 
+/** Events that no history has. A suspect has to run alone for half a minute: src/run/log/resume.test.ts and src/run/suspects.test.ts make that. */
+const notHere: readonly string[] = ["run_survived"]
+
 /** Adds histories up. */
 export class Coverage {
   readonly #histories = new Map<string, number>()
@@ -138,7 +141,9 @@ export class Coverage {
   #count = 0
 
   constructor() {
-    const eventTypes = Object.keys(events).map((type) => `event: ${type}`)
+    const eventTypes = Object.keys(events)
+      .filter((type) => !notHere.includes(type))
+      .map((type) => `event: ${type}`)
     const language = [...Object.keys(languageFeatures), ...allNestedFeatures].map((name) => `language: ${name}`)
     const request = Object.keys(requestFeature).map((name) => `request: ${name}`)
     for (const name of [...happenings, ...eventTypes, ...language, ...request]) this.#histories.set(name, 0)
