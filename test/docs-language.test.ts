@@ -23,12 +23,14 @@ const heads: Readonly<Record<DeclarationHead, string>> = {
   batch: " mcp.server",
   step: " name",
   workflow: ' name from "./file.wire"',
+  function: " name(…) = …",
   "file-import": ' { kind.name } from "./file.wire"',
 }
 
 function declarations(): string[] {
   const rows = declarationWords.map((word) => {
-    const form = `\`${word}${heads[headOf(word) ?? "block"]} { … }\``
+    const head = headOf(word) ?? "block"
+    const form = `\`${word}${heads[head]}${head === "function" ? "" : " { … }"}\``
     return `| ${form} | ${isSingle(word) ? "one at most" : "any"} | ${cell(declarationTexts[word].text)} |`
   })
   return ["| declaration | how many | |", "|---|---|---|", ...rows]

@@ -98,6 +98,7 @@ export class CheckContext {
   /** Schedules and webhooks share their names. */
   readonly triggerNodes = new Map<string, Syntax.TriggerDeclaration>()
   readonly triggers = new Map<string, TriggerSymbol>()
+  readonly functionNodes = new Map<string, Syntax.FunctionDeclaration>()
   readonly workflowNodes = new Map<string, Syntax.WorkflowDeclaration>()
   readonly workflows = new Map<string, WorkflowSymbol>()
   readonly tools = new Map<string, ImportSymbol>()

@@ -30,6 +30,9 @@ export function declare(checking: CheckContext): void {
         enter(checking, same, declaration.kind, declaration.name, declaration)
         break
       }
+      case "function-declaration":
+        enter(checking, checking.functionNodes, "function", declaration.name, declaration)
+        break
       case "workflow":
         enter(checking, checking.workflowNodes, "workflow", declaration.name, declaration)
         break

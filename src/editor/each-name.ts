@@ -34,6 +34,8 @@ class DeclarationWalk extends NameWalk {
         this.words(declaration.name.end, declaration.file.start, ["from"])
         if (declaration.body !== undefined) this.properties("workflow", declaration.body.items, inRequest)
         break
+      case "function-declaration":
+        break
       case "input": {
         const place = withoutCalls(withoutSecrets(requestPlace))
         const items = declaration.body.items.filter((item) => item.kind === "property")

@@ -65,6 +65,10 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     text: "Imports several tools, resources and prompts of one MCP server.",
     snippet: "from mcp.${1:server} {\n    tool ${2:remote_name}\n}",
   },
+  function: {
+    text: "A function of one's own: what it makes of its parameters, which are all that it sees. Call it as `name(…)` wherever an expression stands.",
+    snippet: "function ${1:net}(${2:amount}: ${3:number}) = ${4:amount}",
+  },
   dynamic: {
     text: "Values that are computed from others. Each is a step of its own; refer to one as `dynamic.name`.",
     snippet: "dynamic {\n    ${1:name}: ${2:value}\n}",

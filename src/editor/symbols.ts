@@ -16,6 +16,7 @@ export type SymbolKind =
   | Syntax.ImportKind
   | "imports"
   | "workflow"
+  | "function"
   | "dynamic"
   | "value"
   | "agent"
@@ -55,6 +56,13 @@ export function pathTo(program: Program, { start, end }: Span): readonly string[
     if (symbol === undefined || (symbol.span.start === start && symbol.span.end === end)) return path
     path.push(asWritten(symbol.name))
   }
+}
+
+/** `(amount: number)`, as it is written. */
+function signature({ tree }: Program, { name, result, parameters }: Syntax.FunctionDeclaration): string {
+  const end = result?.end ?? parameters.at(-1)?.end ?? name.end
+  const text = tree.text.slice(name.end, end).replace(/\s+/g, " ")
+  return result !== undefined ? text : parameters.length === 0 ? "()" : `${text})`
 }
 
 function fieldsIn({ body }: Syntax.InputDeclaration | Syntax.SecretsDeclaration): Syntax.TypeField[] {
@@ -99,6 +107,8 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
     }
     case "workflow":
       return entry("workflow", declaration.name, declaration.name.text, [], declaration.file.texts[0])
+    case "function-declaration":
+      return entry("function", declaration.name, declaration.name.text, [], signature(program, declaration))
     case "dynamic":
       return entry("dynamic", declaration.keyword, "dynamic", valueFields(program, declaration.body.items, "value"))
     case "agent":
@@ -129,6 +139,7 @@ function importedKind(word: string): SymbolKind {
     case "tool":
     case "resource":
     case "prompt":
+    case "function":
       return word
     default:
       return "server"

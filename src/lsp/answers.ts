@@ -183,6 +183,7 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
   limits: 14,
   chat: 11,
   trigger: 24,
+  function: 12,
   output: 11,
   field: 8,
   case: 22,

@@ -18,6 +18,8 @@ export type DeclarationHead =
   | "file-import"
   /** `name from "./file.wire"` */
   | "workflow"
+  /** `name(parameter: type)` */
+  | "function"
 
 interface DeclarationRow {
   readonly head: DeclarationHead
@@ -40,6 +42,7 @@ const declarationTable = {
   resource: { head: "import" },
   prompt: { head: "import" },
   from: { head: "batch" },
+  function: { head: "function" },
   dynamic: { head: "block" },
   agent: { head: "step" },
   ask: { head: "step" },
@@ -145,6 +148,8 @@ export function startsNamed(reader: TokenReader): boolean {
       )
     case "name":
       return third.kind === "{" && !reader.isWord("_", next)
+    case "function":
+      return third.kind === "("
     case "from":
     case "workflow":
       return reader.isWord("from", third)

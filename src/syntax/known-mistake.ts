@@ -63,7 +63,8 @@ export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, st
     /\u2038(?:class|interface|type|struct|enum)\b/,
     "A named type is written `schema name { field: type }`.",
   ],
-  ["declaration", /\u2038(?:function|def|fn|task|step|node)\b/, "A step of a model is written `agent name { … }`."],
+  ["declaration", /\u2038(?:task|step|node)\b/, "A step of a model is written `agent name { … }`."],
+  ["declaration", /\u2038(?:def|fn|func|fun)\b/, "Write `function name(amount: number) = …`."],
   [
     "declaration",
     /\u2038(?:const|let|var|variable|locals)\b/,

@@ -5,6 +5,7 @@ import { parseStep } from "./step-parser.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
 import { declarationWord, declarationWords, isPlainWord, isTest, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
+import { parseFunctionDeclaration } from "./function-declaration.ts"
 import { parseBlock, parseFromWord, parseName, type Start } from "./head-parser.ts"
 import { parseFileImport, parseWorkflow } from "./file-parser.ts"
 import { parseBatch, parseImport } from "./import-parser.ts"
@@ -183,6 +184,8 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
       return parseImport(start, word)
     case "from":
       return parseBatch(start)
+    case "function":
+      return parseFunctionDeclaration(start)
     case "agent":
     case "ask":
       return parseStep(start, word)

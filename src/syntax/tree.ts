@@ -50,6 +50,7 @@ export type Declaration =
   | ApiDeclaration
   | ImportDeclaration
   | BatchDeclaration
+  | FunctionDeclaration
   | DynamicDeclaration
   | AgentDeclaration
   | AskDeclaration
@@ -178,6 +179,25 @@ export interface BatchItem extends Span, Documented {
   readonly name: Name
   readonly naming: "as" | "remote"
   readonly body: Block<Property> | undefined
+}
+
+/** `function net(amount: number, rate: number): number = amount / (1 + rate)` */
+export interface FunctionDeclaration extends DeclarationBase {
+  readonly kind: "function-declaration"
+  readonly name: Name
+  readonly parameters: readonly Parameter[]
+  /** The type after the parameters. */
+  readonly result: TypeNode | undefined
+  /** What it computes. */
+  readonly value: Expression
+  readonly body: undefined
+}
+
+/** `amount: number` */
+export interface Parameter extends Span {
+  readonly kind: "parameter"
+  readonly name: Name
+  readonly type: TypeNode
 }
 
 export interface DynamicDeclaration extends DeclarationBase {

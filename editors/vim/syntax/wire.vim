@@ -5,7 +5,7 @@ if exists("b:current_syntax")
   finish
 endif
 
-syntax match wireDeclaration /^\s*\zs\%(import\|workflow\|input\|secrets\|schema\|provider\|model\|mcp\|api\|tool\|resource\|prompt\|from\|dynamic\|agent\|ask\|limits\|chat\|schedule\|webhook\|output\|tests\?\|given\|expect\)\>/
+syntax match wireDeclaration /^\s*\zs\%(import\|workflow\|input\|secrets\|schema\|provider\|model\|mcp\|api\|tool\|resource\|prompt\|from\|function\|dynamic\|agent\|ask\|limits\|chat\|schedule\|webhook\|output\|tests\?\|given\|expect\)\>/
 syntax keyword wireKeyword for in when by descending else contains as query body
 syntax keyword wireKeyword header status match call read render asset compact maybe map
 syntax keyword wireKeyword untrusted private trust release because enum variant

@@ -14,7 +14,13 @@ import type {
 import { layOutBlock } from "./blocks.ts"
 import type { Layout } from "./layout.ts"
 import { LayoutBuilder } from "./layout-builder.ts"
-import { layOutInputFields, layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
+import {
+  layOutInputFields,
+  layOutParameters,
+  layOutSchemaBody,
+  layOutTypeAfterColon,
+  layOutTypeFields,
+} from "./type-layout.ts"
 import {
   layOutChain,
   layOutExpression,
@@ -103,6 +109,15 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       return layOutBody(builder, declaration.body)
     case "batch":
       return layOutBatch(builder, declaration)
+    case "function-declaration":
+      builder.name(declaration.name)
+      layOutParameters(builder, declaration.parameters)
+      if (declaration.result !== undefined) {
+        builder.take()
+        layOutTypeAfterColon(builder, declaration.result, "field")
+      }
+      takeWord(builder)
+      return layOutExpression(builder, declaration.value)
     case "agent":
     case "ask":
       builder.name(declaration.name)

@@ -1,4 +1,4 @@
-import type { Block, Property, TypeField, TypeNode, VariantCase, VariantType } from "../tree.ts"
+import type { Block, Parameter, Property, TypeField, TypeNode, VariantCase, VariantType } from "../tree.ts"
 import { layOutBlock, layOutList } from "./blocks.ts"
 import { comma, flag, gap, state } from "./layout.ts"
 import type { LayoutBuilder } from "./layout-builder.ts"
@@ -59,6 +59,20 @@ export function layOutInputFields(
     canBeFlat: false,
     layOut: (item) => (item.kind === "property" ? layOutProperty(item) : layOutTypeField(builder, item)),
     needsComma: (_, next) => next.kind === "type-field" && runsIntoType(builder, next),
+  })
+}
+
+/** `(amount: number, rate: number)` */
+export function layOutParameters(builder: LayoutBuilder, parameters: readonly Parameter[]): void {
+  layOutList(builder, {
+    items: parameters,
+    layOut: ({ name, type }) => {
+      builder.name(name)
+      builder.take()
+      layOutTypeAfterColon(builder, type, "field")
+    },
+    hugs: ({ type }) => canTakeLines(type),
+    lastComma: comma.broken,
   })
 }
 
