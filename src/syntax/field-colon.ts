@@ -63,6 +63,7 @@ const operatorHints: ReadonlyMap<string, Hint> = new Map<string, Hint>([
   ["if", ifHint],
   ["unless", "Write `match` with the branches `true:` and `false:`."],
   ["as", "Remove it."],
+  ["not", "Write `!(… in …)`, with the whole test in the parentheses."],
 ])
 
 const foreignStarts = new Map(["let", "const", "var", "return"].map((word) => [word, "Write `name: value`."]))

@@ -51,8 +51,10 @@ const ourTypes: ReadonlyMap<string, string> = new Map([
 
 /** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
 export function refuseGeneric(reader: TokenReader, name: Name): boolean {
-  if (reader.isWord("of") && !reader.token.afterBreak && reader.peek().kind !== ":") {
-    // `list of string`
+  const { kind, afterBreak } = reader.token
+  const isWords = reader.isWord("of") || (/^(?:list|array)$/i.test(name.text) && kind === "name")
+  if (isWords && !afterBreak && reader.peek().kind !== ":") {
+    // `list of string`, `list string`
     reader.report(name, `Types have no parameters: \`${reader.show(name)}\``, genericHint(name.text))
     reader.skipToNextItem()
     return true

@@ -10,12 +10,20 @@ import type { Chain, Expression, Name, PropertyValue } from "./tree.ts"
 
 // Values as other languages write them. Each is reported with what to write instead.
 
-/** `$KEY` and `${KEY}`: explained, and read over. */
+const roots: ReadonlySet<string> = new Set(["input", "agent", "ask", "dynamic", "run", "secrets", "output", "result"])
+
+/** `$KEY` and `${KEY}`: explained, and read over. `$input.name`: a value with a sign too many. */
 export function refuseShellVariable(reader: TokenReader, first: Token): boolean {
   const next = reader.peek()
   if (reader.textOf(first) !== "$" || next.start !== first.end || (next.kind !== "name" && next.kind !== "{"))
     return false
   reader.take()
+  if (roots.has(reader.textOf(next))) {
+    const written = /^[\w.]*/.exec(reader.text.slice(next.start, next.start + 80))?.[0] ?? ""
+    reader.report(first, "A value has no `$`", `Write \`${written}\`.`)
+    reader.skipToNextItem()
+    return true
+  }
   reader.skipBalanced()
   reader.report(
     { start: first.start, end: reader.previous.end },
@@ -45,6 +53,16 @@ export function refuseIf(reader: TokenReader): Expression {
   reader.report(reader.token, "There is no `if`", ifHint)
   do reader.skipToNextItem()
   while (reader.isWord("else"))
+  return missing(reader)
+}
+
+/** `switch a { case 1: … }`: explained, and read over. */
+export function refuseSwitch(reader: TokenReader): Expression {
+  const { token } = reader
+  const [written] = /^[\w.]+/.exec(reader.text.slice(reader.peek().start, reader.peek().start + 80)) ?? ["value"]
+  reader.report(token, "There is no `switch`", `Write \`match ${written} { … }\`.`)
+  while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
+  reader.skipToNextItem()
   return missing(reader)
 }
 

@@ -115,8 +115,11 @@ export function skipToBrace(reader: TokenReader): void {
 /** "from", or what stands in its place, which is reported, and skipped where the rest can then be read. */
 export function parseFromWord(reader: TokenReader, what: string, hint?: string): boolean {
   if (reader.acceptWord("from") !== undefined) return true
-  if (reader.textOf(reader.token) === "=" && reader.peek().kind === "name") {
-    reader.report(reader.token, "The origin follows `from`, not `=`", write("from"))
+  const sign = reader.textOf(reader.token)
+  if ((sign === "=" || sign === ":") && reader.peek().kind === "name" && !reader.peek().afterBreak) {
+    const isLast = reader.peek(2).afterBreak || reader.peek(2).kind === "end"
+    const hint = isLast ? `Write \`from ${reader.textOf(reader.peek())} { … }\`.` : write("from")
+    reader.report(reader.token, `The origin follows \`from\`, not \`${sign}\``, hint)
     reader.take()
     return true
   }

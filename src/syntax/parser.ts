@@ -95,6 +95,7 @@ function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
   if (!reader.is("name") || (next.kind !== "name" && next.kind !== "{")) return undefined
   // `money {`, `writer for x in`: rather a name, whose word is missing.
   const isName = reader.isWord("for", next) || reader.isWord("when", next)
+  if (reader.isWord("export")) return undefined
   const words = declarationWords.filter((each) => (next.kind === "{") === isPlainWord(each))
   const meant = isName ? undefined : didYouMean(reader.textOf(reader.token), words)
   if (meant === undefined) return undefined
@@ -115,6 +116,8 @@ function notADeclaration(reader: TokenReader, isBroken: boolean): void {
     reader.report(token, "There is no `else`", "Give the other agent the opposite condition: `when !(…)`.")
   } else if (reader.isWord("if")) {
     reader.report(token, "There is no `if`", "Give an agent a condition: `agent name when input.ready { … }`.")
+  } else if (reader.isWord("unless")) {
+    reader.report(token, "There is no `unless`", "Give an agent a condition: `agent name when !(input.ready) { … }`.")
   } else if (isBroken && token.kind !== "name") reader.passOver()
   else reader.unexpected("a declaration", declarationHint(reader), "declaration")
   reader.skipBalanced()
@@ -206,6 +209,12 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
     return undefined
   }
   const origin = start.origin ?? (isOld || name === undefined ? undefined : parseOrigin(reader, kind, name))
+  const sign = name && origin && reader.text.slice(name.end, origin.start).trim()
+  // `provider p = openai` lacks its block, too: one mistake, and reported already.
+  if ((sign === "=" || sign === ":") && !reader.is("{")) {
+    reader.passOver()
+    return undefined
+  }
   let body = parseBlock(start, (reader) => parseProperties(reader, kind))
   if (name === undefined || body === undefined) return undefined
   // `model name { provider: … }`: one mistake, and reported already.

@@ -438,6 +438,7 @@ const fallback = { joins: "model" }
 const ignored = { isIgnored: true } as const
 const address = { like: "endpoint" }
 const timeout = { hint: "Write it at the model: `model: model.name { inference { timeout_seconds: … } }`." }
+const retries = { hint: "Write it at the model: `model: model.name { inference { max_retries: … } }`." }
 const cost = { hint: "Write `limits { cost: … }`." }
 const requireApproval = { like: "approval", hint: "Write `approval: required`." }
 const program = { like: "endpoint", hint: 'Programs are not started: write `endpoint: "https://…"`.' }
@@ -472,6 +473,10 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     if: condition,
     when: condition,
     condition,
+    unless: { hint: "A condition follows the name: `agent name when !(input.ready) { … }`." },
+    extends: { hint: "Nothing is inherited: write here what the other agent has, too." },
+    retry: retries,
+    tool: { like: "uses" },
     depends_on: { hint: removeIt("the order comes from the references") },
     messages: { hint: "Write `system:` and `instruction:`." },
     system_prompt: { like: "system" },

@@ -12,6 +12,7 @@ import {
   refuseIf,
   refuseOperator,
   refuseShellVariable,
+  refuseSwitch,
   startsInvokeBlock,
 } from "./foreign-value.ts"
 import { isLooselyCalled, parseFunction, parseLooseFunction, parseMethods, startsFunction } from "./function-parser.ts"
@@ -197,6 +198,8 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       return startsHistory(reader) ? refuseHistory(reader, token) : undefined
     case "if":
       return isForeignWord(reader, "if") ? refuseIf(reader) : undefined
+    case "switch":
+      return isForeignWord(reader, "switch") ? refuseSwitch(reader) : undefined
     case "not":
       if (!isForeignWord(reader, "not")) return undefined
       const end = reader.peek().afterBreak ? token.end : reader.peek().start

@@ -82,7 +82,7 @@ describe("paths of a project", () => {
     const checked = await runWire(["check", "."], { cwd: root })
     assert.match(checked.out, /linked\.wire.* is outside of/)
     // A hook or a glob of the shell names every file of a project: to name a link is not to mean the file elsewhere.
-    for (const named of ["linked.wire", "away/loose.wire", join(root, "linked.wire")]) {
+    for (const named of ["linked.wire", "away/loose.wire", "away", join(root, "linked.wire")]) {
       const { code, err } = await runWire(["fmt", named], { cwd: root })
       assert.equal(code, 1)
       assert.match(err, /is a link to a file outside of .*root: name that file itself/)

@@ -1,7 +1,7 @@
 import { standardError, standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
-import { resolve } from "node:path"
-import { rootFor } from "../../compiler/folder-texts.ts"
+import { basename, join, resolve } from "node:path"
+import { rootFor, rootOf } from "../../compiler/folder-texts.ts"
 import { findInProject } from "../../compiler/project-path.ts"
 import { formatText } from "../../syntax/format.ts"
 import { count } from "../terminal/count.ts"
@@ -52,10 +52,9 @@ async function formatAll(paths: readonly string[], options: FmtOptions, command:
 
   const formatOne = (source: SourceFile): Outcome => {
     const { file, root, text, version } = source
-    const within = rootFor(file, root)
-    const place = version === undefined ? null : findInProject(within, resolve(file))
-    if (place !== null && "problem" in place && place.problem === "outside") {
-      output.err(showProblem(file, `is a link to a file outside of ${within}: name that file itself`, palette))
+    const outside = version === undefined ? undefined : projectsOf(file, root).find((within) => leaves(within, file))
+    if (outside !== undefined) {
+      output.err(showProblem(file, `is a link to a file outside of ${outside}: name that file itself`, palette))
       return "failed"
     }
     const result = formatText(text)
@@ -95,6 +94,17 @@ async function formatAll(paths: readonly string[], options: FmtOptions, command:
   if (options.stdin !== true) output.err(summary(total, options.check === true))
   if (total.misses > 0) return 2
   return total.failed > 0 || (options.check === true && total.changed > 0) ? 1 : 0
+}
+
+/** The folder that was given, and the project around it: a folder that is a link leads out of the project, too. */
+function projectsOf(file: string, given: string | undefined): readonly string[] {
+  const within = rootFor(file, given)
+  return given === undefined ? [within] : [within, rootOf(join(given, basename(file)))]
+}
+
+function leaves(root: string, file: string): boolean {
+  const place = findInProject(root, resolve(file))
+  return "problem" in place && place.problem === "outside"
 }
 
 function summary(total: { same: number; changed: number; failed: number }, check: boolean): string {
