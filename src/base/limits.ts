@@ -99,6 +99,18 @@ export const sourceIssues = 1_000
 /** Characters of all texts of the issues of one answer. */
 export const sourceIssuesLength = 1_048_576
 
+/** CPU of one call of a code file's function, and of all calls of a run. */
+export const codeCallMs = 1_000
+export const codeRunMs = 10_000
+export const codeMemoryBytes = 67_108_864
+export const codeResultBytes = 8_388_608
+/** Characters of what code writes to its console in a run. */
+export const codeLogLength = 16_384
+/** Of the message of what code throws. */
+export const codeMessageLength = 500
+/** Of all code files that come with a source. */
+export const codeModuleBytes = 262_144
+
 export const modelAnswerBytes = 4_194_304
 /** With log probabilities, which nobody reads, an answer may have this many times the bytes. */
 export const modelWithProbabilities = 4

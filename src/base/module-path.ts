@@ -4,13 +4,19 @@ export function resolveModule(from: string, written: string): string | null {
   return path === "outside" ? null : (path?.join("/") ?? null)
 }
 
+/** The same for a code file, as code and the function that is taken from it name one. */
+export function resolveCode(from: string, written: string): string | null {
+  const path = follow(from, written, codeFile)
+  return path === "outside" ? null : (path?.join("/") ?? null)
+}
+
 /** Whether a path is well written, and leads out of the root. */
 export function leavesRoot(from: string, written: string): boolean {
   return follow(from, written) === "outside"
 }
 
-function follow(from: string, written: string): string[] | "outside" | null {
-  if (!/^\.\.?\//.test(written) || !isSpelledWell(written)) return null
+function follow(from: string, written: string, ending = wireFile): string[] | "outside" | null {
+  if (!/^\.\.?\//.test(written) || !isSpelledWell(written, ending)) return null
   const names = written.split("/")
   if (names.includes("")) return null
   const parts = from.split("/").slice(0, -1)
@@ -24,7 +30,7 @@ function follow(from: string, written: string): string[] | "outside" | null {
 
 /** Whether a text is the path of a file from the root: no `.`, `..`, backslash or leading `/`. */
 export function isModulePath(path: string): boolean {
-  return isSpelledWell(path) && path.split("/").every((part) => part !== "" && part !== "." && part !== "..")
+  return isSpelledWell(path, wireFile) && path.split("/").every((part) => part !== "" && part !== "." && part !== "..")
 }
 
 /** The path as the file `from` writes it. */
@@ -41,6 +47,9 @@ export function writtenPath(from: string, path: string): string {
 // oxlint-disable-next-line no-control-regex
 const strange = /[\\\u0000-\u001f\u007f]/
 
-function isSpelledWell(path: string): boolean {
-  return path.endsWith(".wire") && path.length <= 1000 && !strange.test(path)
+const wireFile = /\.wire$/
+const codeFile = /\.(?:js|ts)$/
+
+function isSpelledWell(path: string, ending: RegExp): boolean {
+  return ending.test(path) && path.length <= 1000 && !strange.test(path)
 }
