@@ -48,10 +48,10 @@ function properties(place: keyof typeof propertyTable): string[] {
 function functions(): string[] {
   const rows = functionNames.map((name) => {
     const { forms, takes } = functionRow(name)
-    const { text, example } = functionTexts[name]
+    const { text, example, gives } = functionTexts[name]
     const taken = takes.map(({ words }) => words).join("; ")
-    const value = JSON.stringify(valueOfText(example))
-    return `| ${forms.map((form) => `\`${form}\``).join(", ")} | ${taken} | ${cell(text)} | \`${example}\` is \`${value}\` |`
+    const value = gives ?? `\`${JSON.stringify(valueOfText(example))}\``
+    return `| ${forms.map((form) => `\`${form}\``).join(", ")} | ${taken} | ${cell(text)} | \`${example}\` is ${value} |`
   })
   return ["| function | takes | | example |", "|---|---|---|---|", ...rows]
 }

@@ -12,6 +12,7 @@ import type {
   AgentSymbol,
   AskSymbol,
   DynamicSymbol,
+  FailureSymbol,
   FileLookup,
   ImportedSymbol,
   ImportSymbol,
@@ -128,6 +129,7 @@ export class CheckContext {
   /** Numbers that are not exact, with their paths, as long as nothing says that they may be rounded. */
   readonly inexactIntegers = new Map<Syntax.NumberNode, string>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
+  readonly failures = new Map<Syntax.FunctionNode, FailureSymbol>()
   readonly lists = new Map<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>()
   /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */
   readonly references = new Map<string, Span[]>()

@@ -134,6 +134,7 @@ export function programOf(checking: CheckContext): Program {
     variantNodes: checking.variantNodes,
     fittedTypes: checking.fittedTypes,
     expressionTypes: checking.expressionTypes,
+    failures: checking.failures,
     lists: checking.lists,
     dependencies: targets(checking.edges),
     localDependencies: new Map([...checking.localEdges].map(([agent, edges]) => [agent, targets(edges)])),

@@ -6,7 +6,7 @@ import { objectOf } from "../base/ordered-object.ts"
 import { isArithmetic } from "../syntax/operator-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Field } from "../types/types.ts"
-import { isFunction, type FunctionName } from "./function-table.ts"
+import { isValueFunction, type ValueFunctionName } from "./function-table.ts"
 
 /** The value of a constant expression, or why it has none. */
 export type Folded =
@@ -20,7 +20,7 @@ export type Folded =
 
 /** Computes a function; the evaluator provides it where it is loaded. Undefined where the call fails. */
 export const constantFunctions: {
-  apply: ((name: FunctionName, items: readonly JsonValue[]) => JsonValue | undefined) | null
+  apply: ((name: ValueFunctionName, items: readonly JsonValue[]) => JsonValue | undefined) | null
 } = { apply: null }
 
 /** Computes an expression of literals, operators and functions. */
@@ -84,7 +84,7 @@ function valueOf(node: Syntax.Expression): JsonValue {
       return operated(node)
     case "function": {
       const name = node.name.text
-      if (!isFunction(name) || node.receiver !== undefined) throw new Unfolded({ kind: "open", node })
+      if (!isValueFunction(name) || node.receiver !== undefined) throw new Unfolded({ kind: "open", node })
       const items = node.items.map(valueOf)
       if (constantFunctions.apply === null) throw new Unfolded({ kind: "later" })
       return constantFunctions.apply(name, items) ?? fail(`\`${name}\` fails for these values`)

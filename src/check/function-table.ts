@@ -140,6 +140,11 @@ const objects = list("an array of objects", [objectType])
 const field: Taken = { ...plain("the name of a field", stringType), written: "field" }
 const pattern: Taken = { ...plain("a pattern", stringType), written: "pattern" }
 const timezone: Taken = { ...plain("a timezone", stringType), written: "timezone" }
+const step: Taken = {
+  words: "a step or a call with `on_failure: skip`",
+  fits: () => true,
+  anything: true,
+}
 const anything: Taken = { words: "a value", fits: () => true, anything: true }
 
 function isObject(type: Type, types: TypeTable): boolean {
@@ -233,6 +238,15 @@ function grouped(name: string, gives: (given: Given) => Type): (given: Given) =>
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const
 const weekdayType: Type = { kind: "enum", values: days }
+
+/** What is known of a failure that a run went on after. */
+export const failureType: Type = maybe({
+  kind: "record",
+  fields: [
+    { name: "kind", type: stringType },
+    { name: "message", type: stringType },
+  ],
+})
 
 const sameList = generic((given) => listOf(elementOf(given)))
 const anElement = generic((given) => oneOf(given, elementOf(given)))
@@ -382,9 +396,14 @@ const functionTable = {
   base64: row("base64(s)", [text], aText),
   from_base64: row("from_base64(s)", [text], always(maybe(stringType))),
   url_encode: row("url_encode(s)", [text], aText),
+  // It reads how a step ended, not a value (infer-failure.ts).
+  failure: row("failure(step)", [step], always(failureType)),
 } as const satisfies Record<string, FunctionRow>
 
 export type FunctionName = keyof typeof functionTable
+
+/** Functions of values. */
+export type ValueFunctionName = Exclude<FunctionName, "failure">
 
 export const functionNames: readonly FunctionName[] = Object.keys(functionTable) as FunctionName[]
 
@@ -420,7 +439,7 @@ const total: ReadonlySet<string> = new Set<FunctionName>([
     "concat",
     "zip",
   ] as const),
-  ...(["any", "all", "keys", "values", "entries", "merge"] as const),
+  ...(["any", "all", "keys", "values", "entries", "merge", "failure"] as const),
 ])
 
 /** Whether the function has a result for all arguments of the types that it takes. */
@@ -435,6 +454,10 @@ export function functionRow(name: FunctionName): FunctionRow {
 /** The names of the parameters of a form; `…` for any number of further ones. */
 export function parametersOf(form: string): string[] {
   return form.slice(form.indexOf("(") + 1, -1).split(", ")
+}
+
+export function isValueFunction(name: string): name is ValueFunctionName {
+  return isFunction(name) && name !== "failure"
 }
 
 /** Whether the function takes so many arguments. */

@@ -12,6 +12,7 @@ import type { CheckContext } from "./check-context.ts"
 import { inOneList, reportUnknownFunction } from "./foreign-functions.ts"
 import type { Fit, FunctionRow, Taken } from "./function-table.ts"
 import { functionRow, isFunction, resultType, takenAt, takesCount, text } from "./function-table.ts"
+import { inferFailure } from "./infer-failure.ts"
 import { isSecret } from "./infer-operators.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
@@ -26,6 +27,7 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
     reportUnknownFunction(checking, node, scope, infer)
     return errorType
   }
+  if (name === "failure") return inferFailure(checking, node, scope, infer)
   const types = node.items.map((item) => inferItem(checking, item, scope, infer))
   // The parser reported what it could not read.
   if (node.items.some(({ kind }) => kind === "missing-expression")) return errorType
@@ -80,7 +82,7 @@ function writtenType(checking: CheckContext, node: Syntax.Expression, type: Type
   return { kind: "tuple", elements: elements.length > 1 ? elements.map(withoutLiterals) : elements }
 }
 
-function wrongCount(
+export function wrongCount(
   checking: CheckContext,
   node: Syntax.FunctionNode,
   row: FunctionRow,

@@ -54,6 +54,8 @@ export interface Program {
   readonly fittedTypes: readonly (readonly [Type, Type])[]
   /** Types of whole expressions, for hovers and for those who complete them. */
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
+  /** What each `failure(…)` asks about. */
+  readonly failures: ReadonlyMap<Syntax.FunctionNode, FailureSymbol>
   /** The variables of every list from a list. */
   readonly lists: ReadonlyMap<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>
   /** Which nodes (`agent.x`, `ask.y`, `dynamic.z`, `output`) refer to which. */
@@ -155,6 +157,16 @@ export interface DynamicSymbol {
   readonly field: Syntax.ValueField
   readonly type: Type
   readonly assets: AssetsIn
+}
+
+/** A step or a call that the run goes on after when it fails. */
+export interface FailureSymbol {
+  /** `agent.x` or `dynamic.x` */
+  readonly chain: Syntax.Chain
+  /** Undefined for an agent. */
+  readonly call: Syntax.InvokeNode | undefined
+  /** How many loops or lists it stands in: it has so many arrays of failures. */
+  readonly depth: number
 }
 
 export type StepSymbol = AgentSymbol | AskSymbol

@@ -1,9 +1,10 @@
 import type { FunctionName } from "../check/function-table.ts"
 
-/** What a function does, in one sentence, and a call of it that needs no input. */
+/** What a function does, in one sentence, and a call of it; one that needs no input, except where it says what that gives. */
 export interface FunctionText {
   readonly text: string
   readonly example: string
+  readonly gives?: string
 }
 
 export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
@@ -136,6 +137,11 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
   from_base64: {
     text: "The text that a Base64 text stands for; null where it is none, or its bytes are not UTF-8.",
     example: 'from_base64("aMOpbGxv")',
+  },
+  failure: {
+    text: "Why a step or a call with `on_failure: skip` failed; null where it completed. Of a loop, an array.",
+    example: "failure(agent.draft)?.message",
+    gives: "the message where the agent failed, else `null`",
   },
   url_encode: { text: "The text as a part of a URL, with everything else escaped.", example: 'url_encode("a b&c")' },
 }

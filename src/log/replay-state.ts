@@ -26,8 +26,8 @@ export interface ReplayState {
   ended: boolean
   /** The failures of agents, in their order. */
   readonly failures: { readonly agent: string; readonly error: WireError }[]
-  /** Steps that were skipped, by `placeKey` of their id. */
-  readonly skipped: Set<string>
+  /** Steps that were skipped, by `placeKey` of their id, with why those failed that did. */
+  readonly skipped: Map<string, WireError | null>
   spent: Spent
   /** Consumption that counts against the run's limits. */
   used: ConsumptionByAll
@@ -51,8 +51,8 @@ export interface ReplayState {
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
   readonly effects: Map<string, EffectReplayState>
-  /** Effects that failed, so that their value is null. */
-  readonly skippedEffects: Set<string>
+  /** Effects that failed, so that their value is null, with the failure. */
+  readonly skippedEffects: Map<string, WireError | null>
   /** Fallbacks of the models that summarise for an agent, by agent. */
   readonly summaryFallbacks: Map<string, FallbackReplayState[]>
   /** The latest summary that an agent had made, by agent. */
@@ -191,7 +191,7 @@ export function emptyReplayState(): ReplayState {
     planned: false,
     ended: false,
     failures: [],
-    skipped: new Set(),
+    skipped: new Map(),
     spent: nothingSpent,
     used: { run: noConsumption(), agents: new Map() },
     agentTimes: new Map(),
@@ -205,7 +205,7 @@ export function emptyReplayState(): ReplayState {
     loopsCompleted: new Set(),
     dynamics: new Set(),
     effects: new Map(),
-    skippedEffects: new Set(),
+    skippedEffects: new Map(),
     summaryFallbacks: new Map(),
     summaries: new Map(),
     servers: new Set(),

@@ -14,6 +14,8 @@ export interface Traits {
   readonly known: boolean
   /** Refers to `run`. */
   readonly run: boolean
+  /** Asks why a step failed. */
+  readonly failures: boolean
 }
 
 // Plans are kept and run again and again; each expression is looked at once.
@@ -35,6 +37,7 @@ export function traits(expression: Expression): Traits {
     local: parts.some((part) => part.local),
     known: pure && parts.every((part) => part.known),
     run: parts.some((part) => part.run),
+    failures: op === "failure" || parts.some((part) => part.failures),
   }
   seen.set(expression, found)
   return found
@@ -51,6 +54,7 @@ function leafTraits(root: Root["kind"] | null): Traits {
     local: root === "local" || root === "variable",
     known: root === null || knownRoots.has(root),
     run: root === "run",
+    failures: false,
   }
 }
 
@@ -81,6 +85,8 @@ export function children(expression: Expression): readonly Expression[] {
     case "binary":
     case "arithmetic":
       return [expression.left, expression.right]
+    case "failure":
+      return [expression.of]
     case "not":
     case "negate":
       return [expression.value]

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { FunctionName } from "../check/function-table.ts"
+import type { ValueFunctionName } from "../check/function-table.ts"
 
 /**
  * An expression as the evaluator takes it: plain JSON, names resolved. `text` is how the author wrote it, for error
@@ -12,7 +12,7 @@ export type Expression =
   | { readonly op: "array"; readonly items: readonly Expression[] }
   | ListExpression
   | { readonly op: "object"; readonly entries: readonly Entry[] }
-  | { readonly op: "reference"; readonly root: Root; readonly text: string }
+  | ReferenceExpression
   /** `lenient`: a field that is missing makes it null, as on the left of `??`. */
   | {
       readonly op: "chain"
@@ -27,12 +27,19 @@ export type Expression =
   | ArithmeticExpression
   | { readonly op: "negate"; readonly value: Expression; readonly text: string }
   | FunctionExpression
+  | FailureExpression
   | MatchExpression
   | CallExpression
   | WorkflowCallExpression
   | ReadExpression
   | RenderExpression
   | AssetExpression
+
+export interface ReferenceExpression {
+  readonly op: "reference"
+  readonly root: Root
+  readonly text: string
+}
 
 export interface Entry {
   readonly key: string
@@ -104,10 +111,22 @@ export interface ArithmeticExpression {
 
 export interface FunctionExpression {
   readonly op: "function"
-  readonly name: FunctionName
+  readonly name: ValueFunctionName
   readonly items: readonly Expression[]
   /** The result is of type `integer`, and must be an exact one. */
   readonly integer: boolean
+  readonly text: string
+}
+
+/** Why a step or a call failed that the run went on after; null where it did not. Arrays where it stands in loops. */
+export interface FailureExpression {
+  readonly op: "failure"
+  /** The step's value, which has as many elements. */
+  readonly of: ReferenceExpression
+  /** The site of the call; null for an agent. */
+  readonly site: string | null
+  /** How many loops or lists it stands in. */
+  readonly depth: number
   readonly text: string
 }
 

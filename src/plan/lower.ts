@@ -2,8 +2,8 @@ import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
 import { assetKindsIn } from "../check/asset-kind.ts"
 import { textAt } from "../check/file-space.ts"
-import { isFunction } from "../check/function-table.ts"
-import type { Program, ResolvedRoot } from "../check/program.ts"
+import { isValueFunction } from "../check/function-table.ts"
+import type { FailureSymbol, Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { isArithmetic } from "../syntax/operator-parser.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
@@ -34,6 +34,8 @@ export class Lowering {
   readonly #program: Program
   /** How many call sites of each name exist so far. */
   readonly #sites = new Map<string, number>()
+  /** Where the calls stand that may fail. */
+  readonly #callSites = new Map<Syntax.InvokeNode, string>()
   /** In a requirement: what it refers to besides `result`. */
   #captures: Expression[] | null = null
   /** The least that the calls in the value of a list allow at a time. */
@@ -198,8 +200,7 @@ export class Lowering {
     const lowered: Expression =
       steps.length === 0 ? reference : { op: "chain", base: reference, steps, ...lenient, text }
     if (this.#captures === null || !isCaptured(root.kind)) return lowered
-    const index = this.#captures.push(lowered) - 1
-    return { op: "reference", root: { kind: "captured", index }, text }
+    return this.#captured(this.#captures, lowered, text)
   }
 
   #steps(steps: readonly Syntax.ChainStep[]): Step[] {
@@ -221,10 +222,27 @@ export class Lowering {
 
   #function(node: Syntax.FunctionNode, place: string): Expression {
     const name = node.name.text
-    if (!isFunction(name) || node.receiver !== undefined) return unchecked(`the function ${name}`)
+    const failing = this.#program.failures.get(node)
+    if (failing !== undefined) return this.#failure(failing, this.#text(node))
+    if (!isValueFunction(name) || node.receiver !== undefined) return unchecked(`the function ${name}`)
     const items = node.items.map((item) => this.expression(item, place))
     const integer = this.#program.expressionTypes.get(node)?.kind === "integer"
     return { op: "function", name, items, integer, text: this.#text(node) }
+  }
+
+  #failure({ chain, call, depth }: FailureSymbol, text: string): Expression {
+    const root = this.#program.roots.get(chain)
+    const site = call === undefined ? null : this.#callSites.get(call)
+    // What fails comes before what asks about it, in the plan too.
+    if (root === undefined || site === undefined) return unchecked(`an unknown step in ${text}`)
+    const of = { op: "reference" as const, root: planRoot(root), text: this.#text(chain) }
+    const lowered: Expression = { op: "failure", of, site, depth, text }
+    return this.#captures === null ? lowered : this.#captured(this.#captures, lowered, text)
+  }
+
+  #captured(captures: Expression[], lowered: Expression, text: string): Expression {
+    const index = captures.push(lowered) - 1
+    return { op: "reference", root: { kind: "captured", index }, text }
   }
 
   #match(node: Syntax.MatchNode, place: string): Expression {
@@ -267,7 +285,7 @@ export class Lowering {
     if (kind === "repeat" || (kind === "call" && isWorkflow(target))) return this.#workflowCall(node, place)
     if (kind === "call") return this.#call(node, place)
     const name = targetName(target)
-    const site = this.site(place, kind, name)
+    const site = this.#siteOf(node, this.site(place, kind, name))
     const bindings = this.entries(valuesOf(block, "bindings"), place)
     const text = this.#text(node)
     const skips = skipsFailure(node) ? { skips: true as const } : {}
@@ -276,9 +294,14 @@ export class Lowering {
       : { op: "render", prompt: name, bindings, site, ...skips, text }
   }
 
+  #siteOf(node: Syntax.InvokeNode, site: string): string {
+    if (skipsFailure(node)) this.#callSites.set(node, site)
+    return site
+  }
+
   #call(node: Syntax.InvokeNode, place: string): CallExpression {
     const tool = targetName(node.target)
-    const site = this.site(place, "call", tool)
+    const site = this.#siteOf(node, this.site(place, "call", tool))
     return {
       op: "call",
       tool,
@@ -295,7 +318,7 @@ export class Lowering {
   #workflowCall(node: Syntax.InvokeNode, place: string): WorkflowCallExpression {
     const { block, kind } = node
     const workflow = targetName(node.target)
-    const site = this.#workflowSite(place, workflow)
+    const site = this.#siteOf(node, this.#workflowSite(place, workflow))
     const values = (name: string): Entry[] => this.entries(valuesOf(block, name), place)
     return {
       op: "call-workflow",

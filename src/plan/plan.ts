@@ -146,6 +146,8 @@ class Planner {
     const { declaration } = symbol
     const { body } = declaration
     const models = this.#modelUses(propertyOf(body, "model"))
+    // Whatever asks whether one of their calls failed comes after them.
+    const locals = this.#locals(name, symbol)
     return {
       ...this.#head(id, "agent", name, declaration, depends_on),
       on_failure: wordIn(body, "on_failure") === "skip" ? "skip" : "fail",
@@ -155,7 +157,7 @@ class Planner {
       uses: this.#uses(propertyOf(body, "uses"), id),
       ...this.#workflowUses(propertyOf(body, "uses"), id),
       context: this.#context(propertyOf(body, "context"), models, id),
-      locals: this.#locals(name, symbol),
+      locals,
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
       instruction: this.#lower.required(body, "instruction", `${id}.instruction`),
       system: this.#lower.optional(body, "system", `${id}.system`),

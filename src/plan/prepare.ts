@@ -21,6 +21,8 @@ export interface Prepared {
   readonly isPure: boolean
   /** An expression refers to `run`. */
   readonly showsRun: boolean
+  /** An expression asks why a step failed. */
+  readonly showsFailures: boolean
   /** How each of an agent's models is called, in the order of the models. */
   readonly calls: ReadonlyMap<AgentNode, readonly CallSettings[]>
 }
@@ -77,6 +79,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
   ]
   let isPure = outside.every((expression) => expression === null || traits(expression).pure)
   let showsRun = false
+  let showsFailures = false
   const planned: PlannedNode[] = []
   let looked = 0
   for (const [position, node] of nodes.entries()) {
@@ -92,9 +95,10 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     // One output may have as many expressions as a workflow has nodes.
     for (const expression of expressionsOf(node)) {
       addEffects(expression, effects)
-      const { pure, run } = traits(expression)
+      const { pure, run, failures } = traits(expression)
       isPure &&= pure
       showsRun ||= run
+      showsFailures ||= failures
       if (++looked % perStep === 0) yield
     }
   }
@@ -110,6 +114,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     effects,
     isPure,
     showsRun,
+    showsFailures,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }
 }

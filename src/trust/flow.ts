@@ -84,11 +84,10 @@ const rows: { readonly [K in Kind]?: (flow: Flow, node: NodeOf<K>, place: Place)
   },
   not: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
   negate: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
-  function: (flow, { name, items }, place) =>
-    ofFunction(
-      name.text,
-      items.map((item) => flow.of(item, place)),
-    ),
+  function: (flow, node, place) => {
+    const given = node.items.map((item) => flow.of(item, place))
+    return flow.failure(node, given) ?? ofFunction(node.name.text, given)
+  },
   match: (flow, node, place) => {
     const value = flow.of(node.value, place)
     const decided = flow.decidedBy(value, node)
@@ -217,6 +216,18 @@ export class Flow {
     const all = join(address, this.within(node.block, place), stranger)
     this.answer(all)
     return flat(all)
+  }
+
+  /** Why a step failed: everything that it read may be in the text, and a stranger may have written it. */
+  failure(node: Syntax.FunctionNode, [step = plain]: readonly Labelled[]): Labelled | undefined {
+    const known = this.#program.failures.get(node)
+    if (known === undefined) return undefined
+    const { whole } = step
+    const text = join(whole, marked("untrusted", { name: this.#text(node), span: node.name }))
+    let value = record(new Map([["message", flat(text)]])).with(whole)
+    // As many as the step has items.
+    for (let depth = 0; depth < known.depth; depth++) value = list(step.own, value, text)
+    return value
   }
 
   #text({ start, end }: Span): string {

@@ -143,6 +143,8 @@ function show(expression: Expression): string {
       return `(text ${expression.parts.map((part) => (typeof part === "string" ? JSON.stringify(part) : show(part))).join(" ")})`
     case "array":
       return `[${expression.items.map(show).join(" ")}]`
+    case "failure":
+      return `(failure ${show(expression.of)}${expression.site === null ? "" : ` ${JSON.stringify(expression.site)}`})`
     case "list": {
       const { loop, when, by, value } = expression
       const { pattern } = loop

@@ -167,6 +167,7 @@ function resultOf(source: string, input: { [name: string]: JsonValue }): JsonVal
     agents: none,
     answers: none,
     dynamics: none,
+    failures: new Map(),
     locals: none,
     variables: none,
     items: none,

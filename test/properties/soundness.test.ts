@@ -406,6 +406,7 @@ function scopeOf(input: JsonObject): Scope {
     agents: none,
     answers: answersTo(input),
     dynamics: none,
+    failures: new Map(),
     locals: none,
     variables: none,
     items: new Map(),

@@ -25,6 +25,7 @@ export function evaluateText(text: string, header = "", input: JsonObject = {}):
     agents: none,
     answers: none,
     dynamics: none,
+    failures: new Map(),
     locals: none,
     variables: none,
     matched: null,

@@ -76,9 +76,9 @@ export const stepHandlers: ReplayHandlers = {
   agent_loop_completed({ state }, { data }) {
     state.loopsCompleted.add(data.agent)
   },
-  step_skipped({ state }, { data: { step, iteration, site, items } }) {
-    if (site === undefined) state.skipped.add(placeKey(step, iteration))
-    else state.skippedEffects.add(placeKey(site, iteration, items))
+  step_skipped({ state }, { data: { step, iteration, site, items, error = null } }) {
+    if (site === undefined) state.skipped.set(placeKey(step, iteration), error)
+    else state.skippedEffects.set(placeKey(site, iteration, items), error)
   },
   step_reused(scope, event) {
     const { step, iteration, items, output } = event.data

@@ -16,7 +16,7 @@ import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { issuesOf, rejectionsOf } from "../values/requirements.ts"
 import type { GivenResult, RunContext, UnfinishedStep } from "../context/run-context.ts"
-import { inScope, keepValue, outerScope, spend } from "../context/run-context.ts"
+import { inScope, keepFailure, keepValue, outerScope, spend } from "../context/run-context.ts"
 import { workflowEffects } from "../tools/workflow-effects.ts"
 import { unrounded } from "../../log/money.ts"
 import { showSpent, spentBy } from "../../log/usage.ts"
@@ -41,7 +41,12 @@ export function runAgent(
   iteration: number | null,
   variables: () => ReadonlyMap<string, JsonValue>,
 ): Promise<JsonValue> {
-  if (running.past.skipped.has(placeKey(node.id, iteration))) return Promise.resolve(null)
+  const key = placeKey(node.id, iteration)
+  const skipped = running.past.skipped.get(key)
+  if (skipped !== undefined) {
+    keepFailure(running, key, skipped, node.id)
+    return Promise.resolve(null)
+  }
   const past = running.past.agents.get(placeKey(node.name, iteration)) ?? null
   if (past !== null && past.completed !== null) {
     keepHistory(running, node, past.completed.history ?? [])
@@ -131,6 +136,7 @@ class AgentStep {
       ...(iteration === undefined ? {} : { iteration }),
       ...(error === null ? {} : { error }),
     })
+    keepFailure(this.#running, placeKey(this.#node.id, iteration), error, this.#caller.path)
     return null
   }
 

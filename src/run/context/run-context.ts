@@ -1,10 +1,11 @@
 import type { CanonicalText } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { memoryOf } from "../../base/memory-of.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { Budget } from "../budget/budget.ts"
 import type { PriceList } from "../budget/price-list.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
-import type { Scope } from "../values/scope.ts"
+import type { Scope, StepFailure } from "../values/scope.ts"
 import type { EvaluationWork } from "../values/evaluation-work.ts"
 import { defaultMaxKept } from "../values/evaluation-work.ts"
 import type { InterruptedStep, WireError } from "../../log/events.ts"
@@ -186,6 +187,8 @@ export interface RunContext extends SharedContext, OwnContext {
   readonly agents: Map<string, JsonValue>
   readonly answers: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
+  /** Why steps and calls failed that it went on after, by their `placeKey`, where an expression asks. */
+  readonly failures: Map<string, StepFailure>
   /** Message histories of agents that others continue. */
   readonly histories: Map<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
@@ -220,6 +223,7 @@ export function openContext(shared: SharedContext, own: OwnContext): RunContext 
     agents: new Map(),
     answers: new Map(),
     dynamics: new Map(),
+    failures: new Map(),
     histories: new Map(),
     summaries: new Map(),
     backends: new Map(),
@@ -247,6 +251,14 @@ export function spend(running: RunContext, spent: Spent): void {
   for (let at: RunContext | null = running; at !== null; at = at.around) at.spent = addSpent(at.spent, spent)
 }
 
+/** Keeps why a step or call failed that the run goes on after, for expressions that ask. */
+export function keepFailure(running: RunContext, key: string, error: WireError | null, path: string): void {
+  if (error === null || !running.prepared.showsFailures) return
+  const { kind, message } = error
+  keepValue(running, memoryOf(message), path)
+  running.failures.set(key, { kind, message })
+}
+
 /** Counts memory of a value that is kept until the end of the run, or of the called workflow. */
 export function keepValue(running: RunContext, bytes: number, path: string): void {
   running.work.keep(bytes, path)
@@ -269,6 +281,7 @@ export function outerScope(running: RunContext, path: string, secrets = running.
     agents: running.agents,
     answers: running.answers,
     dynamics: running.dynamics,
+    failures: running.failures,
     locals: none,
     variables: none,
     items: none,

@@ -26,7 +26,7 @@ import type { EffectPlace } from "../../log/earlier-run.ts"
 import { resourceValue } from "./resource-value.ts"
 import { approvalAt } from "../asking/approval.ts"
 import type { Effect } from "../../plan/prepare.ts"
-import { finishBeforeEnd, type RunContext } from "../context/run-context.ts"
+import { finishBeforeEnd, keepFailure, type RunContext } from "../context/run-context.ts"
 import { runEach } from "../context/scheduler.ts"
 import { sizeOf } from "../values/value-size.ts"
 
@@ -154,7 +154,11 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     effect: () => Promise<JsonValue>,
   ): Promise<JsonValue> => {
     const place = placeOf(expression, scope)
-    if (running.past.skippedEffects.has(effectKey(place))) return Promise.resolve(null)
+    const skipped = running.past.skippedEffects.get(effectKey(place))
+    if (skipped !== undefined) {
+      keepFailure(running, effectKey(place), skipped, path)
+      return Promise.resolve(null)
+    }
     const value = namingItem(counted(running, effect), path, scope.positions)
     // Where an expression fails, others of the same value may be under way.
     return finishBeforeEnd(running, expression.skips === true ? orSkipped(running, path, place, value) : value)
@@ -218,6 +222,7 @@ async function orSkipped(
   } catch (error) {
     if (!maySkip(error, running)) throw error
     running.log.add("step_skipped", { step: stepAt(path), ...eventPlace(place), error: error.error })
+    keepFailure(running, effectKey(place), error.error, path)
     return null
   }
 }

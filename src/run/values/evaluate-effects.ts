@@ -120,6 +120,7 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
   switch (expression.op) {
     case "literal":
     case "reference":
+    case "failure":
       return evaluate(expression, scope)
     case "text": {
       const pieces = await Promise.all(

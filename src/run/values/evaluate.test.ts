@@ -17,6 +17,7 @@ function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
     agents: none,
     answers: none,
     dynamics: none,
+    failures: new Map(),
     locals: none,
     variables: none,
     items: new Map(),

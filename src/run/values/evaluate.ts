@@ -5,12 +5,14 @@ import type {
   AssetExpression,
   BinaryExpression,
   Expression,
+  FailureExpression,
   ListExpression,
   MatchExpression,
   Root,
   Step,
 } from "../../plan/expression.ts"
 import type { CapturedValue } from "../../log/replay-data.ts"
+import { placeKey } from "../../log/replay-state.ts"
 import { asset, assetList, assetUrl, guessedKind, type Asset, type AssetOptions } from "./asset.ts"
 import { assetParts } from "../../plan/expression-traits.ts"
 import { applyFunction } from "./functions/apply-function.ts"
@@ -76,6 +78,8 @@ export function valueOf(expression: Expression, scope: Scope): JsonValue {
       const items = expression.items.map((item) => valueOf(item, scope))
       return applyFunction(expression, items, scope)
     }
+    case "failure":
+      return failureOf(expression, scope)
     case "match": {
       const matched = valueOf(expression.value, scope)
       return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })
@@ -181,6 +185,28 @@ export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
     case "variable":
       return present(scope.variables.get(root.name), text)
   }
+}
+
+/** In arrays as long as those of the step's value. */
+export function failureOf({ of, site, depth }: FailureExpression, scope: Scope): JsonValue {
+  const { root } = of
+  const name = site ?? ("name" in root ? `agent.${root.name}` : "")
+  const iteration = root.kind === "local" ? scope.iteration : null
+  const found = (value: JsonValue, positions: readonly number[]): JsonValue => {
+    if (positions.length < depth && Array.isArray(value)) {
+      const failures = new ArrayBuilder(scope)
+      for (const [position, one] of value.entries()) failures.add(found(one, [...positions, position]))
+      return failures.array
+    }
+    const key = site === null ? placeKey(name, positions[0]) : placeKey(name, iteration, positions)
+    const failed = scope.failures.get(key)
+    if (failed === undefined) return null
+    const shown = new ObjectBuilder(scope)
+    shown.set("kind", failed.kind)
+    shown.set("message", failed.message)
+    return shown.object
+  }
+  return found(lookUp(root, scope, of.text), [])
 }
 
 function captured(found: CapturedValue | undefined, scope: Scope, text: string): JsonValue {

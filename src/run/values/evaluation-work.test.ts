@@ -190,6 +190,7 @@ const scope: Omit<Scope, "work"> = {
   agents: none,
   answers: none,
   dynamics: none,
+  failures: new Map(),
   locals: none,
   variables: none,
   items: new Map(),

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
 import { failure, type RunFailure } from "../../ports/run-failure.ts"
+import type { WireError } from "../../log/events.ts"
 import type { CapturedValue } from "../../log/replay-data.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 
@@ -15,6 +16,8 @@ export interface Scope {
   /** What people answered, by the question's name. */
   readonly answers: ReadonlyMap<string, JsonValue>
   readonly dynamics: ReadonlyMap<string, JsonValue>
+  /** Why steps and calls failed that the run went on after, by their `placeKey`. */
+  readonly failures: ReadonlyMap<string, StepFailure>
   /** Dynamic values of the agent that the expression stands in. */
   readonly locals: ReadonlyMap<string, JsonValue>
   /** Variables of the agent's loop. */
@@ -39,7 +42,10 @@ export interface Scope {
   readonly work: EvaluationWork
 }
 
-const none: ReadonlyMap<string, JsonValue> = new Map()
+/** What `failure(…)` says of a failure. */
+export type StepFailure = Pick<WireError, "kind" | "message">
+
+const none: ReadonlyMap<string, never> = new Map<string, never>()
 
 /** Of an expression that stands outside of a run's steps: it sees what is added to this. */
 export const emptyScope = {
@@ -49,6 +55,7 @@ export const emptyScope = {
   agents: none,
   answers: none,
   dynamics: none,
+  failures: none,
   locals: none,
   variables: none,
   items: none,

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../../src/base/json-value.ts"
-import type { FunctionName } from "../../../src/check/function-table.ts"
+import type { ValueFunctionName } from "../../../src/check/function-table.ts"
 import { RunFailure } from "../../../src/ports/run-failure.ts"
 import { applyFunction } from "../../../src/run/values/functions/apply-function.ts"
 import { EvaluationWork } from "../../../src/run/values/evaluation-work.ts"
@@ -23,6 +23,8 @@ interface Value {
   /** That it is there, its length, its case: what is known without looking into it. */
   readonly own: Labels
   readonly scalar?: JsonValue
+  /** It is null because a step failed. */
+  readonly failed?: true
   readonly items?: readonly Value[]
   readonly fields?: ReadonlyMap<string, Value>
 }
@@ -243,7 +245,7 @@ class LabelledFile {
       return joined(output, union(place.decided, facts.skips ? union(reads, touched) : none))
     } catch (error) {
       if (!(error instanceof Failed) || !facts.skips) throw error
-      return joined(nothing, union(error.labels, touched))
+      return joined(failed, union(error.labels, touched))
     }
   }
 
@@ -458,7 +460,7 @@ class LabelledFile {
     const skips = propertyIn(node.block, "on_failure") !== undefined
     const given = union(labels, this.#given(rootOf(node.target), name))
     if (random.chance(skips ? 0.3 : 0.02)) {
-      if (skips) return joined(nothing, given)
+      if (skips) return joined(failed, given)
       throw new Failed(given)
     }
     const tool = settled.program.tools.get(name)
@@ -532,7 +534,7 @@ class LabelledFile {
       }
     } catch (error) {
       if (!(error instanceof Failed) || !skips) throw error
-      return joined(nothing, union(error.labels, given))
+      return joined(failed, union(error.labels, given))
     }
   }
 
@@ -742,13 +744,14 @@ class LabelledFile {
   /** Functions that move elements keep the labels of each; all others have those of everything that they are given. */
   #function({ name }: Syntax.FunctionNode, given: readonly Value[]): Value {
     const [first = nothing, ...others] = given
+    if (name.text === "failure") return failureOf(first)
     const rest = union(...others.map(whole))
     const plain = given.map(toJson)
     const result = ((): JsonValue => {
       try {
         const expression = {
           op: "function",
-          name: name.text as FunctionName,
+          name: name.text as ValueFunctionName,
           items: [],
           integer: false,
           text: name.text,
@@ -792,6 +795,21 @@ class LabelledFile {
 // -------------------------------------------------------------------------------------------------------------- values
 
 const nothing: Value = { own: none, scalar: null }
+
+/** The value of a step, or of a call, that failed and may. */
+const failed: Value = { ...nothing, failed: true }
+
+/** Why a step failed: its text is a stranger's, with the labels of all that the step read. */
+function failureOf(step: Value): Value {
+  if (step.items !== undefined) return { own: step.own, items: step.items.map(failureOf) }
+  const own = whole(step)
+  if (step.failed !== true) return { own, scalar: null }
+  const fields = new Map<string, Value>([
+    ["kind", { own: none, scalar: "tool_error" }],
+    ["message", { own: new Set(["untrusted"]), scalar: "It failed" }],
+  ])
+  return { own, fields }
+}
 
 function union(...all: readonly Labels[]): Labels {
   const filled = all.filter(({ size }) => size > 0)

@@ -21,6 +21,8 @@ import {
 export interface Value {
   readonly text: string
   readonly type: WireType
+  /** A call with `on_failure: skip`. */
+  readonly skips?: boolean
   /** The position of the root that it is a part of. */
   readonly root?: number
 }
@@ -568,6 +570,9 @@ const aDay = ({ of, random, isEarly }: Arguments): string =>
 const entry = record(["key", string], ["value", string])
 const counted = record(["key", string], ["count", integer])
 
+/** What `failure(…)` is. The steps whose failures can be asked for are among the roots. */
+export const failure: WireType = maybe(record(["kind", string], ["message", string]))
+
 /** One way to write each function. A function without one does not compile. */
 export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
   length: maker(is("integer"), ({ of, list, random }) => `length(${random.chance(0.5) ? of(string) : list().text})`),
@@ -700,6 +705,7 @@ export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
     ({ of }) => `from_base64(base64(${of(string)}))`,
     maybe(string),
   ),
+  failure: maker(never, ({ of }) => of(failure), failure),
   url_encode: maker(is("string"), ({ of }) => `url_encode(${of(string)})`),
 }
 

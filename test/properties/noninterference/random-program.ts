@@ -1,6 +1,6 @@
 import { wordLists } from "../../../src/syntax/property-table.ts"
 import type { Random } from "../../support/random.ts"
-import { Expressions, quiet, type Callables, type Scope, type Value } from "./random-expression.ts"
+import { Expressions, failure, quiet, type Callables, type Scope, type Value } from "./random-expression.ts"
 import type { AgentFacts, AskFacts, Program, RemoteFacts, ServerFacts, ToolFacts, Toggle } from "./program.ts"
 import {
   arrayOf,
@@ -748,9 +748,10 @@ class FileWriter implements Callables {
     const name = this.#whole.name("d")
     const type = this.#random.chance(0.5) ? this.#pickType() : bare(this.#type(2, 0))
     const call = this.#random.chance(this.#whole.more("rounds", 0.45, 0.8)) ? this.call(this.#scope(), 2) : undefined
-    const value = call ?? { text: this.#of(type), type }
+    const value: Value = call ?? { text: this.#of(type), type }
     this.#add(`dynamic { ${name}: ${value.text} }`)
     this.#roots.push({ text: `dynamic.${name}`, type: bare(value.type) })
+    if (value.skips === true) this.#roots.push({ text: `failure(dynamic.${name})`, type: failure })
   }
 
   /** `for`, `when`, and what they do to the scope and to the type of the step. */
@@ -838,6 +839,7 @@ class FileWriter implements Callables {
     this.#whole.agents.set(name, { output: record(...output), skips, models })
     const value = mayMiss || skips ? maybe(record(...output)) : record(...output)
     this.#roots.push({ text: `agent.${name}`, type: isLooped ? arrayOf(value) : value })
+    if (skips) this.#roots.push({ text: `failure(agent.${name})`, type: isLooped ? arrayOf(failure) : failure })
     if (!isLooped && !mayMiss && !skips) this.#continued.push(name)
   }
 
@@ -1016,6 +1018,7 @@ class FileWriter implements Callables {
     if (!this.#random.chance(0.15)) return call
     const condition = `when (${this.#of(boolean, quiet(scope), 1)})`
     return {
+      ...call,
       text: call.text.replace(/^\(\w+ \w+\.\w+/, (head) => `${head} ${condition}`),
       type: call.type.kind === "maybe" ? call.type : maybe(call.type),
     }
@@ -1037,6 +1040,7 @@ class FileWriter implements Callables {
     return {
       text: `(call tool.${facts.name} { ${parts.filter((one) => one !== "").join(" ")} })`,
       type: skips ? maybe(bare(facts.result)) : bare(facts.result),
+      skips,
     }
   }
 
@@ -1057,6 +1061,7 @@ class FileWriter implements Callables {
     return {
       text: `(${word} ${word === "read" ? "resource" : "prompt"}.${name} { ${bindings} ${skips ? "on_failure: skip" : ""} ${this.#concurrency(scope)} })`,
       type: skips ? maybe(type) : type,
+      skips,
     }
   }
 
@@ -1071,6 +1076,7 @@ class FileWriter implements Callables {
       return {
         text: `(call workflow.${name} { ${input} ${approval} ${skip} })`,
         type: skips ? maybe(result) : result,
+        skips,
       }
     }
     const inner: Scope = {
@@ -1087,7 +1093,7 @@ class FileWriter implements Callables {
     const replaced = fields.filter((_, index) => index === 0 || random.chance(0.7))
     const text = `(repeat workflow.${name} { ${input} until: ${this.#of(boolean, inner, depth)} next { ${this.#values(replaced, inner, Math.max(depth, 1))} } at_most: ${1 + random.below(4)} ${approval} ${skip} })`
     const rounds = record(["result", result], ["rounds", integer], ["done", boolean])
-    return { text, type: skips ? maybe(rounds) : rounds }
+    return { text, type: skips ? maybe(rounds) : rounds, skips }
   }
 
   /** Programs with an emphasis take what strangers wrote where it matters. */

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../../base/json-value.ts"
 import { constantFunctions } from "../../../check/fold-constant.ts"
-import type { FunctionName } from "../../../check/function-table.ts"
+import type { ValueFunctionName as FunctionName } from "../../../check/function-table.ts"
 import type { FunctionExpression } from "../../../plan/expression.ts"
 import { RunEnding, RunFailure, failure } from "../../../ports/run-failure.ts"
 import { EvaluationWork, TakesLong } from "../evaluation-work.ts"
