@@ -239,7 +239,7 @@ function grouped(name: string, gives: (given: Given) => Type): (given: Given) =>
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const
 const weekdayType: Type = { kind: "enum", values: days }
 
-/** What is known of a failure that a run went on after. */
+/** The kind and the message of a failure that a run went on after. */
 export const failureType: Type = maybe({
   kind: "record",
   fields: [

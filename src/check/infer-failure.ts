@@ -6,9 +6,9 @@ import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { failureType, functionRow } from "./function-table.ts"
-import { wrongCount } from "./infer-function.ts"
 import type { FailureSymbol } from "./program.ts"
 import type { Infer, Scope } from "./scope.ts"
+import { wrongCount } from "./wrong-count.ts"
 
 /** `failure(agent.x)`, `failure(dynamic.x)`: why a step or a call failed that may. Of a loop an array. */
 export function inferFailure(checking: CheckContext, node: Syntax.FunctionNode, scope: Scope, infer: Infer): Type {

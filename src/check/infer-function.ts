@@ -9,16 +9,16 @@ import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
-import { inOneList, reportUnknownFunction } from "./foreign-functions.ts"
-import type { Fit, FunctionRow, Taken } from "./function-table.ts"
+import { reportUnknownFunction } from "./foreign-functions.ts"
+import type { Fit, Taken } from "./function-table.ts"
 import { functionRow, isFunction, resultType, takenAt, takesCount, text } from "./function-table.ts"
 import { inferFailure } from "./infer-failure.ts"
 import { isSecret } from "./infer-operators.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
-import { typeOfText } from "./type-of-text.ts"
 import { checkWritten } from "./written-arguments.ts"
+import { wrongCount } from "./wrong-count.ts"
 
 /** `name(item, …)` */
 export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode, scope: Scope, infer: Infer): Type {
@@ -80,22 +80,6 @@ function writtenType(checking: CheckContext, node: Syntax.Expression, type: Type
   if (node.kind !== "array" || isLenient(type)) return type
   const elements = node.items.map((item) => checking.expressionTypes.get(item) ?? errorType)
   return { kind: "tuple", elements: elements.length > 1 ? elements.map(withoutLiterals) : elements }
-}
-
-export function wrongCount(
-  checking: CheckContext,
-  node: Syntax.FunctionNode,
-  row: FunctionRow,
-  scope: Scope,
-  infer: Infer,
-): void {
-  const count = node.items.length
-  const message = `\`${node.name.text}\` does not take ${count === 1 ? "1 argument" : `${count} arguments`}`
-  const forms = row.forms.map((one) => `\`${one}\``).join(" or ")
-  const meant = inOneList(checking, node, (text) => typeOfText(checking, text, scope, infer))
-  const hint =
-    meant === undefined ? `The form is ${forms}.` : write(meant, node, `Write \`${meant}\`: the form is ${forms}.`)
-  checking.report("wrong-arguments", scope.path, node, message, hint)
 }
 
 /** Reports an argument that the function does not take. True when it is right. */

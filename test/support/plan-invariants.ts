@@ -110,6 +110,8 @@ function checkExpression(expression: Expression, place: Place): void {
     }
     case "chain":
       return checkExpression(expression.base, inner)
+    case "failure":
+      return checkExpression(expression.of, inner)
     case "default": {
       const either: Place = place.assets === "value" ? place : inner
       checkExpression(expression.left, either)
