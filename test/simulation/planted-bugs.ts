@@ -354,7 +354,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a resumed run forgets which calls it has skipped",
     file: "src/log/replay/steps.ts",
-    from: "else state.skippedEffects.add(placeKey(site, iteration, items))",
+    from: "else state.skippedEffects.set(placeKey(site, iteration, items), error)",
     to: "",
     seed: 58,
   },
