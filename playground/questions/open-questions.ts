@@ -51,7 +51,7 @@ export function draftOf(question: Question): DraftObject {
   if (kept !== undefined) return kept
   const { type, types } = answerType(question)
   const blank = blankValue(type, types)
-  const usual = question.kind === "elicitation" ? defaultsIn(question.schema) : {}
+  const usual = question.kind === "elicitation" ? defaultsIn(question.schema) : (question.prefill ?? {})
   if (!isDraftObject(blank)) return {}
   // Yes and no are said, not left as they are.
   const said = Object.entries(blank).filter(([, value]) => value !== false)

@@ -155,6 +155,7 @@ function ApprovalCard({ question }: { readonly question: Question }) {
   }
   return (
     <Card question={question} state="asking" title={titleOf(question)}>
+      <Show question={question} />
       <dl class="question-facts">
         <Fact name="Tool" value={question.tool ?? question.name} />
         <Fact name="Server" value={question.server ?? ""} />

@@ -120,7 +120,10 @@ function* steeredPlaces(program: Program): Generator<Steered> {
   eachPart(program.tree.declarations, (part) => {
     if (part["kind"] === "property") {
       const property = part as unknown as Syntax.Property
-      if (property.name.text === "approval") parts.push({ place: "who approves its calls", span: property })
+      if (property.name.text === "approval" && property.value.kind === "properties") {
+        const to = propertyOf(property.value.block, "to")
+        if (to !== undefined) parts.push({ place: "who approves its calls", span: to })
+      }
     } else if (part["kind"] === "call" || part["kind"] === "repeat") {
       const { target, block } = part as unknown as Syntax.InvokeNode
       parts.push(...passedOn(program, target, [...valuesOf(block, "input"), ...valuesOf(block, "next")]))

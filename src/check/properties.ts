@@ -7,7 +7,7 @@ import { blockForms, foreignNamesOf, inferenceKeys, isBlockForm, rowsOf, wordsIn
 import type * as Syntax from "../syntax/tree.ts"
 import { blockAs } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
-import { checkConstant } from "./constants.ts"
+import { checkConstant, constantOf } from "./constants.ts"
 import { knownList, namesOf, nearAnd } from "./known-list.ts"
 import { checkArgumentSecret } from "./rules/hardcoded-secret.ts"
 
@@ -72,13 +72,14 @@ function checkRow(checking: CheckContext, row: PropertyRow, property: Syntax.Pro
     const block = blockAs(checking, property, own, "properties", blockForms[row.form])?.block
     if (block !== undefined) readProperties(checking, row.form, block, own, name)
   } else if (row.constant !== undefined) {
+    if (row.orComputed === true && isComputed(value)) return
     checkConstant(checking, property, own, row.constant)
     if (value.kind !== "values") return
     for (const field of value.block.items) {
       checkArgumentSecret(checking, field.name.text, field.value, `${own}.${field.name.text}`, "extra")
     }
   } else if (row.words !== undefined && row.type === undefined) {
-    if (row.form === "approval" && value.kind === "properties") return
+    if ((row.form === "approval" || row.form === "elicitation") && value.kind === "properties") return
     if (value.kind === "configured") return checkWord(checking, value.reference, row.words, own)
     const expression = expressionOf(checking, property, path)
     if (expression === undefined) return
@@ -103,6 +104,12 @@ function checkRow(checking: CheckContext, row: PropertyRow, property: Syntax.Pro
       checking.report("type-mismatch", own, property, apart.message, "Remove one of the two.")
     }
   }
+}
+
+/** Whether the value is not written out. `-1` is. */
+export function isComputed(value: Syntax.PropertyValue): boolean {
+  if (value.kind !== "expression" || value.expression.kind === "negate") return false
+  return constantOf(value.expression) === undefined
 }
 
 function isWritten(node: Syntax.Expression): boolean {

@@ -69,7 +69,8 @@ export function completeProperties(
         return { ...item, insert: `${name} `, snippet }
       }
       if (form === "uses") return { ...item, insert: `${name}: [`, snippet: `${name}: [\${1}]` }
-      if (!takesBlock(form) || form === "approval") return { ...item, insert: `${name}: `, snippet: `${name}: \${1}` }
+      const isWord = form === "approval" || form === "elicitation"
+      if (!takesBlock(form) || isWord) return { ...item, insert: `${name}: `, snippet: `${name}: \${1}` }
       return { ...item, detail: "{ … }", insert: `${name} {`, snippet: `${name} {\n    \${1}\n}` }
     })
   if (place === "batch") for (const word of importKinds) found.push(keyword(word))

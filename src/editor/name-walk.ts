@@ -114,7 +114,8 @@ export class NameWalk {
         break
       case "properties": {
         const form = formOf(block.place, name)
-        const inner = isBlockForm(form) || form === "file" || form === "approval" || form === "auth" ? form : "unknown"
+        const isOwn = form === "file" || form === "approval" || form === "elicitation" || form === "auth"
+        const inner = isBlockForm(form) || isOwn ? form : "unknown"
         this.properties(inner, value.block.items, blockSetting(form, setting))
         break
       }

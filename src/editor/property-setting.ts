@@ -36,7 +36,10 @@ export function bindingSetting(place: PropertyPlace, taker: ArgumentBlock["impor
 
 export function propertySetting(place: PropertyPlace, name: string, setting: Setting): Setting {
   const row = rowsOf(place).get(name)
-  if (row?.constant !== undefined || (row?.words !== undefined && row.type === undefined)) {
+  if (
+    (row?.constant !== undefined && row.orComputed !== true) ||
+    (row?.words !== undefined && row.type === undefined)
+  ) {
     return { ...constant, expects: row.words ?? "value" }
   }
   if (place === "webhook" && name === "secret") return inRequest
@@ -47,5 +50,5 @@ export function propertySetting(place: PropertyPlace, name: string, setting: Set
 
 export function blockSetting(form: PropertyForm, setting: Setting): Setting {
   if (isBlockForm(form)) return constant
-  return form === "approval" ? withoutSecrets(setting) : setting
+  return form === "approval" || form === "elicitation" ? withoutSecrets(setting) : setting
 }

@@ -150,7 +150,7 @@ function addTables({ steps, effects }: StepTables, past: ReplayState, scope: str
   for (const [key, reused] of past.reusedAnswers) addStep(key, reused)
   for (const { asked, outcome, requirements } of past.questions.values()) {
     if (asked.kind !== "ask" || outcome?.kind !== "answered" || (asked.scope ?? null) !== scope) continue
-    const facts = questionFacts(asked.question, asked.schema, requirements)
+    const facts = questionFacts(asked, requirements)
     const key = placeKey(`ask.${asked.name}`, asked.iteration)
     addStep(key, { output: outcome.answer, history: null, facts })
   }
@@ -202,13 +202,20 @@ export function effectFacts(facts: JsonValue): string {
   return hash("sha256", canonicalJson([1, facts]), "hex").slice(0, 32)
 }
 
+/** What a person is asked, and what the answer begins with. */
+interface QuestionWords {
+  readonly question: string
+  readonly schema: JsonValue
+  readonly prefill?: JsonObject
+}
+
 /**
  * The hash of what decides a person's answer; `requirements` is that of what the answer must fulfil. Which fields a schema requires follows from their
  * types, and is left out: releases differ in it.
  */
-export function questionFacts(question: string, schema: JsonValue, requirements?: string): string {
-  const fields = withoutRequired(schema)
-  return effectFacts(requirements === undefined ? [question, fields] : [question, fields, requirements])
+export function questionFacts({ question, schema, prefill }: QuestionWords, requirements?: string): string {
+  const facts = [question, withoutRequired(schema), ...(requirements === undefined ? [] : [requirements])]
+  return effectFacts(prefill === undefined ? facts : [...facts, { prefill }])
 }
 
 function withoutRequired(schema: JsonValue): JsonValue {

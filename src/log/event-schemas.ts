@@ -197,6 +197,11 @@ const asked = {
   show: anything({ description: "For the person to look at." }),
   to: nullable(string(), { description: "The group that answers, or a label." }),
   schema: anyObject({ description: "JSON Schema of the answer." }),
+  prefill: optional(
+    anyObject({
+      description: "Some fields of the answer: forms begin with them, and an answer that leaves one out takes it.",
+    }),
+  ),
   tool: optional(string({ description: "For an approval or an elicitation: the tool's name on its server." })),
   server: optional(string()),
   endpoint: optional(string()),

@@ -7,8 +7,17 @@ export const defaultExpirySeconds = 604_800
 
 /** What one `approval` or `elicitation` demands. */
 export interface ApprovalDemand {
+  readonly question: Syntax.Expression | undefined
+  readonly show: Syntax.Expression | undefined
   readonly to: Syntax.Expression | undefined
   readonly expires_seconds: number | undefined
+}
+
+const plainDemand: ApprovalDemand = {
+  question: undefined,
+  show: undefined,
+  to: undefined,
+  expires_seconds: undefined,
 }
 
 /** The properties that demand that people are asked, and the word that does. */
@@ -21,9 +30,15 @@ export function demandOf(
 ): ApprovalDemand | undefined {
   const value = propertyOf(block, name)?.value
   if (value?.kind === "properties") {
-    return { to: expressionIn(value.block, "to"), expires_seconds: expiryOf(value.block) }
+    const { block: own } = value
+    return {
+      question: expressionIn(own, "question"),
+      show: expressionIn(own, "show"),
+      to: expressionIn(own, "to"),
+      expires_seconds: expiryOf(own),
+    }
   }
-  return wordIn(block, name) === demands[name] ? { to: undefined, expires_seconds: undefined } : undefined
+  return wordIn(block, name) === demands[name] ? plainDemand : undefined
 }
 
 export function expiryOf(block: Properties): number | undefined {

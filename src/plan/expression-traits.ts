@@ -1,5 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import type { AssetExpression, Entry, Expression, ListExpression, Root } from "./expression.ts"
+import type { ApprovalPlan, AssetExpression, Entry, Expression, ListExpression, Root } from "./expression.ts"
 
 /** What the engine wants to know of an expression before it evaluates it. */
 export interface Traits {
@@ -93,11 +93,11 @@ export function children(expression: Expression): readonly Expression[] {
     case "match":
       return [expression.value, ...expression.branches.map((branch) => branch.value)]
     case "call":
-      return [...values(expression.input), ...values(expression.bindings), ...approverOf(expression)]
+      return [...values(expression.input), ...values(expression.bindings), ...approvalParts(expression.approval)]
     case "call-workflow": {
       const { input, repeat } = expression
       const again = repeat === undefined ? [] : [repeat.until, ...values(repeat.next)]
-      return [...values(input), ...approverOf(expression), ...again]
+      return [...values(input), ...approvalParts(expression.approval), ...again]
     }
     case "read":
     case "render":
@@ -132,8 +132,10 @@ export function assetParts(asset: AssetExpression): readonly (Expression | null)
   return [asset.value, asset.media_type, asset.title, asset.context, asset.citations]
 }
 
-function approverOf({ approval }: Extract<Expression, { op: "call" | "call-workflow" }>): Expression[] {
-  return approval === null || approval.to === null ? [] : [approval.to]
+/** What an approval is asked with. */
+export function approvalParts(approval: ApprovalPlan | null | undefined): Expression[] {
+  const { question, show, to } = approval ?? {}
+  return [question, show, to].filter((one) => one !== undefined && one !== null)
 }
 
 function values(entries: readonly Entry[]): Expression[] {

@@ -216,6 +216,10 @@ export interface RepeatPlan {
 
 /** Each call waits for a person's approval. */
 export interface ApprovalPlan {
+  /** A string: what the person is asked. Absent where nothing is written. */
+  readonly question?: Expression
+  /** What the person looks at. Absent where nothing is written. */
+  readonly show?: Expression
   /** A string: a group, or a label. */
   readonly to: Expression | null
   readonly expires_seconds: number

@@ -354,10 +354,16 @@ export class Lowering {
   approvalOf(blocks: readonly (Properties | undefined)[], place: string): ApprovalPlan | null {
     const demands = blocks.flatMap((block) => demandOf(block) ?? [])
     if (demands.length === 0) return null
-    const to = demands.find((demand) => demand.to !== undefined)?.to
+    const first = (name: "question" | "show" | "to"): Expression | undefined => {
+      const found = demands.find((demand) => demand[name] !== undefined)?.[name]
+      return found && this.expression(found, place)
+    }
+    const [question, show] = [first("question"), first("show")]
     const times = demands.flatMap(({ expires_seconds }) => expires_seconds ?? [])
     return {
-      to: to === undefined ? null : this.expression(to, place),
+      ...(question === undefined ? {} : { question }),
+      ...(show === undefined ? {} : { show }),
+      to: first("to") ?? null,
       expires_seconds: times.length === 0 ? defaultExpirySeconds : Math.min(...times),
     }
   }

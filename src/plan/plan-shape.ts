@@ -266,7 +266,10 @@ export interface AskNode extends NodeBase {
   readonly show: Expression | null
   /** A string: a group, or a label. */
   readonly to: Expression | null
-  readonly expires_seconds: number
+  /** Some fields of the answer, for whoever leaves them out. */
+  readonly prefill: Expression | null
+  /** A number. */
+  readonly expires_seconds: Expression
   /** The answer when nobody gives one in time, of the type `output`; null: the run fails. */
   readonly on_expiry: Expression | null
   readonly output: RecordType

@@ -11,7 +11,7 @@ import { secretsOfRuns } from "./plan-triggers.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
-import { defaultExpirySeconds, expiryOf } from "./approval-demand.ts"
+import { defaultExpirySeconds } from "./approval-demand.ts"
 import { Lowering, targetName, unchecked } from "./lower.ts"
 import { expressionIn, propertyOf, valuesOf, wordIn, type Properties } from "../syntax/property-of.ts"
 import { limitKeys } from "../syntax/property-table.ts"
@@ -175,7 +175,11 @@ class Planner {
       question: this.#lower.required(body, "question", `${id}.question`),
       show: this.#lower.optional(body, "show", `${id}.show`),
       to: this.#lower.optional(body, "to", `${id}.to`),
-      expires_seconds: expiryOf(body) ?? defaultExpirySeconds,
+      prefill: this.#lower.optional(body, "prefill", `${id}.prefill`),
+      expires_seconds: this.#lower.optional(body, "expires_seconds", `${id}.expires_seconds`) ?? {
+        op: "literal",
+        value: defaultExpirySeconds,
+      },
       on_expiry: this.#lower.optional(body, "on_expiry", `${id}.on_expiry`),
       output: symbol.output,
       requires: this.#requires(body),

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "./expression.ts"
 import type { AgentNode, Inference, Plan, PlanNode, PlannedNode, ResponseFormat } from "./plan-shape.ts"
-import { children, traits } from "./expression-traits.ts"
+import { approvalParts, children, traits } from "./expression-traits.ts"
 
 /** What every run of a plan needs to know of it, found out once. */
 export interface Prepared {
@@ -179,7 +179,9 @@ export function expressionsOf(node: PlanNode): Expression[] {
         node.when?.condition ?? null,
         node.question,
         node.show,
+        node.prefill,
         node.to,
+        node.expires_seconds,
         node.on_expiry,
         ...requiresOf(node),
       ].filter((expression) => expression !== null)
@@ -191,8 +193,8 @@ export function expressionsOf(node: PlanNode): Expression[] {
         node.instruction,
         node.system,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),
-        ...(node.workflows ?? []).flatMap((use) => [...values(use.bindings), use.approval?.to ?? null]),
-        ...node.uses.flatMap((use) => [...values(use.bindings), use.approval?.to ?? null]),
+        ...(node.workflows ?? []).flatMap((use) => [...values(use.bindings), ...approvalParts(use.approval)]),
+        ...node.uses.flatMap((use) => [...values(use.bindings), ...approvalParts(use.approval)]),
         node.context?.compact?.instruction ?? null,
         ...requiresOf(node),
       ].filter((expression) => expression !== null)

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import type { AskNode } from "../plan/plan-shape.ts"
@@ -15,9 +16,11 @@ import type { RunContext } from "./context/run-context.ts"
 import { inScope, keepValue, outcomeOf, outerScope, whileBusy } from "./context/run-context.ts"
 import { runEach } from "./context/scheduler.ts"
 import { capture, issuesOf, rejectionsOf, requirementFacts } from "./values/requirements.ts"
+import { bytesOver } from "./values/value-size.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
 import type { NewQuestion } from "./questions/ask-and-wait.ts"
-import { runApproverLength, runQuestionLength } from "../base/limits.ts"
+import { longestExpirySeconds } from "../syntax/property-table.ts"
+import { runApproverLength, runQuestionLength, runShownBytes } from "../base/limits.ts"
 
 /** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
 type Place<Asked = NewQuestion | QuestionReplayState> =
@@ -139,7 +142,7 @@ async function outcomeOrDefault(
   }: { readonly question: QuestionReplayState; readonly scope: Scope; readonly effects: Effects },
 ): Promise<JsonValue> {
   const outcome = await outcomeOf(running, question)
-  return outcome.kind === "answered" ? outcome.answer : expired(node, scope, effects)
+  return outcome.kind === "answered" ? outcome.answer : expired(node, question, scope, effects)
 }
 
 /** The answer of a person in an earlier run, to the same question of the same type. */
@@ -151,8 +154,9 @@ function reusedAnswer(
 ): JsonValue | undefined {
   const { earlier, log, redactor } = running
   if (earlier === null) return undefined
-  const { iteration } = question
-  const facts = questionFacts(redactor.redact(question.question), question.schema, requirements?.facts)
+  const { iteration, question: text, schema, prefill } = question
+  const words = { question: text, ...(prefill === undefined ? {} : { prefill }) }
+  const facts = questionFacts({ ...redactor.redact(words), schema }, requirements?.facts)
   const found = earlier.takeStep(step, iteration ?? null, facts, false)
   if (found === undefined) return undefined
   const { output, given } = found
@@ -215,8 +219,8 @@ async function prepare(
     question: await text("question", node.question),
     show: node.show === null ? null : shown(await evaluateEffects(node.show, at("show"), effects)),
     to: node.to === null ? null : await text("to", node.to),
-    schema,
-    expires_seconds: node.expires_seconds,
+    ...(await prefilled(node, schema, at("prefill"), effects)),
+    expires_seconds: await expiryAt(node, at("expires_seconds"), effects),
   }
   const { requires } = node
   const captured = await capture(requires, { ...scope, path: node.id })
@@ -235,13 +239,51 @@ async function prepare(
   return { scope, effects, question, ...(requirements !== undefined && { requirements }) }
 }
 
-async function expired(node: AskNode, scope: Scope, effects: Effects): Promise<JsonValue> {
+/** What forms begin with, and the schema of the answer, which need not repeat it. */
+async function prefilled(
+  { prefill }: AskNode,
+  schema: JsonObject,
+  scope: Scope,
+  effects: Effects,
+): Promise<Pick<NewQuestion, "schema" | "prefill">> {
+  if (prefill === null) return { schema }
+  const value = await evaluateEffects(prefill, scope, effects)
+  if (!isJsonObject(value)) throw new Error(`${scope.path} is not an object`)
+  if (bytesOver(value, runShownBytes) !== null) {
+    const message = `\`prefill\` has more than ${runShownBytes} bytes of JSON, which no setting raises`
+    throw failure("payload_too_large", scope.path, message)
+  }
+  return { schema: withoutRequired(schema, value), prefill: value }
+}
+
+function withoutRequired(schema: JsonObject, prefill: JsonObject): JsonObject {
+  const { required: all, ...rest } = schema
+  const required = Array.isArray(all)
+    ? all.filter((name) => typeof name !== "string" || !Object.hasOwn(prefill, name))
+    : []
+  return required.length === 0 ? rest : { ...rest, required }
+}
+
+async function expiryAt({ expires_seconds }: AskNode, scope: Scope, effects: Effects): Promise<number> {
+  const seconds = await evaluateEffects(expires_seconds, scope, effects)
+  if (typeof seconds === "number" && seconds >= 1 && seconds <= longestExpirySeconds) return seconds
+  const message = `\`expires_seconds\` must be from 1 to ${longestExpirySeconds} (90 days), and is ${JSON.stringify(seconds)}`
+  throw failure("evaluation_error", scope.path, message)
+}
+
+async function expired(
+  node: AskNode,
+  { asked }: QuestionReplayState,
+  scope: Scope,
+  effects: Effects,
+): Promise<JsonValue> {
   if (node.on_expiry !== null) {
     return evaluateEffects(node.on_expiry, { ...scope, path: `${node.id}.on_expiry` }, effects)
   }
+  const seconds = (Date.parse(asked.expires_at) - Date.parse(asked.asked_at)) / 1000
   throw failure(
     "timeout",
     node.id,
-    `Nobody answered ${node.id} within ${node.expires_seconds === 1 ? "a second" : `${node.expires_seconds} seconds`}`,
+    `Nobody answered ${node.id} within ${seconds === 1 ? "a second" : `${seconds} seconds`}`,
   )
 }

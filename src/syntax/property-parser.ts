@@ -202,6 +202,7 @@ function parseBlockValue(
     case "limits":
     case "file":
     case "approval":
+    case "elicitation":
     case "auth": {
       const block = parseProperties(reader, form, parse)
       return block && { kind: "properties", block }

@@ -25,6 +25,7 @@ export type PropertyForm =
   | "file"
   /** A word, or a block with details. */
   | "approval"
+  | "elicitation"
   /** A condition, and maybe `else` and a text; without a colon. */
   | "requirement"
   /** A block of properties that are computed before the run. */
@@ -48,7 +49,10 @@ export function isBlockForm(form: PropertyForm): form is BlockForm {
 
 /** Whether `name { … }` is how the property is written. */
 export function takesBlock(form: PropertyForm): boolean {
-  return isBlockForm(form) || ["types", "values", "headers", "send", "file", "approval", "auth"].includes(form)
+  return (
+    isBlockForm(form) ||
+    ["types", "values", "headers", "send", "file", "approval", "elicitation", "auth"].includes(form)
+  )
 }
 
 export interface PropertyRow {
@@ -59,6 +63,8 @@ export interface PropertyRow {
   readonly repeated?: true
   /** The value is written out, and this is what it may be. */
   readonly constant?: ConstantRule
+  /** A value that is not written out is computed. */
+  readonly orComputed?: true
   /** The value is one of these words; where it is `constant`, these are suggestions. */
   readonly words?: WordList | undefined
   /** The value is an array of `words`, or may be one. */
@@ -161,7 +167,7 @@ const values = { form: "values" } as const
 const headers = { form: "headers" } as const
 const inference = { form: "inference" } as const
 const approval = { form: "approval", words: "approval" } as const
-const elicitation = { form: "approval", words: "elicitation" } as const
+const elicitation = { form: "elicitation", words: "elicitation" } as const
 const requirement = { form: "requirement", repeated: true } as const
 const constant = (rule: ConstantRule, words?: WordList) => ({ form: "expression", constant: rule, words }) as const
 const word = (words: WordList) => ({ form: "expression", words }) as const
@@ -194,10 +200,13 @@ const pin: ConstantRule = {
 }
 /** No more than the questions of a run that may be open at a time. */
 const concurrency = constant(wholeFrom(1, runOpenQuestions))
+/** 90 days. */
+export const longestExpirySeconds = 7_776_000
+
 const expiry = constant({
   expected: "a number of seconds from 1 to 7,776,000 (90 days)",
   type: "number",
-  fits: (one) => Number(one) >= 1 && Number(one) <= 7_776_000,
+  fits: (one) => Number(one) >= 1 && Number(one) <= longestExpirySeconds,
   code: "type-mismatch",
 })
 /** Files from elsewhere have either spelling of the second. */
@@ -304,14 +313,16 @@ export const propertyTable = {
     question: required(text),
     output: required(types, "output { … }"),
     show: value,
+    prefill: value,
     to: text,
-    expires_seconds: expiry,
+    expires_seconds: { ...expiry, orComputed: true },
     on_expiry: value,
     concurrency,
     cleared,
     require: requirement,
   },
-  approval: { to: text, expires_seconds: expiry, cleared },
+  approval: { question: text, show: value, to: text, expires_seconds: expiry, cleared },
+  elicitation: { to: text, expires_seconds: expiry, cleared },
   auth: {
     client_id: required(text, "client_id: secrets.client_id"),
     issuer: text,

@@ -6,7 +6,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { approvalBlock, approves, asksOthers, remoteOf, type Remote } from "./declared.ts"
 import { placeAt, type Bound, type Flow, type Place } from "./flow.ts"
 import { plain, type Labelled } from "./label-tree.ts"
-import { join, type Marks } from "./marks.ts"
+import { join, none, via, type Marks } from "./marks.ts"
 import type { Call, Rules } from "./rules.ts"
 import type { TypedLabels } from "./typed-labels.ts"
 
@@ -47,12 +47,32 @@ export class RemoteCalls {
     block: Syntax.Block<Syntax.Property> | undefined,
     bound: readonly Bound[],
     span: Span,
-    { path, decided, isRepeated = false }: Place,
+    place: Place,
   ): Call {
+    const { path, isRepeated = false } = place
     const own = new Set(bound.flatMap(({ field, isBinding }) => (isBinding ? [field.name.text] : [])))
     const inherited = this.#bindingsOf(remote).filter(({ field }) => !own.has(field.name.text))
     const isApproved = remote.isApproved || approves(block)
-    return { remote, path, span, decided, isApproved, bound: [...bound, ...inherited], block, isRepeated }
+    const words = this.#words(remote, approvalBlock(block), place)
+    const asked = join(...words)
+    // Where one of these fails, the call is not made.
+    const failed = words.length === 0 ? none : via(this.#flow.failed, `${path}.approval`, span)
+    const decided = join(place.decided, failed)
+    return { remote, path, span, decided, isApproved, bound: [...bound, ...inherited], asked, block, isRepeated }
+  }
+
+  /** The labels of what people are asked and shown before a call: of all of its approvals, as any may be the one that counts. */
+  #words(remote: Remote, own: Syntax.Block<Syntax.Property> | undefined, place: Place): Marks[] {
+    const wordsOf = (block: Syntax.Block<Syntax.Property>, placeOf: typeof placeAt, id: string): Marks[] =>
+      ["question", "show"].flatMap((name) => {
+        const expression = expressionIn(block, name)
+        if (expression === undefined) return []
+        const at = placeOf(`${id}.approval.${name}`, expression)
+        return [via(this.#flow.of(expression, at).whole, at.path, expression)]
+      })
+    const imported = remote.approvals.flatMap((block) => wordsOf(block, placeAt, remote.id))
+    const here = own === undefined ? [] : wordsOf(own, (path) => ({ ...place, path }), place.path)
+    return [...imported, ...here]
   }
 
   /** A result has the labels of what the tool gives, of markers in its type, and of all that it was called with. */
@@ -81,7 +101,7 @@ export class RemoteCalls {
     if (to !== undefined) this.plain(`${place.path}.approval.to`, to, "who approves", place)
     const asked = [...call.remote.approvals, ...(own === undefined ? [] : [own])]
     const group = asked.find((one) => expressionIn(one, "to") !== undefined)
-    if (asksOthers(group)) this.#rules.approver(call, sent)
+    if (asksOthers(group)) this.#rules.approver(call, join(sent, call.asked))
     if (call.remote.asksOthers) this.#rules.elicited(call, join(sent, call.decided))
   }
 

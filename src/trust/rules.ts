@@ -17,6 +17,8 @@ export interface Call {
   readonly isApproved: boolean
   /** Its own arguments and bindings, and the bindings of the import that they leave. */
   readonly bound: readonly Bound[]
+  /** What those who approve it are asked and shown besides its arguments. */
+  readonly asked: Marks
   /** Its own block. */
   readonly block: Syntax.Block<Syntax.Property> | undefined
   /** It is made for each item of a list. */

@@ -307,26 +307,35 @@ export class TrustPass implements Steps {
     const { place, decided, items } = this.#head(id, symbol)
     const inner = { ...place, decided }
     const isOpen = asksOthers(body)
-    let answer = plain
+    let late = plain
+    let begun = plain
+    let ends = none
     for (const { name, value } of body.items) {
       const path = `${id}.${name.text}`
       const at = { ...inner, path }
       const expression = value.kind === "expression" ? value.expression : undefined
       if (name.text === "to" && expression !== undefined) this.#calls.plain(path, expression, "who is asked", at)
       else if (name.text === "on_expiry" && expression !== undefined) {
-        answer = passed(this.#flow.of(expression, at), path, expression)
+        late = passed(this.#flow.of(expression, at), path, expression)
       } else {
         const shown = value.kind === "requirement" ? [value.condition, value.otherwise] : [expression ?? value]
         for (const part of shown) {
           let marks = none
-          const touched = this.#flow.during(() => (marks = this.#flow.within([part], at)))
+          const touched = this.#flow.during(() => {
+            if (name.text !== "prefill" || expression === undefined) marks = this.#flow.within([part], at)
+            // Whoever leaves a field out takes what it begins with.
+            else marks = (begun = passed(this.#flow.of(expression, at), path, expression)).whole
+          })
           // An error in a requirement is shown, too.
           if (value.kind === "requirement") marks = join(marks, touched)
+          if (name.text === "expires_seconds") ends = via(marks, path, name)
           if (isOpen) this.rules.asked(id, path, part !== undefined && "start" in part ? part : name, marks)
         }
       }
     }
     if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
+    // When a question ends decides whether anybody has answered it.
+    const answer = either([late, begun]).with(ends)
     this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, none))
   }
 }

@@ -307,6 +307,39 @@ ${reader}${agent("again", { instruction: "{{ agent.reader.ok }}", output: "text:
     }`,
     found: ["private-leak dynamic.x: input.customer → an approval"],
   },
+  "a group that approves sees the question and what is shown": {
+    source: `tool pay from mcp.shop.tool.pay { requires: none  cleared: private  approval { question: "{{ input.customer.iban }}?" } }
+    dynamic {
+      x: call tool.refund { input { x: 1 }  approval { to: "desk"  show: input.customer.iban } }
+      y: call tool.refund { input { x: 1 }  approval { to: "desk"  show: input.customer.iban  cleared: private } }
+      z: call tool.refund { input { x: 1 }  approval { question: input.customer.iban } }
+      u: call tool.pay { input { x: 1 }  approval { to: "desk" } }
+    }
+    ${agent("d", { more: 'uses: [tool.careful { approval { to: "desk"  question: input.customer.iban } }]' })}`,
+    found: [
+      "private-leak dynamic.x: input.customer → dynamic.x.approval.show → an approval",
+      "private-leak dynamic.u: input.customer → tool.pay.approval.question → an approval",
+      "private-leak agent.d.uses.careful: input.customer → agent.d.uses.careful.approval.question → an approval",
+    ],
+  },
+  "what an answer begins with, and when its question ends": {
+    source: `
+      ask one { question: "?"  prefill: { text: input.mail }  output { text: string  other: string } }
+      ask two { question: "?"  expires_seconds: length(input.mail)  on_expiry: { text: "none" }  output { text: string } }
+      ask three { question: "?"  prefill: { text: input.customer.iban }  output { text: string }  to: "desk" }
+      dynamic {
+        a: call tool.refund { input { x: ask.one.text } }
+        b: call tool.refund { input { x: ask.one.other } }
+        c: call tool.refund { input { x: ask.two.text } }
+        d: call tool.post { input { x: ask.three.text } }
+      }`,
+    found: [
+      "private-leak ask.three.prefill: input.customer → ask.three.prefill → ask.three",
+      "untrusted-action dynamic.a: input.mail → ask.one.prefill → tool.refund",
+      "untrusted-action dynamic.c: input.mail → ask.two.expires_seconds → tool.refund",
+      "private-leak dynamic.d: input.customer → ask.three.prefill → tool.post",
+    ],
+  },
   "a tool that says nothing of its effects": {
     source: agent("a", { instruction: "{{ input.mail }}", more: "uses: [tool.plain]" }),
     found: ["undeclared-effect agent.a.uses.plain"],

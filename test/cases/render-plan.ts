@@ -48,7 +48,7 @@ function headParts({ loop, when, concurrency }: AgentNode | AskNode): string[] {
 }
 
 function askParts(node: AskNode): string[] {
-  const optional = (["show", "to", "on_expiry"] as const).flatMap((name) => {
+  const optional = (["show", "prefill", "to", "on_expiry"] as const).flatMap((name) => {
     const expression = node[name]
     return expression === null ? [] : [`${name}: ${show(expression)}`]
   })
@@ -56,7 +56,7 @@ function askParts(node: AskNode): string[] {
     ...headParts(node),
     `question: ${show(node.question)}`,
     ...optional,
-    `expires_seconds: ${node.expires_seconds}`,
+    `expires_seconds: ${show(node.expires_seconds)}`,
     `output: ${showType(node.output, 200)}`,
     ...requirementParts(node),
   ]
@@ -210,8 +210,9 @@ function show(expression: Expression): string {
 
 function showApproval(approval: ApprovalPlan | null): string {
   if (approval === null) return ""
-  const { to, expires_seconds } = approval
-  return `, approved by ${to === null ? "the caller" : show(to)} in ${expires_seconds} s`
+  const { question, show: shown, to, expires_seconds } = approval
+  const words = [question, shown].map((one) => (one === undefined ? "" : ` ${show(one)}`)).join("")
+  return `, approved by ${to === null ? "the caller" : show(to)} in ${expires_seconds} s${words}`
 }
 
 function showTaken(takes: MatchBranch["takes"]): string {

@@ -15,6 +15,16 @@ ask review {
 output { published: ask.review.publish }
 `
 
+const approves = `
+input { title: string }
+mcp library { endpoint: "demo" }
+tool reserve from mcp.library.tool.reserve {
+    approval { question: "Reserve {{ input.title }}?", show: "Shown with it" }
+}
+dynamic { done: call tool.reserve { input { title: input.title  reader: "Ada" } } }
+output { done: dynamic.done }
+`
+
 describe("wire runs, questions and answer", async () => {
   const service = await startService({
     API_KEYS: "ann:key-of-ann,bob:key-of-bob",
@@ -63,10 +73,9 @@ describe("wire runs, questions and answer", async () => {
     const id = questions.find((question) => question.run_id === run_id)?.id ?? ""
     assert.deepEqual(json<typeof questions>(await wire("ann", "questions")), { questions: [] })
     const none = await wire("bob", "answer", run_id, "review")
-    assert.deepEqual(
-      [none.code, none.err],
-      [2, "Give the answer as field=value. Its fields are publish, note, title.\n"],
-    )
+    assert.deepEqual([none.code, none.out], [2, ""])
+    assert.match(none.err, /^\? ask\.review, for editors\n {2}│ Publish\?\n/)
+    assert.match(none.err, /\nGive the answer as field=value\. Its fields are publish, note, title\.\n$/)
     const unknown = await wire("bob", "answer", run_id, "reviw", "publish=true")
     assert.match(unknown.err, new RegExp(`no open question reviw. Open are ${id} \\(review\\)`))
     const misfit = await wire("bob", "answer", run_id, id, "publish=maybe", "title=x")
@@ -79,6 +88,22 @@ describe("wire runs, questions and answer", async () => {
     const { answer, answered_by } = json<{ answer: unknown; answered_by: unknown }>(answered)
     assert.deepEqual(answer, { publish: true, note: null, title: "true" })
     assert.deepEqual(answered_by, { caller: "bob", by: "Bob" })
+  })
+
+  test("without a terminal an approval needs the digest of the call that is shown", async () => {
+    const run_id = await start(approves, { title: "Owls" })
+    const blind = await wire("ann", "answer", run_id, "reserve", "approve=true")
+    assert.deepEqual([blind.code, blind.out], [2, ""])
+    const shown = [/tool\.reserve wants to be called/, /│ Reserve Owls\?/, /│ Shown with it/, /"reader": "Ada"/]
+    for (const one of shown) assert.match(blind.err, one)
+    const [digest = ""] = /sha256:[0-9a-f]{64}/.exec(blind.err) ?? []
+    assert.match(blind.err, new RegExp(`An approval needs the digest .* --digest ${digest}`))
+    const other = `sha256:${"0".repeat(64)}`
+    const wrong = await wire("ann", "answer", run_id, "reserve", "approve=true", "--digest", other)
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.err, /does not match this question/)
+    const right = await wire("ann", "answer", run_id, "reserve", "approve=false", "note=no", "--digest", digest)
+    assert.deepEqual(json<{ answer: unknown }>(right).answer, { approve: false, note: "no" })
   })
 
   test("a run is cancelled; one that has not ended is not deleted", async () => {

@@ -44,8 +44,8 @@ export class GivenAnswers {
   }
 
   /** The given answer to a question. */
-  to(question: Pick<AskedQuestion, "kind" | "name" | "iteration" | "scope">): Given {
-    const { kind, iteration } = question
+  to(question: Pick<AskedQuestion, "kind" | "name" | "iteration" | "scope" | "prefill">): Given {
+    const { kind, iteration, prefill } = question
     const name = questionPath(question)
     if (kind === "approval") {
       const approval = this.#approvals.get(name)
@@ -62,7 +62,7 @@ export class GivenAnswers {
     if (given === undefined || (one === undefined && Object.keys(given.all).length === 0)) {
       return { missing: output.fields.map((field) => field.name), known: {} }
     }
-    const answer = withNulls({ ...given.all, ...one }, output, types) as JsonObject
+    const answer = withNulls({ ...prefill, ...given.all, ...one }, output, types) as JsonObject
     const missing = output.fields.filter((field) => !Object.hasOwn(answer, field.name)).map((field) => field.name)
     return missing.length === 0 ? { answer } : { missing, known: { ...given.all, ...one } }
   }

@@ -1,10 +1,14 @@
 import type { Command } from "commander"
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { WireworksError, type Question, type WireworksClient } from "../../client/client.ts"
 import { fromJsonSchema } from "../../types/from-json-schema.ts"
 import { resolve } from "../../types/relations.ts"
-import { WrongValue } from "../terminal/command-failure.ts"
+import { CommandFailure, WrongValue } from "../terminal/command-failure.ts"
+import { promptForAnswer, promptForYes, questionLines } from "../terminal/question-prompt.ts"
+import { standardError, typedAt } from "../terminal/screen.ts"
+import { Output, paletteFor, type Palette } from "../terminal/terminal.ts"
+import { InputEnded, TerminalLines } from "../terminal/terminal-lines.ts"
 import { put, readAssignment, readValue, typeAt } from "./given-values.ts"
 import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
 
@@ -15,6 +19,7 @@ interface ListFlags extends ServiceFlags {
 
 interface AnswerFlags extends ServiceFlags {
   readonly by?: string
+  readonly digest?: string
 }
 
 export function questionsCommand(command: Command): void {
@@ -77,19 +82,22 @@ async function inbox(client: WireworksClient, status: Question["status"] = "open
 export function answerCommand(command: Command): void {
   command
     .description(
-      "Answers a question: its fields as field=value, with JSON where the field is no text. An approval takes approve=true or approve=false, and a note.",
+      "Shows a question and answers it: its fields as field=value, with JSON where the field is no text, or as they are typed in a terminal. An approval takes approve=true or approve=false, and a note.",
     )
     .argument("<run>", "id of the run")
     .argument("<question>", "id of the question, or the name of its step where one question of it is open")
     .argument("[field=value...]", "the fields of the answer")
     .option("--by <label>", "who answers: a label that is kept with the answer")
+    .option("--digest <digest>", "of an approval, needed without a terminal: the digest of the call that was seen")
   serviceOptions(command)
     .addHelpText(
       "after",
       `
 Examples:
+  wire answer 4f2a… review
   wire answer 4f2a… review publish=true
   wire answer 4f2a… pay approve=false note="too much" --by ann
+  wire answer 4f2a… pay approve=true --digest sha256:9b1c… < /dev/null
 
 Exit code: 0 when the answer is stored, 1 when the service refuses or cannot be reached, 2 for a wrong command line.`,
     )
@@ -103,16 +111,54 @@ async function answer(
   run_id: string,
   name: string,
   assignments: readonly string[],
-  { by }: AnswerFlags,
+  { by, digest }: AnswerFlags,
 ): Promise<void> {
   const question = pick(await questionsOf(call.client, run_id), name)
+  const palette = paletteFor(standardError)
+  const output = new Output()
+  const given = assignments.length === 0 ? null : readAnswer(question, assignments)
+  const asks = isTerminal && (given === null || (question.kind === "approval" && digest === undefined))
+  // Whoever is asked is shown the question with that.
+  if (!asks) output.err(questionLines(question, palette, standardError.columns))
+  if (given === null && !asks) throw new WrongValue(lackOf(question))
+  if (question.kind === "approval" && digest === undefined && !asks) {
+    throw new WrongValue(
+      `An approval needs the digest of the call that was seen: give --digest ${question.digest ?? ""} if it is the one above.`,
+    )
+  }
+  const typed = asks ? await typedAnswer(question, given, palette) : given
+  if (typed === null) throw new CommandFailure("Nothing is answered.", 1)
+  const seen = digest ?? question.digest
   const body = {
-    answer: readAnswer(question, assignments),
-    ...(question.digest !== undefined && { digest: question.digest }),
+    answer: typed,
+    ...(seen !== undefined && { digest: seen }),
     ...(by !== undefined && { by }),
   }
   const answered = await call.client.answer(run_id, question.id, body)
   call.print(answered, () => [`${question.name}: ${answered.status}`])
+}
+
+/** What the person at the terminal answers; null where the input ends. An approval on the command line is confirmed. */
+async function typedAnswer(question: Question, given: JsonObject | null, palette: Palette): Promise<JsonValue | null> {
+  const lines = new TerminalLines(process.stdin, typedAt.stream, () => process.kill(process.pid, "SIGINT"))
+  const output = new Output()
+  const person = {
+    write: (line: string) => output.err([line]),
+    read: (prompt: string) => lines.next(prompt, new AbortController().signal),
+    columns: standardError.columns,
+  }
+  try {
+    if (given === null) return await promptForAnswer(question, {}, person, palette)
+    for (const line of questionLines(question, palette, person.columns)) person.write(line)
+    return (await promptForYes(given["approve"] === true ? "Approve this call?" : "Decline this call?", person))
+      ? given
+      : null
+  } catch (error) {
+    if (error instanceof InputEnded) return null
+    throw error
+  } finally {
+    lines.close()
+  }
 }
 
 /** A member of a group sees its questions in the inbox, and not the run. */
@@ -143,13 +189,16 @@ function pick(questions: readonly Question[], name: string): Question {
   )
 }
 
-function readAnswer({ schema }: Question, assignments: readonly string[]): JsonObject {
+/** How to give an answer that is missing. */
+function lackOf({ schema }: Question): string {
   const { type, types } = fromJsonSchema(isJsonObject(schema) ? schema : {})
   const known = resolve(type, types)
   const fields = known.kind === "record" ? known.fields.map(({ name }) => name) : []
-  if (assignments.length === 0) {
-    throw new WrongValue(`Give the answer as field=value. Its fields are ${fields.join(", ")}.`)
-  }
+  return `Give the answer as field=value. Its fields are ${fields.join(", ")}.`
+}
+
+function readAnswer({ schema }: Question, assignments: readonly string[]): JsonObject {
+  const { type, types } = fromJsonSchema(isJsonObject(schema) ? schema : {})
   const answer: JsonObject = {}
   for (const assignment of assignments) {
     const { path, keys, text } = readAssignment("The answer", assignment)
@@ -157,3 +206,6 @@ function readAnswer({ schema }: Question, assignments: readonly string[]): JsonO
   }
   return answer
 }
+
+/** A person can read and type here. */
+const isTerminal = process.stdin.isTTY && standardError.isTerminal

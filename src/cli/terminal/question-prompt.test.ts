@@ -129,7 +129,7 @@ test("an approval shows what would be called, and takes y or n", async () => {
   Approve this call? [y/n] `),
     shown,
   )
-  assert.match(shown, /Type y to approve it, n to decline it/)
+  assert.match(shown, /Type y or n/)
   const declined = await typed(approval, ["n", "too much"])
   assert.deepEqual(declined.answer, { approve: false, note: "too much" })
 })

@@ -1,4 +1,5 @@
 import { parseInOrder } from "../../base/ordered-object.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
 import { childPath } from "../../base/child-path.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AskedQuestion } from "../../log/events.ts"
@@ -36,9 +37,9 @@ export function questionLines(question: AskedQuestion, palette: Palette, columns
     `${palette.warning("?")} ${palette.bold(visibleText(head))}${to === null ? "" : visibleText(`, for ${to}`)}`,
     ...barred(visibleLines(question.question), columns),
   ]
-  if (kind === "approval") lines.push(...barred(callText(question), columns))
-  else if (show !== null)
+  if (show !== null)
     lines.push(...barred(typeof show === "string" ? visibleLines(show) : visibleJson(show, 2), columns))
+  if (kind === "approval") lines.push(...barred(callText(question), columns))
   return lines
 }
 
@@ -99,7 +100,7 @@ export async function promptForAnswer(
 ): Promise<JsonValue> {
   for (const line of questionLines(question, palette, person.columns)) person.write(line)
   if (question.kind === "approval") {
-    const approve = await promptForApproval(person)
+    const approve = await promptForYes("Approve this call?", person)
     const note = approve ? "" : (await person.read("  Why not (may be left empty): ")).trim()
     return { approve, note: note === "" ? null : note }
   }
@@ -107,7 +108,7 @@ export async function promptForAnswer(
   const { type, types } = fromJsonSchema(question.schema)
   const record = resolve(type, types)
   if (record.kind !== "record") return promptForValue("answer", type, types, person)
-  return { ...known, ...(await promptForFields(record.fields, known, "", types, person)) }
+  return { ...known, ...(await promptForFields(record.fields, known, question.prefill ?? {}, "", types, person)) }
 }
 
 /** Whether to answer the server, and then each field of its form; one that may be left out may be left empty. */
@@ -119,20 +120,22 @@ async function promptForServer({ schema }: AskedQuestion, person: Person): Promi
   const required = Array.isArray(form["required"]) ? form["required"] : []
   const fields = type.kind === "record" ? type.fields : []
   const asked = fields.map((field) => (required.includes(field.name) ? field : { ...field, type: maybe(field.type) }))
-  return { action, content: await promptForFields(asked, {}, "", types, person) }
+  return { action, content: await promptForFields(asked, {}, {}, "", types, person) }
 }
 
-async function promptForApproval(person: Person): Promise<boolean> {
+/** The answer to a question of yes or no. */
+export async function promptForYes(question: string, person: Person): Promise<boolean> {
   for (;;) {
-    const approve = booleanOf(await person.read("  Approve this call? [y/n] "))
-    if (approve !== undefined) return approve
-    person.write("  Type y to approve it, n to decline it.")
+    const yes = booleanOf(await person.read(`  ${question} [y/n] `))
+    if (yes !== undefined) return yes
+    person.write("  Type y or n.")
   }
 }
 
 async function promptForFields(
   fields: readonly Field[],
   known: JsonObject,
+  prefill: JsonObject,
   path: string,
   types: TypeTable,
   person: Person,
@@ -143,17 +146,26 @@ async function promptForFields(
     const fieldPath = path === "" ? name : childPath(path, name)
     if (doc !== undefined) for (const line of visibleLines(doc).split("\n")) person.write(`  ${line}`.trimEnd())
     const plain = resolve(type, types)
+    const begun = prefill[name]
     answer[name] =
       plain.kind === "record"
-        ? await promptForFields(plain.fields, {}, fieldPath, types, person)
-        : await promptForValue(fieldPath, type, types, person)
+        ? await promptForFields(plain.fields, {}, isJsonObject(begun) ? begun : {}, fieldPath, types, person)
+        : await promptForValue(fieldPath, type, types, person, begun)
   }
   return answer
 }
 
-async function promptForValue(path: string, type: Type, types: TypeTable, person: Person): Promise<JsonValue> {
+/** `begun`: what the form begins with, which an empty line leaves as it is. */
+async function promptForValue(
+  path: string,
+  type: Type,
+  types: TypeTable,
+  person: Person,
+  begun?: JsonValue,
+): Promise<JsonValue> {
   for (;;) {
-    const text = await person.read(`  ${visibleText(path)} (${visibleText(noteOf(type, types))}): `)
+    const text = await person.read(`  ${visibleText(path)} (${visibleText(noteOf(type, types, begun))}): `)
+    if (begun !== undefined && text.trim() === "") return begun
     const value = valueOf(text, type, types)
     if (value === undefined) {
       person.write(`  ${visibleText(`This is not JSON: ${text}`)}`)
@@ -166,9 +178,10 @@ async function promptForValue(path: string, type: Type, types: TypeTable, person
 }
 
 /** The type, and how it is typed where that does not go without saying. */
-function noteOf(type: Type, types: TypeTable): string {
+function noteOf(type: Type, types: TypeTable, begun?: JsonValue): string {
   const shown = showType(type, 60)
-  const empty = nullable(type, types) ? ", empty for null" : ""
+  const taken = begun === undefined ? (nullable(type, types) ? "null" : undefined) : exactJson(begun)
+  const empty = taken === undefined ? "" : `, empty for ${taken}`
   const { kind } = resolve(withoutNull(type, types), types)
   const how = kind === "boolean" ? ", y or n" : isPlain(kind) ? "" : ", as JSON"
   return `${shown}${how}${empty}`

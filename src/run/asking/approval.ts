@@ -1,7 +1,9 @@
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ReplayData } from "../../log/replay-data.ts"
 import type { QuestionReplayState } from "../../log/replay-state.ts"
-import type { ApprovalPlan } from "../../plan/expression.ts"
+import type { ApprovalPlan, Expression } from "../../plan/expression.ts"
+import { failure } from "../../ports/run-failure.ts"
+import { shown } from "../log/log.ts"
 import type { RunContext } from "../context/run-context.ts"
 import { inScope, outcomeOf } from "../context/run-context.ts"
 import { evaluateEffects, writeText, type Effects } from "../values/evaluate-effects.ts"
@@ -9,20 +11,37 @@ import type { Scope } from "../values/scope.ts"
 import { bytesOver } from "../values/value-size.ts"
 import { approvalSchema, readApproval } from "../questions/approval-answer.ts"
 import type { NewQuestion } from "../questions/ask-and-wait.ts"
-import { runShownBytes } from "../../base/limits.ts"
+import { runQuestionLength, runShownBytes } from "../../base/limits.ts"
 
-/** Whom to ask, and for how long. */
-export interface Approval {
+/** What a person is asked and shown besides the call. */
+export interface ApprovalWords {
+  readonly question?: string
+  readonly show?: JsonValue
+}
+
+/** What to ask, whom, and for how long. */
+export interface Approval extends ApprovalWords {
   readonly to: string | null
   readonly expires_seconds: number
 }
 
-/** Whom a call is to be approved by. */
+/** How a call is to be approved. */
 export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effects: Effects): Promise<Approval | null> {
   if (plan === null) return null
-  const { to, expires_seconds } = plan
-  const here = { ...scope, path: `${scope.path}.approval.to` }
-  return { to: to === null ? null : await writeText(await evaluateEffects(to, here, effects), here), expires_seconds }
+  const { question, show, to, expires_seconds } = plan
+  const at = (part: string): Scope => ({ ...scope, path: `${scope.path}.approval.${part}` })
+  const text = async (part: "question" | "to", expression: Expression): Promise<string> => {
+    const here = at(part)
+    const found = await writeText(await evaluateEffects(expression, here, effects), here)
+    if (part === "to" || found.length <= runQuestionLength) return found
+    throw failure("limit_exceeded", here.path, `\`question\` has more than ${runQuestionLength} characters`)
+  }
+  return {
+    ...(question === undefined ? {} : { question: await text("question", question) }),
+    ...(show === undefined ? {} : { show: shown(await evaluateEffects(show, at("show"), effects)) }),
+    to: to === null ? null : await text("to", to),
+    expires_seconds,
+  }
 }
 
 /** How often a person is asked again because what would be called has changed. */
@@ -47,7 +66,7 @@ export interface CallToApprove {
   /** What would be called, for the person. */
   readonly subject: Pick<NewQuestion, "name" | "question" | "tool" | "server" | "endpoint" | "workflow" | "file">
   /** Digest of all that the approval allows, as far as it is known. */
-  digest(): string
+  digest(words: ApprovalWords): string
   /** Looks at what would be called right before the call is made; the result says why it cannot be made, where it cannot. */
   look(): Promise<NotSent | null>
 }
@@ -62,10 +81,16 @@ export class CallApproval {
   readonly #running: RunContext
   readonly #call: CallToApprove
   readonly #questions: QuestionReplayState[]
+  readonly #words: ApprovalWords
 
   constructor(running: RunContext, call: CallToApprove) {
+    const { question, show } = call.approval
     this.#running = running
     this.#call = call
+    this.#words = running.redactor.redact({
+      ...(question === undefined ? {} : { question }),
+      ...(show === undefined ? {} : { show }),
+    })
     this.#questions = [...call.asked]
   }
 
@@ -86,7 +111,7 @@ export class CallApproval {
   /** Right before the call: whether what would be sent is what was approved. If not, the question is asked again. */
   async check(): Promise<"approved" | "asked again" | NotSent> {
     const gone = await this.#call.look()
-    if (this.#questions.at(-1)?.asked.digest === this.#call.digest()) return "approved"
+    if (this.#questions.at(-1)?.asked.digest === this.#call.digest(this.#words)) return "approved"
     if (gone !== null) return gone
     if (this.#questions.length > maxNewQuestions) {
       return { refusal: declined("the tool changed each time that it was approved") }
@@ -98,7 +123,8 @@ export class CallApproval {
   #ask(): QuestionReplayState {
     const { callId, about, arguments: sent, approval, kept, path, subject } = this.#call
     this.#running.questions.checkRoom(1, path)
-    const { name, question: text, ...shown } = subject
+    const { name, question: usual, ...target } = subject
+    const { question: text = usual, show = null } = this.#words
     const again = this.#questions.length === 0 ? "" : " The tool has changed since it was asked about before."
     const question = this.#running.questions.ask(
       {
@@ -107,12 +133,12 @@ export class CallApproval {
         name,
         ...about,
         question: `${text}${again}`,
-        show: null,
+        show,
         to: approval.to,
         schema: approvalSchema,
-        ...shown,
+        ...target,
         arguments: sent,
-        digest: this.#call.digest(),
+        digest: this.#call.digest(this.#words),
         expires_seconds: approval.expires_seconds,
         call_id: callId,
       },

@@ -173,7 +173,7 @@ async function refusalOf(
     asked: past?.questions ?? [],
     path,
     subject: { name: workflow, question: `Call the workflow ${workflow} (${file})?`, workflow, file },
-    digest: () => workflowDigest({ run_id: running.runId, call_id: callId, file, version, input: sent }),
+    digest: (words) => workflowDigest({ run_id: running.runId, call_id: callId, file, version, input: sent, words }),
     look: () => Promise.resolve(null),
   })
   const { tooLarge } = asking

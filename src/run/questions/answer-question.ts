@@ -106,7 +106,8 @@ function readAnswer(question: Question, plan: Plan, given: JsonValue): ReadAnswe
     return "issues" in read ? { answer: given, issues: read.issues } : { answer: read.answer, issues: [] }
   }
   const { type, types } = typeOf(question, plan)
-  const answer = withNulls(given, type, types)
+  const { prefill = {} } = question
+  const answer = withNulls(isJsonObject(given) ? { ...prefill, ...given } : given, type, types)
   const issues = validateValue(answer, type, types, "answer").map(({ path, message, hint }) =>
     hint === undefined ? { path, message } : { path, message, hint },
   )

@@ -2,8 +2,13 @@ import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 
+/** What the author has people asked and shown besides the call. */
+interface Words {
+  readonly words: { readonly question?: string; readonly show?: JsonValue }
+}
+
 /** All that an approval allows: this call and no other. */
-export interface ApprovedCall {
+export interface ApprovedCall extends Words {
   readonly run_id: string
   readonly call_id: string
   /** Secrets by their names. */
@@ -23,12 +28,13 @@ export function approvalDigest({
   remote,
   definition,
   arguments: sent,
+  words,
 }: ApprovedCall): string {
-  return digestOf([run_id, call_id, endpoint, remote, definition, sent])
+  return digestOf([run_id, call_id, endpoint, remote, definition, sent], words)
 }
 
 /** The same for a call of a workflow. */
-export interface ApprovedWorkflowCall {
+export interface ApprovedWorkflowCall extends Words {
   readonly run_id: string
   readonly call_id: string
   readonly file: string
@@ -37,10 +43,11 @@ export interface ApprovedWorkflowCall {
   readonly input: JsonObject
 }
 
-export function workflowDigest({ run_id, call_id, file, version, input }: ApprovedWorkflowCall): string {
-  return digestOf([run_id, call_id, file, version, input])
+export function workflowDigest({ run_id, call_id, file, version, input, words }: ApprovedWorkflowCall): string {
+  return digestOf([run_id, call_id, file, version, input], words)
 }
 
-function digestOf(allowed: JsonValue): string {
-  return `sha256:${hash("sha256", canonicalJson(allowed))}`
+function digestOf(allowed: JsonValue[], words: Words["words"]): string {
+  const all = Object.keys(words).length === 0 ? allowed : [...allowed, { ...words }]
+  return `sha256:${hash("sha256", canonicalJson(all))}`
 }

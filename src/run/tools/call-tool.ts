@@ -251,8 +251,8 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
     asked: past?.questions ?? [],
     path,
     subject: { name: tool, question: `Call ${remote} of ${server}?`, tool: remote, server, endpoint },
-    digest: () =>
-      approvalDigest({ run_id: running.runId, call_id: callId, endpoint, remote, definition, arguments: sent }),
+    digest: (words) =>
+      approvalDigest({ run_id: running.runId, call_id: callId, endpoint, remote, definition, arguments: sent, words }),
     async look() {
       definition = await callStored(running, () => host.published(tool, running.signal))
       return definition === null ? { refusal: `mcp.${server} no longer offers the tool ${remote}` } : null

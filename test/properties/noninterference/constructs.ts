@@ -146,7 +146,7 @@ function walk(node: unknown, place: string, found: Set<string>): void {
     const value = one["value"] as Syntax.PropertyValue
     inner = value.kind === "context" ? "compact" : value.kind === "file" ? "short-file" : place
     if (value.kind === "configured") inner = name === "verify" ? "hmac" : "configured-model"
-    if (value.kind === "properties") inner = name === "elicitation" ? "approval" : name
+    if (value.kind === "properties") inner = name
   }
   for (const [name, part] of Object.entries(one)) {
     if (name !== "keyword" && name !== "open" && name !== "close" && name !== "colon") walk(part, inner, found)

@@ -368,8 +368,13 @@ class LabelledFile {
       if (declaration === undefined || facts === undefined) throw new Error(`No question is called ${name}`)
       const { body } = declaration
       return this.#each(declaration, (place) => {
-        const shown = ["question", "show"].map((one) => expressionOf(body, one))
-        const seen = union(...shown.map((one) => (one === undefined ? none : whole(this.#of(one, place)))))
+        const valueOf = (one: string): Value | undefined => {
+          const expression = expressionOf(body, one)
+          return expression === undefined ? undefined : this.#of(expression, place)
+        }
+        const [prefill, expires] = [valueOf("prefill"), valueOf("expires_seconds")]
+        const shown = [valueOf("question"), valueOf("show"), prefill, expires]
+        const seen = union(...shown.map((one) => (one === undefined ? none : whole(one))))
         const to = expressionOf(body, "to")
         if (to !== undefined) {
           const group = whole(this.#of(to, place))
@@ -380,11 +385,16 @@ class LabelledFile {
           }
         }
         const expired = expressionOf(body, "on_expiry")
-        const value =
-          expired === undefined || random.chance(0.5)
-            ? fromJson(this.#run.made(facts.output), none)
-            : this.#of(expired, place)
-        return joined(value, place.decided)
+        const ends = expires === undefined ? none : whole(expires)
+        if (expired !== undefined && random.chance(0.5))
+          return joined(this.#of(expired, place), union(place.decided, ends))
+        const given = fromJson(this.#run.made(facts.output), none)
+        const left = [...(prefill?.fields ?? [])].filter(() => random.chance(0.5))
+        const fields = new Map([...(given.fields ?? []), ...left])
+        return joined(
+          { ...given, fields },
+          union(place.decided, ends, left.length === 0 ? none : (prefill?.own ?? none)),
+        )
       })
     })
   }

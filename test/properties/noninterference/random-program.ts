@@ -555,7 +555,7 @@ class FileWriter implements Callables {
       word === "api" && random.chance(0.3)
         ? "timeout_seconds: 5 max_retries: 0"
         : word === "mcp" && random.chance(0.1)
-          ? "elicitation: ask"
+          ? random.pick(["elicitation: ask", 'elicitation { to: "desk" expires_seconds: 60 cleared: private }'])
           : ""
     this.#add(
       `${word} ${name} { endpoint: ${this.#address(name, hasInput)} ${this.#headers(name, hasInput)} ${auth} ${more} ${gives} ${cleared} }`,
@@ -637,9 +637,13 @@ class FileWriter implements Callables {
     ])
   }
 
-  #approval(name: string): string {
+  /** What people are asked before a call refers to the step that makes it; before each call of an import, to `input` alone. */
+  #approval(name: string, scope?: Scope): string {
     const random = this.#random
-    const detailed = `approval { to: "desk" expires_seconds: 60 ${this.#whole.toggle(name, "group", ["", "cleared: private"])} }`
+    const word = (): string => (scope === undefined ? this.#importBinding() : this.#of(string, scope, 1))
+    const question = random.chance(0.4) ? `question: ${word()}` : ""
+    const show = random.chance(0.4) ? `show: ${word()}` : ""
+    const detailed = `approval { ${question} ${show} to: "desk" expires_seconds: 60 ${this.#whole.toggle(name, "group", ["", "cleared: private"])} }`
     if (this.#whole.isChain && !random.chance(0.2)) return ""
     return this.#whole.toggle(name, "approval", ["", random.chance(0.7) ? "approval: required" : detailed])
   }
@@ -936,7 +940,7 @@ class FileWriter implements Callables {
       const bindings = facts.args.filter(([name]) => !bound.has(name) && random.chance(0.35))
       const parts = [
         bindings.length === 0 ? "" : `bindings { ${this.#values(bindings, scope, 1)} }`,
-        facts.approvesAt === "sites" ? this.#approval(facts.name) : "",
+        facts.approvesAt === "sites" ? this.#approval(facts.name, scope) : "",
         random.chance(0.2) ? "max_calls: 3" : "",
         random.chance(0.1) ? 'description: "Use it."' : "",
       ].filter((one) => one !== "")
@@ -978,7 +982,12 @@ class FileWriter implements Callables {
       parts.push(`to: ${this.#whole.toggle(name, "address", [random.chance(0.3) ? risky : '"desk"', '"desk"'])}`)
     }
     parts.push(this.#whole.toggle(name, "cleared", ["", "cleared: private"]))
-    if (expires) parts.push(`expires_seconds: 60 on_expiry: ${this.#of(record(...output), scope, 2)}`)
+    if (expires) {
+      const seconds = random.chance(0.3) ? `60 + length(${this.#of(string, scope, 1)}) % 10` : "60"
+      parts.push(`expires_seconds: ${seconds} on_expiry: ${this.#of(record(...output), scope, 2)}`)
+    }
+    const begun = output.filter(() => random.chance(0.3))
+    if (begun.length > 0) parts.push(`prefill: ${this.#of(record(...begun), scope, 2)}`)
     if (isLooped && random.chance(0.2)) parts.push("concurrency: 2")
     if (random.chance(0.15))
       parts.push(
@@ -1032,7 +1041,7 @@ class FileWriter implements Callables {
     const parts = [
       inInput.length === 0 ? "" : `input { ${this.#values(inInput, scope, depth)} }`,
       inBindings.length === 0 ? "" : `bindings { ${this.#values(inBindings, scope, depth)} }`,
-      facts.approvesAt === "sites" ? this.#approval(facts.name) : "",
+      facts.approvesAt === "sites" ? this.#approval(facts.name, scope) : "",
       skips ? "on_failure: skip" : "",
       this.#random.chance(0.05) ? "max_calls: 20" : "",
       this.#concurrency(scope),

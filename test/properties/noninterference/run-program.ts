@@ -73,7 +73,7 @@ export async function runProgram(settled: Settled, plan: Plan, variation: Variat
         if (answer !== undefined) await store.questions.answer(run_id, question.id, given)
       }
       if ((await store.waits.outcomes(run_id)).length === 0) {
-        clock.advance(61_000)
+        clock.advance(71_000)
         await store.waits.settleDue()
       }
       const [claimed] = await store.claim("test", 1, 60_000)

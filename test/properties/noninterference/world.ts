@@ -233,10 +233,17 @@ export class World implements ModelClient, ToolHost {
   answer(question: Question): JsonValue | undefined {
     const { kind, name, iteration } = question
     this.seen.push({ who: `group ${kind} ${name}`, what: question.to ?? null })
-    const { question: text, show, arguments: sent } = question
+    const { question: text, show, arguments: sent, prefill, asked_at, expires_at } = question
     this.seen.push({
       who: `${kind} ${name}`,
-      what: { text, show: show ?? null, to: question.to ?? null, sent: sent ?? null },
+      what: {
+        text,
+        show: show ?? null,
+        to: question.to ?? null,
+        sent: sent ?? null,
+        prefill: prefill ?? null,
+        seconds: (Date.parse(expires_at) - Date.parse(asked_at)) / 1000,
+      },
     })
     if (kind === "approval") return { approve: true, note: null }
     const facts = this.#settled.program.asks.get(name)
@@ -246,10 +253,15 @@ export class World implements ModelClient, ToolHost {
     const person = this.#maker(`ask ${name} ${iteration ?? ""} ${scope}`, "person", "")
     // Markers in the type of an answer are ignored.
     const marks = new Set<Mark>()
-    return makeValue(facts.output, {
+    const made = makeValue(facts.output, {
       seedAt: (path, _, isOpen) => person.seedAt(path, marks, isOpen),
       text: (at) => person.text(at, marks),
     })
+    // Whoever leaves a field out takes what it begins with.
+    const left = Object.entries(prefill ?? {}).filter(
+      ([field]) => hashOf(`${this.#variation.seed} ${name} ${field}`) % 2 === 0,
+    )
+    return left.length === 0 ? made : { ...(made as JsonObject), ...Object.fromEntries(left) }
   }
 }
 
