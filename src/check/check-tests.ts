@@ -1,8 +1,10 @@
 import type { DiagnosticCode } from "../source/codes.ts"
+import { write } from "../source/hint.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { rowsOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, booleanType, errorType, integerType, numberType, stringType } from "../types/primitives.ts"
+import { fieldNamed } from "../types/field-named.ts"
 import { maybe, mayBeLeftOut } from "../types/relations.ts"
 import type { RecordType, Type } from "../types/types.ts"
 import { checkBackends } from "./check-backends.ts"
@@ -23,7 +25,7 @@ import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { reportInexactIntegers } from "./rules/inexact-integer.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
 import { at, nonePresent, type Scope } from "./scope.ts"
-import { isOfRun, testedStep, type TestedStep } from "./tested-step.ts"
+import { hasFailure, isGivenEach, isOfRun, testedStep, type TestedStep } from "./tested-step.ts"
 import { timeForm } from "./run-values.ts"
 import { parseTime } from "../base/parse-time.ts"
 
@@ -260,11 +262,31 @@ class TestCheck {
     }
     if (result.kind === "fails") this.#checkErrorKind(result.errorKind)
     if (result.kind !== "value") return
+    if (hasFailure(result.value)) return this.#checkEach(result.value.items, step, scope)
     const type = infer(checking, result.value, scope)
     if (step === undefined) return
     const wanted = resultType(step)
     const isArray = result.value.kind === "array" || type.kind === "array" || type.kind === "tuple"
-    mustFit(checking, result.value, step.looped && isArray ? { kind: "array", element: wanted } : wanted, scope.path)
+    const fitting: Type = isArray && isGivenEach(step) ? { kind: "array", element: wanted } : wanted
+    mustFit(checking, result.value, fitting, scope.path)
+  }
+
+  /** `given tool.t: [value, fail "message"]` */
+  #checkEach(items: readonly Syntax.Expression[], step: TestedStep | undefined, scope: Scope): void {
+    const checking = this.#checking
+    const isSeveral = step === undefined || isGivenEach(step)
+    for (const item of items) {
+      if (item.kind === "fail") {
+        infer(checking, item.message, scope)
+        if (isSeveral) continue
+        const name = `${step.path}${step.kind}.${step.name}`
+        const hint = `Write \`given ${name} fails tool_error ${checking.quote(item.message)}\`.`
+        checking.report("type-mismatch", this.#path, item, `${name} has one result, and no list of them`, hint)
+      } else {
+        infer(checking, item, scope)
+        if (step !== undefined) mustFit(checking, item, resultType(step), scope.path)
+      }
+    }
   }
 
   /** `given run.started_at: "2027-02-28T23:30:00Z"` */
@@ -307,25 +329,45 @@ class TestCheck {
     checking.muted = null
   }
 
-  #observedType({ word, target }: Syntax.ObservedNode): Type {
+  #observedType({ word, target, arguments: values }: Syntax.ObservedNode): Type {
     const checking = this.#checking
     const step = testedStep(checking, target, this.#tested, this.#path)
-    const type: Type = word === "asked" ? stringType : countedWords.has(word) ? integerType : booleanType
     if (step === undefined) return errorType
-    if ((word === "asked" || word === "rejections") && step.kind !== "agent") {
+    const name = `${step.path}${step.kind}.${step.name}`
+    const isAgents = word === "asked" || word === "rejections"
+    const isCalls = word === "called" || word === "calls_of"
+    if (isAgents && step.kind !== "agent") {
       const message = word === "asked" ? "Only an agent is asked" : "Only outputs of an agent are sent back"
       checking.report("type-mismatch", this.#path, target, message, `Write \`${word} agent.name\`.`)
+    } else if (isCalls && step.kind !== "tool" && step.kind !== "workflow") {
+      const message = `\`${word}\` takes a tool or a called file, whose calls have arguments`
+      const hint =
+        word === "called" && values === undefined
+          ? write(`ran ${name}`, { start: target.start - word.length - 1, end: target.end })
+          : `What an agent was asked is \`asked agent.name\`, and how often a step was called \`calls ${name}\`.`
+      checking.report("type-mismatch", this.#path, target, message, hint)
+      return word === "called" ? booleanType : errorType
     } else if (step.index !== undefined && (word !== "asked" || !step.looped)) {
       const message = word === "asked" ? `agent.${step.name} has no loop` : `\`${word}\` takes a step, without an index`
-      checking.report(
-        "type-mismatch",
-        this.#path,
-        target,
-        message,
-        `Write \`${word} ${step.path}${step.kind}.${step.name}\`.`,
-      )
+      checking.report("type-mismatch", this.#path, target, message, `Write \`${word} ${name}\`.`)
     }
-    return type
+    if (values !== undefined && step.input !== undefined) this.#argumentsMustFit(values, step.input)
+    if (word === "calls_of") return { kind: "array", element: step.input ?? anyType }
+    return word === "asked" ? stringType : countedWords.has(word) ? integerType : booleanType
+  }
+
+  /** Arguments that no call could have: the expectation could only fail, or after `not` only hold. */
+  #argumentsMustFit({ items }: Syntax.Block<Syntax.ValueField>, input: RecordType): void {
+    const checking = this.#checking
+    for (const { name, value } of items) {
+      const field = fieldNamed(input, name.text)
+      if (field !== undefined) mustFit(checking, value, field.type, `${this.#path}.${name.text}`)
+      else {
+        const hint = knownList(checking, name.text, input.fields, "Its arguments are")
+        const message = `There is no argument \`${name.text}\``
+        checking.report("type-mismatch", `${this.#path}.${name.text}`, name, message, hint)
+      }
+    }
   }
 
   #checkSetting(item: Syntax.Property, seen: Set<string>): void {

@@ -105,7 +105,16 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
       checkReason(checking, expression, scope)
       return infer(checking, expression.value, scope)
     case "observed":
+      for (const { value } of expression.arguments?.items ?? []) infer(checking, value, scope)
       return checking.observed?.(expression) ?? errorType
+    case "fail": {
+      infer(checking, expression.message, scope)
+      const hint =
+        'Write `given tool.name: [value, fail "HTTP 404"]`, or `given tool.name fails tool_error "…"` for all calls.'
+      const message = "`fail` stands for a result in the list that a test gives, and nowhere else"
+      checking.report("type-mismatch", scope.path, expression, message, hint)
+      return errorType
+    }
     case "missing-expression":
       return errorType
   }

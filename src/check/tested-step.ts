@@ -1,6 +1,6 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, stringType } from "../types/primitives.ts"
-import type { Type } from "../types/types.ts"
+import type { RecordType, Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { ForeignTypes } from "./foreign-types.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
@@ -17,6 +17,8 @@ export interface TestedStep {
   readonly type: Type
   readonly looped: boolean
   readonly mayBeSkipped: boolean
+  /** Of a tool of an api or a called file: the arguments, all of which are declared. */
+  readonly input: RecordType | undefined
   /** `agent.x[2]` */
   readonly index: number | undefined
 }
@@ -27,6 +29,17 @@ export type StepKind = (typeof stepKinds)[number]
 /** `run.started_at`, which a test may give as well. */
 export function isOfRun({ base }: Syntax.Chain): boolean {
   return base.kind === "name" && base.text === "run"
+}
+
+/** A list of results, some of which are failures. */
+export function hasFailure(value: Syntax.Expression): value is Syntax.Expression & { kind: "array" } {
+  return value.kind === "array" && value.items.some(({ kind }) => kind === "fail")
+}
+
+/** Whether a list that a test gives to a step is one result for each call. */
+export function isGivenEach({ kind, path, looped }: TestedStep): boolean {
+  if (kind === "agent" || kind === "ask") return looped || path !== ""
+  return kind === "workflow" || kind === "tool"
 }
 
 /** The step that a chain names; undefined for one that the workflow does not have, which is reported. */
@@ -60,7 +73,16 @@ export function testedStep(
     return undefined
   }
   const index = second?.kind === "index" ? second.index?.value : undefined
-  return { kind, name, path: before, index, ...found, type: typeHere(checking, inner, found.type) }
+  const type = typeHere(checking, inner, found.type)
+  return {
+    kind,
+    name,
+    path: before,
+    index,
+    ...found,
+    type,
+    input: found.input && recordHere(checking, inner, found.input),
+  }
 }
 
 /** Where a chain leads through called files, and what is left of it there. */
@@ -122,12 +144,17 @@ function calledFile(
 function wholeFile(checking: CheckContext, inner: CalledFile): TestedStep {
   const { name, around } = inner
   const type = typeHere(checking, inner, inner.program.output?.type ?? { kind: "record", fields: [] })
-  return { kind: "workflow", name, path: around, type, looped: false, mayBeSkipped: false, index: undefined }
+  const input = recordHere(checking, inner, inner.program.input?.type ?? { kind: "record", fields: [] })
+  return { kind: "workflow", name, path: around, type, input, looped: false, mayBeSkipped: false, index: undefined }
 }
 
 /** A type of a called file, with the names that its schemas have here. */
-function typeHere(checking: CheckContext, { file, program }: CalledFile, type: Type): Type {
-  if (file === null || type.kind !== "record") return type
+function typeHere(checking: CheckContext, inner: CalledFile, type: Type): Type {
+  return type.kind === "record" ? recordHere(checking, inner, type) : type
+}
+
+function recordHere(checking: CheckContext, { file, program }: CalledFile, type: RecordType): RecordType {
+  if (file === null) return type
   return new ForeignTypes(file, program.types, checking.types, () => undefined).record(type)
 }
 
@@ -135,17 +162,23 @@ function lookUp(
   tested: Program,
   kind: StepKind,
   name: string,
-): Pick<TestedStep, "type" | "looped" | "mayBeSkipped"> | undefined {
+): Pick<TestedStep, "type" | "looped" | "mayBeSkipped" | "input"> | undefined {
   if (kind === "agent" || kind === "ask") {
     const agent = kind === "agent" ? tested.agents.get(name) : tested.asks.get(name)
     return (
-      agent && { type: agent.output, looped: agent.declaration.loop !== undefined, mayBeSkipped: agent.mayBeSkipped }
+      agent && {
+        type: agent.output,
+        looped: agent.declaration.loop !== undefined,
+        mayBeSkipped: agent.mayBeSkipped,
+        input: undefined,
+      }
     )
   }
-  const once = { looped: false, mayBeSkipped: false }
+  const once = { looped: false, mayBeSkipped: false, input: undefined }
   if (kind === "tool") {
     const tool = tested.tools.get(name)
-    return tool && { type: tool.output ?? anyType, ...once }
+    // What a tool of an MCP server is called with may have more arguments than the workflow declares.
+    return tool && { type: tool.output ?? anyType, ...once, input: tool.origin === "api" ? tool.input : undefined }
   }
   if (kind === "resource") return tested.resources.has(name) ? { type: anyType, ...once } : undefined
   return tested.prompts.has(name) ? { type: stringType, ...once } : undefined

@@ -340,8 +340,19 @@ export class NameWalk {
         if (node.reason !== undefined) this.words(node.value.end, node.reason.start, ["because"])
         break
       case "observed":
+        if (node.not !== undefined) this.keyword(node.not)
         this.keyword(node.keyword)
         this.testedStep(node.target)
+        if (node.arguments === undefined) break
+        this.words(node.target.end, node.arguments.start, ["with"])
+        for (const field of node.arguments.items) {
+          this.name(field.name, { kind: "field", node: field, remote: false })
+          this.expression(field.value, { ...inValue(setting), expects: "value" })
+        }
+        break
+      case "fail":
+        this.keyword(node.keyword)
+        this.expression(node.message, { ...inValue(setting), expects: "value" })
         break
       case "number":
       case "missing-expression":

@@ -48,7 +48,8 @@ function calledFiles(parts: readonly string[]): string[] {
   return names
 }
 
-const observing = ["given", "ran", "skipped", "asked", "calls", "rejections"]
+const observed = ["ran", "skipped", "asked", "calls", "called", "calls_of", "rejections"]
+const observing = ["given", ...observed]
 
 function itemsAfter(
   program: Program,
@@ -123,7 +124,8 @@ const settings: Completion[] = [
 const expected: Completion[] = [
   ...["output", "agent", "ask", "input", "run", "usage", "error"].map((word) => item(word, "root", `${word}.`)),
   item("duration_ms", "root"),
-  ...["ran", "skipped", "asked", "calls", "rejections"].map((word) => item(word, "keyword", `${word} `)),
+  ...observed.map((word) => item(word, "keyword", `${word} `)),
+  item("not", "keyword", "not called "),
   item("judge", "keyword", "judge ", 'judge model.${1:name} "${2:criterion}"'),
 ]
 

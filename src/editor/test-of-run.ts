@@ -1,3 +1,4 @@
+import { comparePlaces } from "../base/compare-places.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question, WireError } from "../log/events.ts"
@@ -41,6 +42,13 @@ export function testOfRun({ title, input, state }: RunToTest): string {
 interface Line {
   readonly step: string
   readonly text: string
+  /** What one call of a tool gave, as an item of a list. */
+  readonly call?: {
+    readonly item: string
+    readonly isList: boolean
+    readonly site: string
+    readonly places: readonly number[]
+  }
 }
 
 /** What the steps gave, those of called files included. A step of a file that is called several times gets one result in all calls. */
@@ -50,12 +58,23 @@ function givenOf(state: RunState): string[] {
     ...linesOf(state, null, ""),
     ...inside.flatMap(([scope, inner]) => linesOf(inner, scope, stepPath(scope))),
   ]
-  const given = new Map<string, Set<string>>()
-  for (const { step, text } of lines) given.set(step, (given.get(step) ?? new Set()).add(text))
-  return [...given].map(([step, texts]) => {
+  const given = new Map<string, Line[]>()
+  for (const line of lines) given.set(line.step, [...(given.get(line.step) ?? []), line])
+  return [...given].map(([step, ones]) => {
+    const texts = new Set(ones.map(({ text }) => text))
     const [first = ""] = texts
+    const calls = ones.flatMap(({ call }) => call ?? [])
+    const isEach = calls.length === ones.length && (texts.size > 1 || calls.some(({ isList }) => isList))
+    if (isEach) return `given ${step}: [${inOrder(calls).join(", ")}]`
     return texts.size === 1 ? first : `// ${step} gave ${texts.size} different results: give one of them here.`
   })
+}
+
+/** One for each call: in the order of the items, where one place makes several calls. */
+function inOrder(calls: readonly NonNullable<Line["call"]>[]): string[] {
+  const sites = [...new Set(calls.map(({ site }) => site))]
+  const keyOf = ({ site, places }: NonNullable<Line["call"]>): number[] => [sites.indexOf(site), ...places]
+  return calls.toSorted((a, b) => comparePlaces(keyOf(a), keyOf(b))).map(({ item }) => item)
 }
 
 /** `path` leads to the steps of a called file. */
@@ -110,17 +129,21 @@ function isStep({ kind, name }: Span, agent: string): boolean {
 
 /** What tools and resources gave to the expressions of the workflow; those that models called are part of their steps. */
 function ofEffects({ spans }: RunState, path: string): Line[] {
-  return spans.flatMap(({ kind, name, site, result, state, error }) => {
+  return spans.flatMap(({ kind, name, site, result, state, error, iteration, items }) => {
     if (site === undefined || (kind !== "tool_call" && kind !== "resource")) return []
     const step = `${path}${kind === "tool_call" ? "tool" : "resource"}.${name}`
-    if (state === "failed" && error !== undefined) return [{ step, text: fails(step, error) }]
-    const isKnown = result !== undefined && !isCut(result)
-    return [
-      {
-        step,
-        text: isKnown ? gives(step, result) : `// The result of ${step} is not in the events of the run: give it here.`,
-      },
-    ]
+    const places = [...(iteration === undefined ? [] : [iteration]), ...(items ?? [])]
+    const call = (item: string, isList: boolean): Pick<Line, "call"> =>
+      kind === "tool_call" ? { call: { item, isList, site, places } } : {}
+    if (state === "failed" && error !== undefined) {
+      const message = (error.issues[0]?.message ?? error.message).replace(`${name}: `, "")
+      const one = error.kind === "tool_error" ? call(`fail ${quoteText(message)}`, false) : {}
+      return [{ step, text: fails(step, error), ...one }]
+    }
+    if (result === undefined || isCut(result)) {
+      return [{ step, text: `// The result of ${step} is not in the events of the run: give it here.` }]
+    }
+    return [{ step, text: gives(step, result), ...call(literal(result), Array.isArray(result)) }]
   })
 }
 

@@ -101,16 +101,43 @@ export class Lowering {
       // Labels are the checker's; the run has the value.
       case "exception":
         return this.expression(node.value, place)
-      case "observed": {
-        // A test's runner knows it by the words that it is written with.
-        const text = `${node.word} ${this.#text(node.target)}`
-        return { op: "reference", root: { kind: "variable", name: text }, text }
-      }
+      case "observed":
+        return this.#observed(node, place)
+      case "fail":
       case "number":
       case "word":
       case "missing-expression":
         throw new Error(`A checked workflow has no ${node.kind} here`)
     }
+  }
+
+  /** A test's runner knows it by the words that it is written with. */
+  #observed(node: Syntax.ObservedNode, place: string): Expression {
+    const step = this.#text(node.target)
+    const observed = (word: string): Expression => {
+      const text = `${word} ${step}`
+      return { op: "reference", root: { kind: "variable", name: text }, text }
+    }
+    const { arguments: values, word } = node
+    const isCalled = values === undefined ? observed(word) : this.#calledWith(observed("calls_of"), values, place)
+    return node.not === undefined ? isCalled : { op: "not", value: isCalled, text: this.#text(node) }
+  }
+
+  /** Whether one of the calls has these arguments. */
+  #calledWith(calls: Expression, { items, start, end }: Syntax.Block<Syntax.ValueField>, place: string): Expression {
+    const text = this.#textAt({ start, end })
+    const name = "a call"
+    const call: Expression = { op: "reference", root: { kind: "item", name }, text }
+    const equal = this.entries(items, place).map(({ key, value }): Expression => {
+      const steps = [{ step: "field", name: key, optional: false } as const]
+      const left: Expression = { op: "chain", base: call, steps, lenient: true, text }
+      return { op: "binary", operator: "==", left, right: value, text }
+    })
+    const always: Expression = { op: "literal", value: true }
+    const when = equal.reduce((left, right) => ({ op: "binary", operator: "&&", left, right, text }), always)
+    const loop = { items: calls, pattern: { kind: "item", variable: name } } as const
+    const found: Expression = { op: "list", loop, when, by: null, value: always, text }
+    return { op: "binary", operator: "contains", left: found, right: always, text }
   }
 
   /** What a requirement refers to besides `result` stands apart, so that it can be evaluated before there is a result. */

@@ -2,7 +2,7 @@ import { constantOf } from "../check/constants.ts"
 import { expectsFailure } from "../check/check-tests.ts"
 import { errorKinds, type ErrorKind } from "../check/error-kinds.ts"
 import type { Program } from "../check/program.ts"
-import { isOfRun, stepKinds, type TestedStep } from "../check/tested-step.ts"
+import { hasFailure, isOfRun, stepKinds, type TestedStep } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
@@ -36,6 +36,8 @@ export interface GivenPlan {
   readonly path: string
   readonly result:
     | { readonly kind: "value"; readonly value: Expression }
+    /** A list with failures in it. Where an item fails, its value is the message. */
+    | { readonly kind: "each"; readonly items: readonly { readonly value: Expression; readonly fails: boolean }[] }
     | { readonly kind: "fails"; readonly error: ErrorKind; readonly message: string }
 }
 
@@ -140,8 +142,16 @@ function stepOf({ base, steps }: Syntax.Chain): Pick<GivenPlan, "kind" | "name" 
 
 function resultOf(lowering: Lowering, { result }: Syntax.TestGiven, place: string): GivenPlan["result"] {
   switch (result.kind) {
-    case "value":
-      return { kind: "value", value: lowering.expression(result.value, place) }
+    case "value": {
+      const { value } = result
+      if (!hasFailure(value)) return { kind: "value", value: lowering.expression(value, place) }
+      const items = value.items.map((item) =>
+        item.kind === "fail"
+          ? { value: lowering.expression(item.message, place), fails: true }
+          : { value: lowering.expression(item, place), fails: false },
+      )
+      return { kind: "each", items }
+    }
     case "fails": {
       const error = errorKinds.find((kind) => kind === result.errorKind.text)
       if (error === undefined) throw new Error(`The checker let ${result.errorKind.text} through`)

@@ -69,6 +69,10 @@ function walk(expression: Expression, visit: (chain: Chain) => void, observe: (s
     // What follows names a step, and is no value.
     case "observed":
       observe(expression.target)
+      for (const field of expression.arguments?.items ?? []) inner(field.value)
+      break
+    case "fail":
+      inner(expression.message)
       break
     case "number":
     case "word":

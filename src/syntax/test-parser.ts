@@ -8,8 +8,10 @@ import { parseString } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type {
+  Block,
   Chain,
   Expression,
+  FailureNode,
   Name,
   ObservedNode,
   Property,
@@ -21,6 +23,7 @@ import type {
   TestItem,
   TestRows,
   TestsDeclaration,
+  ValueField,
 } from "./tree.ts"
 import { parseColon, valueIsAbsent } from "./field-colon.ts"
 import { parseKey } from "./key-parser.ts"
@@ -135,7 +138,7 @@ function parseResult(reader: TokenReader, step: Chain): TestGiven["result"] {
     if (reader.token.afterBreak || reader.endsBlock(reader.token)) return { kind: "missing" }
   }
   if (valueIsAbsent(reader, "a value")) return { kind: "missing" }
-  return { kind: "value", value: parseExpression(reader) }
+  return { kind: "value", value: reader.within({ observe: parseFailure }, () => parseExpression(reader)) }
 }
 
 /** Whether the word on another line begins the next item, and is not what the one before it still needs. */
@@ -201,13 +204,67 @@ function parseSetting(reader: TokenReader, first: Token, name: Name, doc: string
   }
 }
 
-const observedWords = ["ran", "skipped", "asked", "calls", "rejections"] as const
+const observedWords = ["ran", "skipped", "asked", "calls", "rejections", "called", "calls_of"] as const
 
-/** ("ran" | "skipped" | "asked" | "calls" | "rejections") reference, in an `expect` alone */
-function parseObserved(reader: TokenReader, keyword: Token): ObservedNode | undefined {
-  const word = observedWords.find((each) => reader.isWord(each))
-  if (word === undefined || reader.peek().kind !== "name" || reader.peek(2).kind !== ".") return undefined
+/**
+ * ("ran" | "skipped" | "asked" | "calls" | "rejections") reference | "not"? "called" reference ("with" "{" field* "}")? | "calls_of" reference
+ * step*, in an `expect` alone
+ */
+function parseObserved(reader: TokenReader): Expression | undefined {
+  const first = reader.token
+  const not = reader.isWord("not") && reader.isWord("called", reader.peek()) ? first : undefined
+  const [word, kind, dot] =
+    not === undefined ? [first, reader.peek(), reader.peek(2)] : [reader.peek(), reader.peek(2), reader.peek(3)]
+  const observed = observedWords.find((each) => reader.isWord(each, word))
+  if (observed === undefined || kind.kind !== "name" || dot.kind !== ".") return undefined
+  if (not !== undefined) reader.take()
+  const keyword = reader.take()
+  const whole = parseReference(reader)
+  const target = observed === "calls_of" ? stepOf(whole) : whole
+  const values = observed === "called" && reader.acceptWord("with") !== undefined ? parseArguments(reader) : undefined
+  const { start } = first
+  const node: ObservedNode = {
+    kind: "observed",
+    not,
+    keyword,
+    word: observed,
+    target,
+    arguments: values,
+    start,
+    end: values?.end ?? target.end,
+  }
+  if (target === whole) return node
+  return { kind: "chain", base: node, steps: whole.steps.slice(target.steps.length), start, end: whole.end }
+}
+
+function parseArguments(reader: TokenReader): Block<ValueField> | undefined {
+  const body = parseValueFields(reader)
+  if (body === undefined) reader.expected("`{` and arguments after `with`", 'Such as `with { to: "a@b.c" }`.', "{")
+  return body
+}
+
+/** The part of a chain that names a step: `tool.t` of `tool.t.*.to`, and the path of a step of a called file. */
+function stepOf(chain: Chain): Chain {
+  const { base, steps, start } = chain
+  let count = 1
+  let word = base.kind === "name" ? base.text : ""
+  while (word === "workflow") {
+    const next = steps[count]
+    if (next?.kind !== "field") break
+    word = next.name.text
+    count += 2
+  }
+  const last = steps[count - 1]
+  return last === undefined || steps.length <= count
+    ? chain
+    : { kind: "chain", base, steps: steps.slice(0, count), start, end: last.end }
+}
+
+/** "fail" string, in the list of results that a test gives. */
+function parseFailure(reader: TokenReader, keyword: Token): FailureNode | undefined {
+  const next = reader.peek()
+  if (!reader.isWord("fail") || (next.kind !== "string" && next.kind !== "head")) return undefined
   reader.take()
-  const target = parseReference(reader)
-  return { kind: "observed", keyword, word, target, start: keyword.start, end: target.end }
+  const message = parseString(reader, parseExpression)
+  return { kind: "fail", keyword, message, start: keyword.start, end: message.end }
 }

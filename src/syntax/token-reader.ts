@@ -8,7 +8,7 @@ import { numberValue } from "./number-text.ts"
 import { SyntaxMistakes } from "./syntax-mistakes.ts"
 import type { Token, TokenKind } from "./token.ts"
 import { TokenCursor } from "./token-cursor.ts"
-import type { Block, Expression, ObservedNode } from "./tree.ts"
+import type { Block, Expression } from "./tree.ts"
 import { sourceNesting } from "../base/limits.ts"
 
 /** Whether what follows is outside of a block: of all blocks around it too, or only of this one. */
@@ -27,7 +27,7 @@ export interface ParseContext {
   /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
   readonly branchColon: Token | undefined
   /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
-  readonly observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null
+  readonly observe: ((reader: TokenReader, keyword: Token) => Expression | undefined) | null
 }
 
 const outermost: ParseContext = {

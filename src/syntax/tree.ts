@@ -499,6 +499,7 @@ export type Expression =
   | AssetNode
   | ExceptionNode
   | ObservedNode
+  | FailureNode
   /** Already reported. */
   | (Span & { readonly kind: "missing-expression" })
 
@@ -619,10 +620,21 @@ export interface ExceptionNode extends Span {
   readonly reason: StringNode | undefined
 }
 
-/** In a test's `expect`: `ran agent.x`, `skipped agent.x`, `asked agent.x[2]`, `calls tool.t`, `rejections agent.x` */
+/** `ran agent.x`, `asked agent.x[0]`, `not called tool.t with { … }` and their like: what a test says of a step of its workflow. */
 export interface ObservedNode extends Span {
   readonly kind: "observed"
+  /** `not` before `called`. */
+  readonly not: Token | undefined
   readonly keyword: Token
-  readonly word: "ran" | "skipped" | "asked" | "calls" | "rejections"
+  readonly word: "ran" | "skipped" | "asked" | "calls" | "rejections" | "called" | "calls_of"
   readonly target: Chain
+  /** The arguments of `called … with { … }`. */
+  readonly arguments: Block<ValueField> | undefined
+}
+
+/** `fail "HTTP 404"` in the list of results that a test gives. */
+export interface FailureNode extends Span {
+  readonly kind: "fail"
+  readonly keyword: Token
+  readonly message: Expression
 }

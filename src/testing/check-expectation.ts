@@ -7,7 +7,7 @@ import { RunFailure } from "../ports/run-failure.ts"
 import { emptyScope, type Scope } from "../run/values/scope.ts"
 import { evaluate } from "../run/values/evaluate.ts"
 import { EvaluationWork } from "../run/values/evaluation-work.ts"
-import type { ObservedRun } from "./observe-run.ts"
+import { inOrder, type ObservedRun } from "./observe-run.ts"
 import { deservesDifference, showDifference } from "./show-difference.ts"
 
 export interface Failure {
@@ -54,7 +54,7 @@ class ObservedVariables extends Map<string, JsonValue> {
 
   override get(name: string): JsonValue | undefined {
     const [, word, id = "", index = "0"] =
-      /^(ran|skipped|asked|calls|rejections) ([^[]*)(?:\[(\d+)\])?$/.exec(name) ?? []
+      /^(ran|skipped|asked|calls_of|calls|called|rejections) ([^[]*)(?:\[(\d+)\])?$/.exec(name) ?? []
     if (word === undefined) return super.get(name)
     const step = this.#run.steps.get(id)
     switch (word) {
@@ -64,6 +64,10 @@ class ObservedVariables extends Map<string, JsonValue> {
         return step?.skipped ?? false
       case "asked":
         return step?.asked[Number(index)] ?? null
+      case "called":
+        return (step?.calls ?? 0) > 0
+      case "calls_of":
+        return inOrder(step?.arguments ?? [])
       case "rejections":
         return step?.rejections ?? 0
       default:
@@ -113,9 +117,20 @@ function explain(expression: Expression, scope: Scope): string[] {
 
 /** Shows the value of a part; for a path that leads nowhere, the value at its beginning. */
 function showPart(part: Part, scope: Scope): string[] {
+  const [, step] = part.op === "reference" ? (/^(?:called|calls_of) (.*)$/.exec(part.text) ?? []) : []
+  if (step !== undefined) return showCalls(step, scope.variables.get(`calls_of ${step}`) ?? [])
   const { value, problem } = tried(part, scope)
   if (problem === null) return [`${part.text} is ${showValue(value)}`]
   return part.op === "chain" && part.base.op === "reference" ? showPart(part.base, scope) : []
+}
+
+const mostCalls = 10
+
+function showCalls(step: string, calls: JsonValue): string[] {
+  if (!Array.isArray(calls) || calls.length === 0) return [`${step} was not called`]
+  const more = calls.length > mostCalls ? [`  and ${calls.length - mostCalls} more`] : []
+  const shown = calls.slice(0, mostCalls).map((call) => `  ${showValue(call)}`)
+  return [`${step} was called ${calls.length === 1 ? "once" : `${calls.length} times`}, with`, ...shown, ...more]
 }
 
 export function showValue(value: JsonValue): string {

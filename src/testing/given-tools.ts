@@ -4,12 +4,13 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { prepare } from "../plan/prepare.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import type { HostedTool, HostRequest, HostSession, HostWatch, Imported, ToolHost } from "../ports/tools.ts"
-import type { WireError } from "../log/events.ts"
-
-export type GivenValue = { readonly value: JsonValue } | { readonly error: WireError }
+import type { GivenOne, GivenValue } from "./given-results.ts"
 
 /** What a test gives to tools, resources and prompts, by `tool.name`. */
 export type GivenValues = ReadonlyMap<string, GivenValue>
+
+/** The results that calls have been given, by their ids. */
+export type GivenCalls = ReadonlyMap<string, GivenOne>
 
 /**
  * Tools that answer what a test gives. Servers are opened for the rest: an import that is given, or that only agents with
@@ -20,10 +21,12 @@ export class GivenTools implements ToolHost {
   readonly #given: GivenValues
   readonly #needed: ReadonlySet<string>
   readonly #bound: BoundNames
+  readonly #calls: GivenCalls
 
-  constructor(host: ToolHost, plan: Plan, given: GivenValues, givenSteps: ReadonlySet<string>) {
+  constructor(host: ToolHost, plan: Plan, given: GivenValues, givenSteps: ReadonlySet<string>, calls: GivenCalls) {
     this.#host = host
     this.#given = given
+    this.#calls = calls
     this.#needed = neededImports(plan, given, givenSteps)
     this.#bound = boundNames(plan)
   }
@@ -38,7 +41,7 @@ export class GivenTools implements ToolHost {
     const apis = request.apis.filter(({ name }) => used.has(name))
     const needed = { ...request, servers, apis, tools, resources, prompts }
     const session = servers.length + apis.length === 0 ? null : await this.#host.open(needed, watch)
-    return new GivenSession(request, session, this.#given, this.#bound)
+    return new GivenSession(request, session, this.#given, this.#calls, this.#bound)
   }
 }
 
@@ -84,8 +87,15 @@ class GivenSession implements HostSession {
   readonly prompts: HostSession["prompts"]
   readonly #session: HostSession | null
   readonly #given: GivenValues
+  readonly #calls: GivenCalls
 
-  constructor(request: HostRequest, session: HostSession | null, given: GivenValues, bound: BoundNames) {
+  constructor(
+    request: HostRequest,
+    session: HostSession | null,
+    given: GivenValues,
+    calls: GivenCalls,
+    bound: BoundNames,
+  ) {
     const all = <T>(
       imports: readonly Imported[],
       real: ReadonlyMap<string, T> | undefined,
@@ -94,6 +104,7 @@ class GivenSession implements HostSession {
     const bindings = (id: string): readonly string[] => bound.get(id) ?? []
     this.#session = session
     this.#given = given
+    this.#calls = calls
     this.problems = session?.problems ?? []
     this.tools = all(request.tools, session?.tools, () => anyTool)
     this.resources = all(request.resources, session?.resources, (name) => ({
@@ -113,9 +124,12 @@ class GivenSession implements HostSession {
   }
 
   async call(...args: Parameters<HostSession["call"]>): ReturnType<HostSession["call"]> {
-    const [tool] = args
-    const value = this.#taken(`tool.${tool}`)
-    if (value === undefined) return this.#open(`tool.${tool}`).call(...args)
+    const [tool, , call_id] = args
+    const one = this.#calls.get(call_id)
+    if (one === undefined) return this.#open(`tool.${tool}`).call(...args)
+    if ("error" in one) throw new RunFailure(one.error)
+    if ("fails" in one) return { text: one.fails, is_error: true }
+    const { value } = one
     return { structured: value, text: typeof value === "string" ? value : JSON.stringify(value), is_error: false }
   }
 
@@ -143,7 +157,8 @@ class GivenSession implements HostSession {
     const given = this.#given.get(id)
     if (given === undefined) return undefined
     if ("error" in given) throw new RunFailure(given.error)
-    return given.value
+    if ("value" in given) return given.value
+    throw new Error(`${id} is given one result for all calls`)
   }
 
   #open(id: string): HostSession {

@@ -1,3 +1,4 @@
+import { comparePlaces } from "../base/compare-places.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { stepPath } from "../plan/call-scope.ts"
 import type { Plan } from "../plan/plan-shape.ts"
@@ -33,10 +34,19 @@ export interface ObservedStep {
   skipped: boolean
   /** Tool calls, reads, renderings; of an agent its model calls. */
   calls: number
+  /** The arguments of each call of a tool or a file, in the order of the items where one place makes several. */
+  readonly arguments: CallArguments[]
   /** Rendered instructions by item of the loop; the only one of a plain agent is the first. */
   readonly asked: string[]
   /** Outputs of an agent that requirements sent back. */
   rejections: number
+}
+
+export interface CallArguments {
+  readonly values: JsonValue
+  /** What in the plan calls, and for which items. */
+  readonly site: string
+  readonly items: readonly number[]
 }
 
 /** What the events of a run of `plan` say. An agent that never ran is null. */
@@ -50,7 +60,8 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   )
   const stepOf = (id: string): ObservedStep => {
     let found = steps.get(id)
-    if (found === undefined) steps.set(id, (found = { ran: false, skipped: false, calls: 0, asked: [], rejections: 0 }))
+    if (found === undefined)
+      steps.set(id, (found = { ran: false, skipped: false, calls: 0, arguments: [], asked: [], rejections: 0 }))
     return found
   }
   const completed = new Set<string>()
@@ -114,6 +125,7 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
         const found = stepOf(before.slice(0, -1))
         found.ran = true
         found.calls++
+        found.arguments.push(argumentsOf(event.data, event.data.input))
         break
       }
       case "question_answered":
@@ -124,6 +136,7 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
         const found = step(`tool.${event.data.tool}`)
         found.ran = true
         found.calls++
+        found.arguments.push(argumentsOf(event.data, event.data.arguments))
         break
       }
       case "resource_read":
@@ -163,4 +176,23 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   const hasEnded = events.some(({ type }) => isTerminal(type))
   const waiting = hasEnded ? [] : [...new Set(open.values())]
   return { output, error, usage, duration_ms, agents, answers, waiting, steps }
+}
+
+interface CallPlace {
+  readonly scope?: string
+  readonly site?: string
+  readonly iteration?: number
+  readonly items?: readonly number[]
+}
+
+function argumentsOf({ scope, site, iteration, items }: CallPlace, values: JsonValue): CallArguments {
+  const places = [...(iteration === undefined ? [] : [iteration]), ...(items ?? [])]
+  return { values, site: site === undefined ? "" : `${scope ?? ""} ${site}`, items: places }
+}
+
+/** The arguments of all calls: those of one place in the order of its items, and not of time. */
+export function inOrder(calls: readonly CallArguments[]): JsonValue[] {
+  const bySite = Map.groupBy(calls, ({ site }) => site)
+  for (const [site, ones] of bySite) if (site !== "") ones.sort((a, b) => comparePlaces(a.items, b.items))
+  return calls.flatMap(({ site }) => bySite.get(site)?.shift()?.values ?? null)
 }

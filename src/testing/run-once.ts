@@ -1,4 +1,3 @@
-import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import { inputOf } from "../run/values/input-of.ts"
 import type { Plan } from "../plan/plan-shape.ts"
@@ -7,11 +6,10 @@ import type { RunOptions, RunStore } from "../ports/store.ts"
 import type { Deadlines } from "../run/budget/deadlines.ts"
 import { LightSignal } from "../base/light-signal.ts"
 import type { LogEvent } from "../log/events.ts"
-import { wireError } from "../ports/run-failure.ts"
 import { run } from "../run/run.ts"
-import type { GivenResult, RunLimits, RunPorts } from "../run/context/run-context.ts"
+import type { RunLimits, RunPorts } from "../run/context/run-context.ts"
 import type { RunValues } from "../run/context/run-values.ts"
-import type { GivenValue } from "./given-tools.ts"
+import { GivenResults, positionOf, stepResult, type GivenOne, type GivenValue, type Shortage } from "./given-results.ts"
 import { GivenTools } from "./given-tools.ts"
 import type { GivenAnswer, ObservedRun } from "./observe-run.ts"
 import { observeRun } from "./observe-run.ts"
@@ -86,11 +84,12 @@ export async function runOnce(
   secrets: JsonObject,
   given: Given,
   signal: AbortSignal,
-): Promise<ObservedRun & { readonly misses: readonly Miss[] }> {
+): Promise<ObservedRun & { readonly misses: readonly Miss[]; readonly shortages: readonly Shortage[] }> {
   const { clock, random, limits, deadlines } = engine
   const opened = engine.open(secrets)
   const { store, model, events, misses } = opened
   const answered: GivenAnswer[] = []
+  const results = new GivenResults()
   const created_at = clock.now()
   const request = { source, input: inputOf(plan, input), secrets, options: testOptions }
   const newRun = { run_id: random.id(), caller: "", request, created_at, idempotency: null }
@@ -99,20 +98,27 @@ export async function runOnce(
   /** Of a file, by the path of calls that leads to it: `workflow.triage.` */
   const portsOf = (path: string, file: Plan): RunPorts => {
     const others = below(path, given.others)
+    const calls = new Map<string, GivenOne>()
     return {
       clock,
       random,
       store,
       model,
-      tools: new GivenTools(opened.tools, file, others, new Set(below(path, given.steps).keys())),
-      given: (id, iteration) => {
-        // Tools answer at their port: here it is only said that they are given.
-        if (others.has(id)) return { output: {} }
+      tools: new GivenTools(opened.tools, file, others, new Set(below(path, given.steps).keys()), calls),
+      given: (id, iteration, call) => {
         const step = `${path}${id}`
-        const result = givenResult(given.steps.get(step), step, iteration)
-        if (result !== undefined && "output" in result && id.startsWith("ask.")) {
-          answered.push({ step, iteration, answer: result.output })
+        const value = given.steps.get(step) ?? given.others.get(step)
+        if (value === undefined) return undefined
+        // A called file may be called several times: then only the order in which calls begin is known.
+        const position = call === undefined ? iteration : path === "" ? positionOf(file, id, call) : null
+        const one = results.take(step, value, position)
+        // Tools answer at their port: here it is only said that they are given.
+        if (call !== undefined && others.has(id)) {
+          calls.set(call.call_id, one)
+          return { output: {} }
         }
+        const result = stepResult(one, step)
+        if ("output" in result && id.startsWith("ask.")) answered.push({ step, iteration, answer: result.output })
         return result
       },
       within: (workflow) => {
@@ -139,7 +145,7 @@ export async function runOnce(
   }
   try {
     await run(job, portsOf("", plan), limits)
-    return { ...observeRun(events, plan, answered), misses }
+    return { ...observeRun(events, plan, answered), misses, shortages: results.shortages }
   } finally {
     signal.removeEventListener("abort", onAbort)
     await opened.close()
@@ -149,18 +155,4 @@ export async function runOnce(
 /** The results for the steps of a file, by their names in it. */
 function below(path: string, given: ReadonlyMap<string, GivenValue>): ReadonlyMap<string, GivenValue> {
   return new Map([...given].flatMap(([id, value]) => (id.startsWith(path) ? [[id.slice(path.length), value]] : [])))
-}
-
-function givenResult(given: GivenValue | undefined, step: string, iteration: number | null): GivenResult | undefined {
-  if (given === undefined) return undefined
-  if ("error" in given) return given
-  const { value } = given
-  const item = Array.isArray(value) && iteration !== null ? (value[iteration] ?? null) : value
-  if (isJsonObject(item)) return { output: item }
-  const count = Array.isArray(value) ? value.length : 0
-  const message =
-    iteration === null
-      ? `The given result of ${step} is not an object`
-      : `The test gives ${count} results for ${step}, but none for its item ${iteration}`
-  return { error: wireError("evaluation_error", [{ path: step, message }]) }
 }

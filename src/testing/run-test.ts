@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Entry } from "../plan/expression.ts"
-import type { TestPlan } from "../plan/plan-tests.ts"
+import type { GivenPlan, TestPlan } from "../plan/plan-tests.ts"
 import { parseTime } from "../base/parse-time.ts"
 import { timeForm } from "../check/run-values.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
@@ -12,7 +12,7 @@ import { addUsage, noUsage, showUsage } from "../log/usage.ts"
 import { runValues, type RunValues } from "../run/context/run-values.ts"
 import type { Failure } from "./check-expectation.ts"
 import { checkExpectation, showValue, testScope } from "./check-expectation.ts"
-import type { GivenValue } from "./given-tools.ts"
+import type { GivenOne, GivenValue } from "./given-results.ts"
 import { judge } from "./judge.ts"
 import { showMiss } from "./show-miss.ts"
 import type { Given, Miss, Tested, TestEngine } from "./run-once.ts"
@@ -96,6 +96,14 @@ async function holdAgainst(
   let { usage } = observed
   if (observed.misses.length > 0) {
     failures.push(...observed.misses.map((miss) => notRecorded(miss, test.span.start)))
+  } else if (observed.shortages.length > 0) {
+    failures.push(
+      ...observed.shortages.map(({ step, given: count, calls }) => ({
+        text: `${step} is given ${count === 1 ? "1 result" : `${count} results`}, and is called at least ${calls} times`,
+        at: test.span.start,
+        details: [`Give it one for each call: given ${step}: [ …, … ]`],
+      })),
+    )
   } else if (observed.waiting.length > 0) {
     for (const step of observed.waiting) {
       const details = [
@@ -146,16 +154,29 @@ function startedAt(value: JsonValue): RunValues {
 function readGiven({ given, started_at }: TestPlan, scope: Scope): Given {
   const steps = new Map<string, GivenValue>()
   const others = new Map<string, GivenValue>()
-  for (const { kind, name, path: before, result } of given) {
-    const path = `${before}${kind}.${name}`
-    const value: GivenValue =
-      result.kind === "fails"
-        ? { error: wireError(result.error, [{ path, message: result.message }]) }
-        : { value: evaluate(result.value, scope) }
-    if (kind === "agent" || kind === "ask" || kind === "workflow") steps.set(path, value)
+  for (const one of given) {
+    const path = `${one.path}${one.kind}.${one.name}`
+    const value = readResult(one, path, scope)
+    if (one.kind === "agent" || one.kind === "ask" || one.kind === "workflow") steps.set(path, value)
     else others.set(path, value)
   }
   return { steps, others, run: started_at === null ? defaultRun : startedAt(evaluate(started_at, scope)) }
+}
+
+function readResult(given: GivenPlan, path: string, scope: Scope): GivenValue {
+  const { result } = given
+  if (result.kind === "fails") return { error: wireError(result.error, [{ path, message: result.message }]) }
+  if (result.kind === "each") {
+    return {
+      each: result.items.map(({ value, fails }): GivenOne => {
+        const made = evaluate(value, scope)
+        return fails ? { fails: typeof made === "string" ? made : JSON.stringify(made) } : { value: made }
+      }),
+    }
+  }
+  const value = evaluate(result.value, scope)
+  if (!Array.isArray(value) || given.kind === "resource" || given.kind === "prompt") return { value }
+  return { each: value.map((one) => ({ value: one })) }
 }
 
 /** The place once: many messages begin with it. */

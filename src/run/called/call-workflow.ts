@@ -100,7 +100,9 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
     return found
   }
 
-  const given = ports.given?.(`workflow.${workflow}`, null)
+  const { iteration = null, items = [] } = about
+  const byModel = call.site === undefined
+  const given = ports.given?.(`workflow.${workflow}`, null, { call_id: callId, iteration, items, byModel })
   // A test that gives the result gives the approval with it.
   const approval = given === undefined && (past === null || past.startedAt === null) ? call.approval : null
   const refusal = approval === null ? null : await refusalOf(running, call, approval, called, callId)

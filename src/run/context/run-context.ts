@@ -40,6 +40,14 @@ import {
 
 export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
 
+/** A call whose result a test may give. */
+export interface GivenCall {
+  readonly call_id: string
+  readonly iteration: number | null
+  readonly items: readonly number[]
+  readonly byModel: boolean
+}
+
 /** What a run needs of the world. */
 export interface RunPorts {
   readonly store: RunStore
@@ -52,7 +60,7 @@ export interface RunPorts {
   /** Called with sentences for the operator: ordinary ones at `info`. */
   note?(run_id: string, sentence: string, level: "info" | "error"): void
   /** In a test: the result that a step is given, in place of asking its model or a person. */
-  given?(step: string, iteration: number | null): GivenResult | undefined
+  given?(step: string, iteration: number | null, call?: GivenCall): GivenResult | undefined
   /** In a test: the ports of a file that this one calls, with what its steps are given. */
   within?(workflow: string): RunPorts
   /** In a test: what `run` is. */

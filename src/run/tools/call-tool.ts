@@ -118,7 +118,9 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     })
   }
   // A test that gives the result gives the approval with it.
-  const isGiven = ports.given?.(`tool.${tool}`, null) !== undefined
+  const { iteration = null, items = [] } = call.about
+  const given = { call_id: callId, iteration, items, byModel: call.answersModel }
+  const isGiven = ports.given?.(`tool.${tool}`, null, given) !== undefined
   const approval = isGiven || asked !== null ? null : approvalOf(running, call, callId)
   const tooLarge = approval?.tooLarge ?? null
   if (tooLarge !== null) {

@@ -96,8 +96,16 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       if (expression.reason !== undefined) layOutExpression(builder, expression.reason)
       return
     case "observed":
+      if (expression.not !== undefined) builder.word()
       builder.word()
-      return layOutChain(builder, expression.target)
+      layOutChain(builder, expression.target)
+      if (expression.arguments === undefined) return
+      builder.space()
+      builder.word()
+      return layOutValueFields(builder, expression.arguments, true)
+    case "fail":
+      builder.word()
+      return layOutExpression(builder, expression.message)
     case "missing-expression":
       throw new Error("Only a tree without syntax errors can be formatted")
   }

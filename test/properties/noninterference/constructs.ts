@@ -47,6 +47,7 @@ const expressionTable = {
   asset: true,
   exception: true,
   observed: true,
+  fail: true,
   "missing-expression": true,
 } satisfies Kinds<Syntax.Expression>
 
@@ -160,6 +161,7 @@ const chats = "A chat fills the input as any other caller does"
 /** Constructs that random programs do not have, each with the reason. */
 export const exceptions: Readonly<Record<string, string>> = {
   "expression observed": "It stands in tests of workflows, which do not run in a run",
+  "expression fail": "It stands in tests of workflows, which do not run in a run",
   "expression missing-expression": "It stands for a syntax error",
   "type missing-type": "It stands for a syntax error",
   "property samples of test": "Tests of workflows do not run in a run",

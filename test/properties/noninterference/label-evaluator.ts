@@ -615,6 +615,7 @@ class LabelledFile {
       case "exception":
         return freed(of(node.value), node.word === "trust" ? /^(?:untrusted|chosen)$/ : /^private/)
       case "observed":
+      case "fail":
       case "missing-expression":
         return nothing
     }
