@@ -7,12 +7,13 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CallerContext } from "./caller-context.ts"
 import { assumedInput, maxCallDepth, freshBudget } from "./caller-context.ts"
 import { CallLabels } from "./call-labels.ts"
+import { ClosedTypes } from "./closed-type.ts"
 import type { Remote } from "./declared.ts"
 import { wordsOf } from "./declared.ts"
 import type { Bound, Flow, Place } from "./flow.ts"
 import { either, flat, plain, record, type Labelled } from "./label-tree.ts"
 import type { Marks } from "./marks.ts"
-import { isNone, join, marked, none, sameSources, via } from "./marks.ts"
+import { isNone, join, marked, none, sameSources, via, wordsFrom } from "./marks.ts"
 import type { RemoteCalls } from "./remote-calls.ts"
 import { wholesOf } from "./remote-calls.ts"
 import type { Call, Reading, Rules } from "./rules.ts"
@@ -67,7 +68,7 @@ export class CalledFiles {
 
   /** `call workflow.w`, `repeat workflow.w` */
   called(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled {
-    const { program, rules, calls, watcher } = this.#here
+    const { program, flow, rules, calls, watcher } = this.#here
     const symbol = program.workflows.get(secondName(node.target))
     if (symbol === undefined || !isWorkflow(node.target)) return plain
     const span = { start: node.start, end: node.target.end }
@@ -82,6 +83,7 @@ export class CalledFiles {
         ? this.#once(symbol, given, call)
         : this.#rounds(symbol, node, until, given, call, place)
     const labelled = result.with(call.remote.gives)
+    flow.choose(labelled.whole)
     watcher?.way(call.remote.id, place, labelled.whole)
     return labelled
   }
@@ -114,15 +116,20 @@ export class CalledFiles {
       const after: Place = { ...place, decided, result, round: ended }
       const nowEnded = join(ended, flow.of(until, after).whole)
       const next = new Map(fields)
-      for (const { name, value } of valuesOf(node.block, "next")) {
-        const one = flow.of(value, { ...after, decided: join(decided, nowEnded) })
-        next.set(name.text, either([fields.get(name.text) ?? plain, one.with(nowEnded)]).widened())
+      const changing = valuesOf(node.block, "next")
+      const isOpen = !isClosed(symbol, changing)
+      const parts = Math.max(minParts, Math.floor(maxParts / changing.length))
+      for (const { name, value } of changing) {
+        const made = flow.of(value, { ...after, decided: join(decided, nowEnded) })
+        // A text grows by a choice in each round.
+        const one = isOpen ? made.map((marks) => join(marks, wordsFrom(marks))) : made
+        next.set(name.text, either([fields.get(name.text) ?? plain, one.with(nowEnded)]).widened(maxDepth, { parts }))
       }
       if (round >= maxRounds) {
         // All labels of all parts everywhere is the most that it can come to.
         const all = join(result.whole, nowEnded, ...[...next.values()].map(({ whole }) => whole))
         const widened = flat(via(all, `${call.remote.id} after ${maxRounds} rounds`, call.span))
-        for (const { name } of valuesOf(node.block, "next")) next.set(name.text, widened)
+        for (const { name } of changing) next.set(name.text, widened)
       }
       const isStable =
         sameSources(ended, nowEnded) && [...next].every(([name, value]) => value.equals(fields.get(name) ?? plain))
@@ -249,6 +256,17 @@ export class CalledFiles {
 
 /** Labels go on to another part with each round, until none has a new one. */
 const maxRounds = 8
+/** Of all values of `next` together, so many parts are looked at by themselves; of one with many others, at least so many. */
+const maxDepth = 5
+const maxParts = 200
+const minParts = 10
+
+/** Whether these fields together take one of few values, as choices do. */
+function isClosed({ input, program }: WorkflowSymbol, changing: readonly Syntax.ValueField[]): boolean {
+  const names = new Set(changing.map(({ name }) => name.text))
+  const fields = input.fields.filter(({ name }) => names.has(name))
+  return new ClosedTypes(program.types).isClosed({ kind: "record", fields })
+}
 
 /** What the declaration of a file says. Its private input is looked at inside. */
 function workflowRemote({ name, declaration: { body } }: WorkflowSymbol): Remote {

@@ -6,7 +6,7 @@ import { skipOf } from "./declared.ts"
 import { ofFunction } from "./function-labels.ts"
 import { isMadeOf, mayFail, stepMayFail } from "./may-fail.ts"
 import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
-import { allLabels, join, marked, none, via, without, type Marks } from "./marks.ts"
+import { allLabels, join, marked, none, via, without, wordsFrom, type Marks } from "./marks.ts"
 
 /** Where an expression stands. */
 export interface Place {
@@ -113,6 +113,10 @@ export class Flow {
   #isCaught = false
   /** The labels that were touched before, in all that such a failure ends. */
   #before: Marks = none
+  /** What strangers chose in files that were called. */
+  #chosen: Marks = none
+  /** All that may fail in the lists around is known to decide. */
+  #isInList = false
 
   constructor(program: Program, steps: Steps) {
     this.#program = program
@@ -159,6 +163,21 @@ export class Flow {
     this.#before = before
     this.#touched = isHidden ? touched : join(touched, this.#touched)
     this.#answered = join(answered, this.#answered)
+    return all
+  }
+
+  /** A file gave a value with these labels. */
+  choose(marks: Marks): void {
+    this.#chosen = join(this.#chosen, wordsFrom(marks))
+  }
+
+  /** What strangers may write by choosing once for each item. */
+  repeatedly(run: () => void): Marks {
+    const before = this.#chosen
+    this.#chosen = none
+    run()
+    const all = this.#chosen
+    this.#chosen = join(before, all)
     return all
   }
 
@@ -306,10 +325,23 @@ export class Flow {
     const condition = when === undefined ? none : this.of(when.condition, inner).whole
     const key = by === undefined ? none : this.of(by.key, inner).whole
     // The first calls may be the only ones: the order decides, too.
-    const element = this.of(value, after(inner, join(condition, key)))
+    const at = after(inner, join(condition, key))
+    let element = plain
+    const words = this.repeatedly(() => (element = this.#element(value, at)))
+    const together = join(items.together, words)
     // Which elements are left, and in which order, tells as much as all of them together.
     const chosen = when === undefined && by === undefined ? none : items.together
-    return list(join(items.own, condition, key, chosen), element, items.together)
+    return list(join(items.own, condition, key, chosen), element, together)
+  }
+
+  /** After a failure no more elements are begun: where the run goes on, what may fail in one decides about the calls of the others. */
+  #element(value: Syntax.Expression, place: Place): Labelled {
+    if (!this.#isCaught || this.#isInList) return this.of(value, place)
+    this.#isInList = true
+    const failed = this.during(() => this.of(value, place))
+    const element = this.of(value, after(place, via(failed, `${place.path}, which may fail`, value)))
+    this.#isInList = false
+    return element
   }
 
   exception(node: Syntax.ExceptionNode, place: Place): Labelled {

@@ -156,6 +156,11 @@ export function chosenFrom(marks: Marks): Marks {
   return { ...marks, untrusted: [], chosen: joinWays(marks.chosen, marks.untrusted) }
 }
 
+/** What strangers chose again and again is as good as what they wrote. */
+export function wordsFrom({ chosen }: Marks): Marks {
+  return chosen.length === 0 ? none : { ...none, untrusted: chosen }
+}
+
 /** The way with its places among those of all files; `base`: the first offset of the file that it is seen in. */
 export function placed(way: Way, base: number): Way {
   if (way.isPlaced === true) return way

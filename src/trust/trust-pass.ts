@@ -176,13 +176,17 @@ export class TrustPass implements Steps {
     this.#flow.assets.length = 0
     const { place, decided, items } = this.#head(id, symbol)
     let reads = none
-    const failed = this.#flow.attempt(symbol.declaration.body, id, () => {
-      reads = this.#reads(id, name, symbol, { ...place, decided })
-      this.#flow.touch(reads)
-      return reads
+    let failed = none
+    // Each item of its loop may call files.
+    const words = this.#flow.repeatedly(() => {
+      failed = this.#flow.attempt(symbol.declaration.body, id, () => {
+        reads = this.#reads(id, name, symbol, { ...place, decided })
+        this.#flow.touch(reads)
+        return reads
+      })
     })
     const output = made(symbol.output, reads, this.#closed)
-    const value = this.#stepValue(id, symbol, output, join(decided, failed), items, reads)
+    const value = this.#stepValue(id, symbol, output, join(decided, failed), items, join(reads, words))
     // Nobody knows that a model says no more than it answers: it may have thought aloud of its system text.
     this.#agents.set(name, { value, conversation: join(reads, output.whole) })
   }
@@ -305,7 +309,16 @@ export class TrustPass implements Steps {
   #ask(id: string, symbol: AskSymbol): void {
     const { body, when, loop } = symbol.declaration
     const { place, decided, items } = this.#head(id, symbol)
-    const inner = { ...place, decided }
+    const isOpen = asksOthers(body)
+    let answer = plain
+    // Each item of its loop may call files.
+    const words = this.#flow.repeatedly(() => (answer = this.#answer(id, body, { ...place, decided })))
+    if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
+    this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, words))
+  }
+
+  /** What a question says without a person: what is shown is looked at. */
+  #answer(id: string, body: Syntax.Block<Syntax.Property>, inner: Place): Labelled {
     const isOpen = asksOthers(body)
     let late = plain
     let begun = plain
@@ -333,10 +346,8 @@ export class TrustPass implements Steps {
         }
       }
     }
-    if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
     // When a question ends decides whether anybody has answered it.
-    const answer = either([late, begun]).with(ends)
-    this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, none))
+    return either([late, begun]).with(ends)
   }
 }
 

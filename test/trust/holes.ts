@@ -34,6 +34,7 @@ const leak = ["private-leak"]
 const fields = (count: number, type: string): string =>
   Array.from({ length: count }, (_, index) => `f${index}: ${type}`).join("  ")
 const letters = "enum { a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z }"
+const choice = "(call workflow.w { input { mail: input.mail  i: i } }).c"
 const spelled = (count: number, at: (index: number) => string): string =>
   `"${Array.from({ length: count }, (_, index) => `{{ ${at(index)} }}`).join("")}"`
 
@@ -529,6 +530,59 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
     {
       source: `input { rows: [{ id: string, note: private string }] }\noutput { x: [call tool.post { input { x: row.id } } for row in input.rows by row.note] }`,
       codes: leak,
+    },
+  ],
+
+  "choices that are made again and again": [
+    ...[
+      act(`join([${choice} for i in range(20)], "")`),
+      act(`json({ [text(i)]: ${choice} for i in range(20) })`),
+      act(`json([[${choice} for i in range(2)] for j in range(10)])`),
+      act(`join([match ${choice} { a: "1"  _ "2" } for i in range(20)], "")`),
+      `dynamic { l: [${choice} for i in range(20)] }\n${act('"{{ dynamic.l[0] }}{{ dynamic.l[1] }}"')}`,
+      `agent q for i in range(20) { model: model.small  dynamic { c: ${choice} }  instruction: "{{ dynamic.c }}"  output { t: string } }\n${act('join(agent.q.*.t, "")')}`,
+      `ask q for i in range(20) { question: "?"  on_expiry: { c: ${choice} }  output { c: ${letters} } }\n${act("json(ask.q)")}`,
+    ].map((steps): Hole => ({
+      source: `${mail}workflow w from "./w.wire"\n${steps}`,
+      modules: {
+        "w.wire": `+input { mail: string  i: integer }\n${reader("s", `c: ${letters}`)}output { c: agent.s.c }`,
+      },
+    })),
+    ...[
+      ["string", '""', "{{ result.acc }}{{ result.c }}", "input.acc"],
+      ["integer", "0", "", "input.acc * 2 + length(agent.s.c)"],
+    ].map(([type = "", first = "", text = "", grown = ""]): Hole => ({
+      source: `${mail}workflow w from "./w.wire"\ndynamic { r: repeat workflow.w { input { mail: input.mail  acc: ${first} } until: false next { acc: ${text === "" ? "result.acc" : `"${text}"`} } at_most: 20 } }\n${act("dynamic.r.result.acc")}`,
+      modules: {
+        "w.wire": `+input { mail: string  acc: ${type} }\n${reader("s", `c: ${letters}`)}output { c: agent.s.c  acc: ${grown} }`,
+      },
+    })),
+    {
+      source: `${mail}workflow w from "./w.wire"\noutput { r: repeat workflow.w { input { mail: input.mail  acc: "" } until: false next { acc: "{{ result.acc }}{{ result.c }}" } at_most: 20 } }`,
+      modules: {
+        "w.wire": `+input { mail: string  acc: string }\n${reader("s", `c: ${letters}`)}dynamic { x: call tool.act { input { x: input.acc } } }\noutput { c: agent.s.c  acc: input.acc }`,
+      },
+    },
+  ],
+
+  "an element that fails, and the next ones": [
+    ...[
+      "[json(call tool.post { input { x: r.id } }), json(parse_json(r.note))]",
+      "[json(read resource.r), json(parse_json(r.note))]",
+      "[json((call workflow.w { input { id: r.id } }).x), json(parse_json(r.note))]",
+      "[[json(call tool.post { input { x: i } }) for i in range(2)], [json(parse_json(r.note))]]",
+    ].flatMap((element): Hole[] =>
+      [
+        `agent a { model: model.careful  on_failure: skip  dynamic { d: length([${element} for r in input.rows]) }  instruction: "Go."  output { ok: boolean } }\noutput { x: agent.a }`,
+        `output { x: call tool.echo { input { x: length([${element} for r in input.rows]) } on_failure: skip } }`,
+      ].map((steps) => ({
+        source: `input { rows: [{ id: string, note: private string }] }\nresource r from mcp.web.resource.r\nworkflow w from "./w.wire"\n${steps}`,
+        modules: { "w.wire": `+input { id: string }\noutput { x: call tool.post { input { x: input.id } } }` },
+        codes: leak,
+      })),
+    ),
+    {
+      source: `input { rows: [{ id: string, note: untrusted string }] }\noutput { x: call tool.echo { input { x: length([[json(call tool.act { input { x: r.id } }), json(parse_json(r.note))] for r in input.rows]) } on_failure: skip } }`,
     },
   ],
 }

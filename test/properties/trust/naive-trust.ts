@@ -41,12 +41,17 @@ interface Sink {
   readonly isOnce?: true
 }
 
+/** `chosen`: by strangers, among what the author wrote. */
+type Carried = Label | "chosen"
+
 interface Edge {
   readonly to: string
-  readonly carries: readonly Label[]
+  readonly carries: readonly Carried[]
+  /** What each of them is then. */
+  readonly as?: Carried
 }
 
-const both: readonly Label[] = ["untrusted", "private"]
+const all: readonly Carried[] = ["untrusted", "private", "chosen"]
 
 /** The nodes of an array: its length, an element, and all elements together. */
 interface Items {
@@ -103,7 +108,7 @@ class Graph {
     for (const { id, label, nodes } of this.exceptions) {
       const given = this.sources.filter((one) => one.label === label).map(({ node }) => node)
       // A caller may have written any part of the input.
-      const reached = this.#reachedFrom([...given, ...inputs], label)
+      const reached = this.#reachedFrom([...given, ...inputs], label, inputs)
       if (!nodes.some((node) => reached.has(node))) found.add(`needless-exception ${id}`)
     }
     return [...found].sort()
@@ -113,25 +118,30 @@ class Graph {
     return this.#fresh++
   }
 
-  flow(from: readonly string[], to: string, carries = both): void {
+  flow(from: readonly string[], to: string, carries = all, as?: Carried): void {
     for (const node of from) {
       const edges = this.#edges.get(node) ?? []
-      edges.push({ to, carries })
+      edges.push({ to, carries, ...(as !== undefined && { as }) })
       this.#edges.set(node, edges)
     }
   }
 
-  #reachedFrom(starts: readonly string[], label: Label): Set<string> {
-    const reached = new Set(starts)
-    const open = [...starts]
-    for (let node = open.pop(); node !== undefined; node = open.pop()) {
-      for (const { to, carries } of this.#edges.get(node) ?? []) {
-        if (!carries.includes(label) || reached.has(to)) continue
-        reached.add(to)
-        open.push(to)
-      }
+  /** The nodes that have the label. `chosen`: strangers may have chosen these, too. */
+  #reachedFrom(starts: readonly string[], label: Label, chosen: readonly string[] = []): Set<string> {
+    const reached: Record<Carried, Set<string>> = { untrusted: new Set(), private: new Set(), chosen: new Set() }
+    const open: [string, Carried][] = []
+    const reach = (node: string, as: Carried): void => {
+      if (reached[as].has(node)) return
+      reached[as].add(node)
+      open.push([node, as])
     }
-    return reached
+    for (const start of starts) reach(start, label)
+    if (label === "untrusted") for (const start of chosen) reach(start, "chosen")
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const [node, has] = next
+      for (const { to, carries, as } of this.#edges.get(node) ?? []) if (carries.includes(has)) reach(to, as ?? has)
+    }
+    return reached[label]
   }
 }
 
@@ -164,6 +174,9 @@ class NaiveTrust {
   readonly #prefix: string
   /** What may have failed by now, where the run goes on after a failure. */
   #caught: string[] | undefined
+  /** What called files gave meanwhile. */
+  #gave: string[] = []
+  #isInList = false
 
   constructor(workflow: Workflow, graph: Graph, caller?: Caller) {
     this.#workflow = workflow
@@ -230,6 +243,38 @@ class NaiveTrust {
     return caught
   }
 
+  /** What strangers may write who choose in a called file again and again: once for each item. */
+  #repeatedly(run: () => void): readonly string[] {
+    const outer = this.#gave
+    this.#gave = []
+    run()
+    const words = this.#words(this.#gave)
+    outer.push(...this.#gave)
+    this.#gave = outer
+    return words
+  }
+
+  #words(choices: readonly string[]): readonly string[] {
+    const words = this.#node(`words ${this.#graph.fresh()}`)
+    this.#graph.flow(choices, words, ["chosen"], "untrusted")
+    return [words]
+  }
+
+  /** What may fail in an element of a list decides about the calls of the next ones, where the run goes on. */
+  #element(where: Where, run: (where: Where) => readonly string[]): readonly string[] {
+    if (this.#caught === undefined || this.#isInList) return run(where)
+    this.#isInList = true
+    const outer = this.#caught
+    this.#caught = []
+    run(where)
+    const failed = this.#caught
+    outer.push(...failed)
+    this.#caught = outer
+    const element = run({ ...where, decided: [...where.decided, ...failed] })
+    this.#isInList = false
+    return element
+  }
+
   /** An array in nodes of its own. */
   #keep({ own, element, gathered }: Items, step: string): void {
     this.#graph.flow(own, this.#node(`${step}:length`))
@@ -270,6 +315,7 @@ class NaiveTrust {
     let given: Given | undefined
     const caught = this.#catching(call.skips, () => (given = this.#fileCalled(call, where)))
     if (given === undefined) throw new Error("A call gives something")
+    this.#gave.push(...given.text, ...given.flag, ...wholeOf(given.list), ...given.own)
     return withOwn(given, caught)
   }
 
@@ -299,7 +345,8 @@ class NaiveTrust {
     }
     this.#graph.flow(this.#until(repeat.until, result, where), ended)
     for (const [path, nodes] of this.#next(repeat.next, result, ended, where)) {
-      this.#graph.flow([...nodes, ended], `${later.prefix}${path}`)
+      // All of these are texts, which grow by a choice in each round.
+      this.#graph.flow([...nodes, ended, ...this.#words([...nodes, ended])], `${later.prefix}${path}`)
     }
     return withOwn(result, [ended])
   }
@@ -332,10 +379,14 @@ class NaiveTrust {
       decided: [...where.decided, ...over.own],
     }
     given.set("input.rows", over.own)
-    given.set("input.rows:together", over.gathered)
-    for (const field of ["id", "note"] as const) {
-      given.set(`input.rows.*.${field}`, [...over.own, ...this.#text(rows[field], inner)])
-    }
+    const words = this.#repeatedly(() => {
+      this.#element(inner, (one) => {
+        const fields = (["id", "note"] as const).map((field) => [field, this.#text(rows[field], one)] as const)
+        for (const [field, nodes] of fields) given.set(`input.rows.*.${field}`, [...over.own, ...nodes])
+        return []
+      })
+    })
+    given.set("input.rows:together", [...over.gathered, ...words])
     return given
   }
 
@@ -468,15 +519,17 @@ class NaiveTrust {
       if (when !== undefined) condition = this.#condition(when, { ...start, variables, decided: own })
     })
     const outer: Where = { step: start.step, decided: [...own, ...condition, ...judged], variables }
-    const caught = this.#catching(skips, () => this.#asked(agent, outer))
+    let caught: readonly string[] = []
+    const words = this.#repeatedly(() => (caught = this.#catching(skips, () => this.#asked(agent, outer))))
     const node = (part: string): string => this.#node(`${id}${part}`)
     const graph = this.#graph
     graph.flow([node(":reads")], node(".text"))
     graph.flow([node(":reads")], node(".ok"), ["private"])
+    graph.flow([node(":reads")], node(".ok"), ["untrusted", "chosen"], "chosen")
     for (const part of [".text", ".ok", ":length"]) {
       graph.flow([...outer.decided, ...caught, ...(skips ? [node(":reads")] : [])], node(part))
     }
-    graph.flow([node(":reads"), ...(items?.gathered ?? [])], node(":together"))
+    graph.flow([node(":reads"), ...words, ...(items?.gathered ?? [])], node(":together"))
     graph.flow([node(":said"), node(":reads")], node(":conversation"))
   }
 
@@ -628,7 +681,7 @@ class NaiveTrust {
         this.#graph.flow(
           nodes,
           fresh,
-          both.filter((one) => one !== label),
+          all.filter((one) => one !== label && (label === "private" || one !== "chosen")),
         )
         return [fresh]
       }
@@ -725,9 +778,14 @@ class NaiveTrust {
         const inner = { ...where, variables, decided: [...where.decided, ...over.own] }
         const when = node.when === undefined ? [] : this.#condition(node.when, inner)
         const by = node.by === undefined ? [] : this.#text(node.by, inner)
-        const value = this.#text(node.value, { ...inner, decided: [...inner.decided, ...when, ...by] })
+        const at = { ...inner, decided: [...inner.decided, ...when, ...by] }
+        let value: readonly string[] = []
+        const words = this.#repeatedly(() => (value = this.#element(at, (one) => this.#text(node.value, one))))
         const isChosen = node.when !== undefined || node.by !== undefined
-        return items([...over.own, ...when, ...by, ...(isChosen ? over.gathered : [])], value, over.gathered)
+        return items([...over.own, ...when, ...by, ...(isChosen ? over.gathered : [])], value, [
+          ...over.gathered,
+          ...words,
+        ])
       }
     }
   }
