@@ -198,7 +198,7 @@ describe("code in a sandbox", () => {
     assert.equal(place, "code.js:2")
     assert.equal(
       failed(await once("export const f = () => { throw { get message() { throw 1 } } }")).message,
-      "It threw what cannot be shown",
+      "It threw what cannot be shown: reading it throws a number",
     )
     assert.equal(failed(await once("export const f = () => { throw 'plain' }")).message, "plain")
     assert.ok(failed(await once("export const f = () => { throw new Error('x'.repeat(1e6)) }")).message.length <= 1100)

@@ -46,7 +46,9 @@ export const guest = String.raw`"use strict";
     try {
       const json = stringify(value)
       if (json !== undefined) return json
-    } catch {}
+    } catch (failed) {
+      return text(failed)
+    }
     return text(value)
   }
   const log = (...values) => {
@@ -85,8 +87,8 @@ export const guest = String.raw`"use strict";
         if (typeof name === "string" && name !== "" && name !== "Error") message = name + (message === "" ? "" : ": " + message)
         stack = text(error.stack)
       } else message = text(error)
-    } catch {
-      message = "It threw what cannot be shown"
+    } catch (failed) {
+      message = "It threw what cannot be shown: reading it throws a " + typeof failed
     }
     return stringify([apply(slice, message, [0, 1000]), apply(slice, stack, [0, 10000])])
   }

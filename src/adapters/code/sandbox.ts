@@ -149,35 +149,33 @@ export class Sandbox {
       const { message, file, line } = error.problem
       return { ...about, kind: "failed", message, place: placed(file, line) }
     }
+    if (isBug(error)) throw error
     // The instance itself: nothing in it can be relied on any more.
     if (!(error instanceof JSException)) {
       const limit = error instanceof RangeError ? "recursion" : "memory"
       return (this.#broken = { ...about, kind: "limit", limit })
     }
-    try {
-      const { message, stack } = this.#described(error)
-      if (message === "InternalError: out of memory")
-        return (this.#broken = { ...about, kind: "limit", limit: "memory" })
-      const [place] = placesIn(stack, this.#loader.files)
-      return {
-        ...about,
-        logs: this.#logs(),
-        kind: "failed",
-        message,
-        place: placed(place?.file ?? code.entry, place?.line ?? null),
-      }
-    } catch {
-      const limit = this.#watch.over ?? "memory"
-      return (this.#broken = { logs: "", cpuMs: this.#watch.spent, kind: "limit", limit })
+    const described = this.#described(error)
+    if (described === null || described.message === "InternalError: out of memory") {
+      return (this.#broken = { ...about, kind: "limit", limit: this.#watch.over ?? "memory" })
     }
+    const { message, place, logs } = described
+    const shown = placed(place?.file ?? code.entry, place?.line ?? null)
+    return { ...about, logs, kind: "failed", message, place: shown }
   }
 
-  #described(error: JSException): { readonly message: string; readonly stack: string } {
-    const shown = this.#vm.callFunction(this.#helpers.describe, this.#vm.undefined, error.handle)
-    const [message = "", stack = ""] = JSON.parse(shown.toString()) as string[]
-    shown.dispose()
-    error.dispose()
-    return { message, stack }
+  /** Null where the code has used up what it takes to say so. */
+  #described(error: JSException): Described | null {
+    try {
+      const shown = this.#vm.callFunction(this.#helpers.describe, this.#vm.undefined, error.handle)
+      const [message = "", stack = ""] = JSON.parse(shown.toString()) as string[]
+      shown.dispose()
+      error.dispose()
+      return { message, place: placesIn(stack, this.#loader.files)[0], logs: this.#logs() }
+    } catch (failed) {
+      if (isBug(failed)) throw failed
+      return null
+    }
   }
 
   async #load(code: CodeFiles): Promise<JSValueHandle> {
@@ -202,16 +200,22 @@ export class Sandbox {
     if (over !== null) return problemAt(entry, `Loading it takes more than ${this.#limits.callMs} ms of CPU`)
     if (error instanceof Unloadable) return error.problem
     if (this.#loader.problem !== null) return this.#loader.problem
-    if (!(error instanceof JSException))
-      return problemAt(entry, "Loading it takes too much memory, or nests too deeply")
-    try {
-      const { message, stack } = this.#described(error)
-      const [place] = placesIn(stack, this.#loader.files)
-      return { ...problemAt(entry, message), ...place }
-    } catch {
-      return problemAt(entry, "Loading it takes too much memory, or nests too deeply")
-    }
+    if (isBug(error)) throw error
+    const described = error instanceof JSException ? this.#described(error) : null
+    if (described === null) return problemAt(entry, "Loading it takes too much memory, or nests too deeply")
+    return { ...problemAt(entry, described.message), ...described.place }
   }
+}
+
+interface Described {
+  readonly message: string
+  readonly place: Place | undefined
+  readonly logs: string
+}
+
+/** What the interpreter throws, when its memory or its stack is full, is neither of these. */
+function isBug(error: unknown): boolean {
+  return (error instanceof TypeError || error instanceof ReferenceError) && !(error instanceof JSException)
 }
 
 /** WASI's EBADF. */
