@@ -35,7 +35,10 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   const { path } = scope
   const properties = readProperties(checking, "agent", declaration.body, path, declaration.name)
   inferLocals(checking, scope)
-  const models = checkModelReference(checking, properties.get("model"), `${path}.model`)
+  const models = checkModelReference(checking, properties.get("model"), `${path}.model`, {
+    scope,
+    loop: declaration.loop,
+  })
   checkInstruction(checking, properties.get("instruction"), scope, models)
   expectProperty(checking, properties.get("system"), stringType, path, {
     ...at(scope, "system"),

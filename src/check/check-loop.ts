@@ -14,13 +14,16 @@ import type { Infer, Scope } from "./scope.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 
-/** The variables of a loop: the element, or some of its fields. The list itself does not see them. */
+/** The variables of a loop: the element, or some of its fields. The list itself does not see them. `models`: those of a loop over models. */
 export function loopVariables(
   checking: CheckContext,
   { pattern, index, items }: Syntax.Loop,
   scope: Scope,
   infer: Infer,
+  known: { readonly models?: Map<string, LoopVariable> | undefined } = {},
 ): Map<string, LoopVariable> {
+  const { models } = known
+  if (models !== undefined) return withIndex(checking, models, index, scope.path)
   const variables = new Map<string, LoopVariable>()
   const list = infer(checking, items, scope)
   const element = listElement(checking, list, items, scope.path)

@@ -5,6 +5,7 @@ import { maybe } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
+import { modelVariables } from "./check-model-reference.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol, LoopVariable, StepSymbolOf } from "./program.ts"
 import { runScope, type AgentScope, type Scope } from "./scope.ts"
@@ -81,8 +82,11 @@ export function checkStep<Step extends Syntax.StepDeclaration>(
   const base: Scope = { ...runScope(path, place), node: isNode ? path : undefined }
   const { loop } = declaration
   const inLoop: Scope = { ...base, place: "the list of a loop" }
+  const models = {
+    models: loop !== undefined && declaration.kind === "agent" ? modelVariables(checking, loop, inLoop) : undefined,
+  }
   const variables: ReadonlyMap<string, LoopVariable> =
-    loop === undefined ? base.variables : loopVariables(checking, loop, inLoop, infer)
+    loop === undefined ? base.variables : loopVariables(checking, loop, inLoop, infer, models)
   const locals = new Map<string, DynamicSymbol>()
   const agent: AgentScope = {
     name,

@@ -203,6 +203,8 @@ export interface LoopVariable {
   readonly type: Type
   /** A word of the language, which no source declares. */
   readonly isBuiltIn?: true
+  /** It is one of several models, which only the `model` of the agent takes. */
+  readonly isModel?: true
   /** A variable of a list, and not of a step's loop. */
   readonly isItem?: true
 }
@@ -215,6 +217,8 @@ export interface OutputSymbol {
 export type ResolvedRoot =
   | { readonly kind: "input" | "secrets" | "run" | "result" | "round" }
   | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable" | "item"; readonly name: string }
+  /** Where a model is chosen: one of those that it may be. */
+  | { readonly kind: "model"; readonly name: string }
   /** The case's name at the start of a branch of `match`. */
   | { readonly kind: "matched" }
 

@@ -30,6 +30,12 @@ export function inferRoot(
   scope: Scope,
 ): InferredRoot | undefined {
   const variable = scope.variables.get(base.text)
+  if (variable?.isModel === true) {
+    const message = `\`${base.text}\` is a model, which is not a value`
+    const hint = `Only the agent's own \`model\` takes it: \`model: ${base.text}\`.`
+    checking.report("type-mismatch", scope.path, chain, message, hint)
+    return undefined
+  }
   if (variable !== undefined) {
     checking.roots.set(chain, { kind: variable.isItem === true ? "item" : "variable", name: base.text })
     return { type: variable.type, steps: 0 }

@@ -375,7 +375,7 @@ const propertyTexts: {
   },
   agent: {
     model:
-      "The model that does the step: `model.name`, with a block for settings of this agent alone. A list is tried in order: the next model goes on when one has failed for good.",
+      "The model that does the step: `model.name`, with a block for settings of this agent alone. A list is tried in order: the next model goes on when one has failed for good. `match` chooses one, and so does the variable of a loop over models: `for m in [model.a, model.b]`.",
     instruction: "A string: the user message of the step.",
     system: "A string: the system text. It wins over the model's, and `context` does not carry it over.",
     output: "The fields that the model has to give, with their types. Doc comments (`///`) go to the model.",

@@ -216,6 +216,7 @@ export class Lowering {
     }
     const root = this.#program.roots.get(node)
     if (root === undefined) throw new Error(`The checker left ${text} unresolved`)
+    if (root.kind === "model") return { op: "literal", value: root.name }
     const named = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
     const steps = this.#steps(named ? node.steps.slice(1) : node.steps)
     const end = named ? node.steps[0]?.end : node.base.end
@@ -261,7 +262,8 @@ export class Lowering {
     const root = this.#program.roots.get(chain)
     const site = call === undefined ? null : this.#callSites.get(call)
     // What fails comes before what asks about it, in the plan too.
-    if (root === undefined || site === undefined) return unchecked(`an unknown step in ${text}`)
+    if (root === undefined || root.kind === "model" || site === undefined)
+      return unchecked(`an unknown step in ${text}`)
     const of = { op: "reference" as const, root: planRoot(root), text: this.#text(chain) }
     const lowered: Expression = { op: "failure", of, site, depth, text }
     return this.#captures === null ? lowered : this.#captured(this.#captures, lowered, text)
@@ -454,7 +456,7 @@ export function assetKind(word: string | undefined): AssetKind {
   return isWordOf("asset", word) ? word : unchecked(`an asset of type ${String(word)}`)
 }
 
-function planRoot(root: NonNullable<ReturnType<Program["roots"]["get"]>>): Root {
+function planRoot(root: Exclude<ResolvedRoot, { readonly kind: "model" }>): Root {
   return "name" in root ? { kind: root.kind, name: root.name } : { kind: root.kind }
 }
 

@@ -225,6 +225,8 @@ export interface AgentNode extends NodeBase {
   readonly concurrency: number | null
   readonly on_failure: "fail" | "skip"
   readonly models: ModelUses
+  /** The name of the one among `models` that does the step. Absent where they are tried in their order. */
+  readonly choice?: Expression
   readonly response_format: ResponseFormat | null
   readonly max_steps: number
   readonly uses: readonly UsePlan[]
@@ -312,6 +314,8 @@ export interface ContextPlan {
   readonly agent: string
   /** How the history is summarised first; null: taken whole. */
   readonly compact: {
+    /** The models are the agent's own. Absent where they are named. */
+    readonly own?: true
     readonly models: ModelUses
     readonly instruction: Expression | null
   } | null

@@ -5,10 +5,10 @@ import { isWorkflow } from "../syntax/import-kinds.ts"
 import { fileStem } from "../check/check-file.ts"
 import { numberIn } from "../check/constants.ts"
 import type { AgentSymbol, AskSymbol, Program, WorkflowSymbol } from "../check/program.ts"
-import { modelEntries } from "../check/check-model-reference.ts"
 import { secretRoutes } from "../check/secret-routes.ts"
 import { secretsOfRuns } from "./plan-triggers.ts"
 import type { RecordType } from "../types/types.ts"
+import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
 import { defaultExpirySeconds } from "./approval-demand.ts"
@@ -145,13 +145,16 @@ class Planner {
   #agent(id: string, name: string, symbol: AgentSymbol, depends_on: string[]): AgentNode {
     const { declaration } = symbol
     const { body } = declaration
-    const models = this.#modelUses(propertyOf(body, "model"))
+    const model = propertyOf(body, "model")
+    const models = this.#modelUses(model, declaration.loop)
+    const choice = choiceOf(model?.value, declaration.loop)
     // Whatever asks whether one of their calls failed comes after them.
     const locals = this.#locals(name, symbol)
     return {
       ...this.#head(id, "agent", name, declaration, depends_on),
       on_failure: wordIn(body, "on_failure") === "skip" ? "skip" : "fail",
       models,
+      ...(choice === undefined ? {} : { choice: this.#lower.expression(choice, `${id}.model`) }),
       response_format: responseFormat(body),
       max_steps: numberIn(body, "max_steps") ?? defaultMaxSteps,
       uses: this.#uses(propertyOf(body, "uses"), id),
@@ -277,6 +280,7 @@ class Planner {
     return {
       agent,
       compact: {
+        ...(model === undefined ? { own: true as const } : {}),
         // The agent's own models summarise without what the agent sets for its own step.
         models: model === undefined ? mapUses(own, ({ name }) => ({ name, inference: {} })) : this.#modelUses(model),
         instruction: instruction === undefined ? null : this.#lower.expression(instruction, `${id}.context`),
@@ -299,8 +303,8 @@ class Planner {
   }
 
   /** `model.fast` or a list, with what the place sets. */
-  #modelUses(property: Syntax.Property | undefined): ModelUses {
-    const entries = property === undefined ? undefined : modelEntries(property.value)
+  #modelUses(property: Syntax.Property | undefined, loop?: Syntax.Loop): ModelUses {
+    const entries = property === undefined ? undefined : modelEntries(property.value, loop)
     const [first, ...others] = (entries ?? []).map(({ reference, block }): ModelUse => {
       return { name: targetName(reference), inference: inferenceOf(block) }
     })

@@ -23,6 +23,8 @@ export interface Prepared {
   readonly showsRun: boolean
   /** An expression asks why a step failed. */
   readonly showsFailures: boolean
+  /** An agent that chooses its model, with the one that it has chosen. */
+  readonly chosen: (agent: AgentNode, model: string) => AgentNode
   /** How each of an agent's models is called, in the order of the models. */
   readonly calls: ReadonlyMap<AgentNode, readonly CallSettings[]>
 }
@@ -103,6 +105,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     }
   }
   const agents = nodes.filter((node) => node.kind === "agent")
+  const of = new Map(agents.map((agent) => [agent, choicesOf(agent)]))
   const providers = [...new Set(Object.values(plan.models).map(({ provider }) => provider))]
   return {
     planned,
@@ -115,7 +118,17 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     isPure,
     showsRun,
     showsFailures,
-    calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
+    calls: new Map(
+      [...agents, ...[...of.values()].flatMap((one) => [...one.values()])].map((agent) => [
+        agent,
+        callSettings(plan, agent),
+      ]),
+    ),
+    chosen: (agent, model) => {
+      const node = of.get(agent)?.get(model)
+      if (node === undefined) throw new Error(`${agent.id} has no model.${model}`)
+      return node
+    },
   }
 }
 
@@ -133,6 +146,22 @@ function usesSecrets({ providers }: Plan, name: string): boolean {
   const { endpoint, api_key, headers } = provider
   return [endpoint, api_key, ...headers.map((header) => header.value)].some(
     (expression) => expression !== null && traits(expression).secrets,
+  )
+}
+
+/** By the name of each model that an agent may choose: the agent with that one alone. */
+function choicesOf(agent: AgentNode): Map<string, AgentNode> {
+  if (agent.choice === undefined) return new Map()
+  return new Map(
+    agent.models.map((model) => {
+      const compact = agent.context?.compact
+      const own = { name: model.name, inference: {} }
+      const context =
+        agent.context !== null && compact?.own === true
+          ? { ...agent.context, compact: { ...compact, models: [own] as const } }
+          : agent.context
+      return [model.name, { ...agent, models: [model], context }]
+    }),
   )
 }
 
@@ -190,6 +219,7 @@ export function expressionsOf(node: PlanNode): Expression[] {
         ...(node.loop === null ? [] : [node.loop.items]),
         node.when?.condition ?? null,
         ...values(node.locals),
+        node.choice ?? null,
         node.instruction,
         node.system,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),

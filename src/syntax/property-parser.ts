@@ -105,7 +105,7 @@ function parsePropertyValue(
       break
     case "model": {
       if (reader.is("[")) return parseModels(reader, parse)
-      if (!reader.is("name")) break
+      if (!reader.is("name") || (reader.isWord("match") && reader.peek().kind !== ".")) break
       const reference = parseReference(reader)
       if (reader.is("(") && reader.isAdjacent) return refuseModelCall(reader, reference)
       const block = parseOwnBlock(reader, "configured-model", reference, parse)

@@ -1,6 +1,6 @@
-import { modelEntries } from "../check/check-model-reference.ts"
 import type { AgentSymbol, Program } from "../check/program.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
+import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isCleared } from "./declared.ts"
 import { placeAt, type Flow, type Place, type Steps } from "./flow.ts"
@@ -71,9 +71,18 @@ export class AgentReadings {
     })
   }
 
-  modelsIn(property: Syntax.Property | undefined): string[] {
-    const entries = property === undefined ? undefined : modelEntries(property.value)
+  modelsIn(property: Syntax.Property | undefined, loop?: Syntax.Loop): string[] {
+    const entries = property === undefined ? undefined : modelEntries(property.value, loop)
     return (entries ?? []).map(({ reference }) => secondName(reference))
+  }
+
+  /** Strangers may not choose the model. What chooses it is read with all that is written in the agent. */
+  choice(id: string, { body, loop }: Syntax.AgentDeclaration, place: Place): void {
+    const chosen = choiceOf(propertyOf(body, "model")?.value, loop)
+    if (chosen === undefined) return
+    const path = `${id}.model`
+    const marks = this.#flow.of(chosen, { ...place, path }).whole
+    this.#rules.choice(path, chosen, marks)
   }
 
   #openModel(models: readonly string[]): string | undefined {

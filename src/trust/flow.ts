@@ -302,6 +302,7 @@ export class Flow {
         return place.result ?? plain
       case "run":
       case "secrets":
+      case "model":
         return plain
     }
   }

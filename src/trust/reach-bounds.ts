@@ -76,7 +76,8 @@ function modelCalls(plan: Plan, agent: AgentNode): Bound {
   }
   const hasTools = agent.uses.length > 0 || agent.workflows !== undefined
   // After the tools, one turn may be for the output alone. Each model of the list that fails spends a turn.
-  const turns = (hasTools ? agent.max_steps + 1 : 1) + agent.models.length - 1
+  const others = agent.choice === undefined ? agent.models.length - 1 : 0
+  const turns = (hasTools ? agent.max_steps + 1 : 1) + others
   const most = turns * maxRequests(plan, agent.models, hasTools ? 2 : 0)
   const compact = agent.context?.compact?.models ?? []
   return { most: most + compact.length * maxRequests(plan, compact, 0), by: "steps, models and retries" }

@@ -201,6 +201,14 @@ export class Rules {
     }
   }
 
+  /** Which model does a step. */
+  choice(path: string, span: Span, marks: Marks): void {
+    for (const way of marks.untrusted) {
+      const hint = `Decide by a value that strangers cannot write. ${trustHint}`
+      this.#report("untrusted-action", path, span, "Strangers may not choose the model", hint, way, path)
+    }
+  }
+
   asset(path: string, span: Span, address: Marks): void {
     const message =
       "The address of an asset goes to whoever answers there, and private data is in it or decides whether it is used"

@@ -194,8 +194,9 @@ export class TrustPass implements Steps {
   /** What the model of an agent reads. The rules look at it. */
   #reads(id: string, name: string, symbol: AgentSymbol, place: Place): Marks {
     const { body } = symbol.declaration
-    const models = this.#readings.modelsIn(propertyOf(body, "model"))
+    const models = this.#readings.modelsIn(propertyOf(body, "model"), symbol.declaration.loop)
     const prepared = { ...place, locals: this.#locals(name, symbol, place) }
+    this.#readings.choice(id, symbol.declaration, prepared)
     const own = this.#readings.own(id, body, prepared)
     const system = this.#readings.system(id, body, prepared, models)
     const usedTools = this.#uses(id, body, prepared)

@@ -92,6 +92,8 @@ export async function compactedHistory(
 
 function isShared(running: RunContext, node: AgentNode, { compact }: ContextPlan): boolean {
   if (node.loop === null || compact === null) return false
+  // Each item may choose another.
+  if (node.choice !== undefined && compact.own === true) return false
   const ids = compact.models.map(({ name }) => running.plan.models[name]?.id)
   return [...ids, compact.instruction].every(
     (expression) => expression === undefined || expression === null || !traits(expression).local,

@@ -6,7 +6,7 @@ import type { ModelWatch } from "../../ports/model.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { priceOf } from "../context/backends.ts"
 import { decide } from "../values/condition.ts"
-import { evaluateToKeep } from "../values/evaluate-effects.ts"
+import { evaluatePure, evaluateToKeep } from "../values/evaluate-effects.ts"
 import type { WireError } from "../../log/events.ts"
 import { maySkip, failureAt } from "../context/failure.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
@@ -156,6 +156,7 @@ class AgentStep {
     const { log, ports, work } = this.#running
     work.called()
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
+    await this.#choose()
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendering = given === undefined ? renderStep(this.#step) : renderGiven(this.#step)
     const rendered = rendering instanceof Promise ? await rendering : rendering
@@ -184,6 +185,15 @@ class AgentStep {
       this.#hasFailed = true
       throw placed
     }
+  }
+
+  /** From here on the agent has the one model that it chooses. */
+  async #choose(): Promise<void> {
+    const { choice } = this.#node
+    if (choice === undefined) return
+    const name = await evaluatePure(choice, scopeAt(this.#step, "model"))
+    if (typeof name !== "string") throw new Error(`${this.#caller.path} chooses no model`)
+    this.#step = { ...this.#step, node: this.#running.prepared.chosen(this.#node, name) }
   }
 
   /** What the model knows of its tools, once for all items of a loop. */
@@ -250,7 +260,7 @@ class AgentStep {
 
   async #answer(rendered: Rendered): Promise<JsonValue> {
     const running = this.#running
-    const node = this.#node
+    const node = this.#step.node
     const asking = this.#asked ?? askedOf(this.#step, rendered)
     const { messages, continued, facts } = (this.#asked = asking instanceof Promise ? await asking : asking)
     const caches = cacheInUse(running)

@@ -229,8 +229,9 @@ class LabelledFile {
           place = { ...outer, locals }
         }
       }
-      const own = this.#readings(body, place)
-      const system = expressionOf(body, "system") ?? this.#systems.get(facts.models[0] ?? "")
+      const { model, labels } = this.#chosen(name, body, place, facts.models[0] ?? "")
+      const own = union(labels, this.#readings(body, place, model))
+      const system = expressionOf(body, "system") ?? this.#systems.get(model)
       const spoken = system === undefined ? none : whole(this.#of(system, place))
       const used = this.#uses(name, body, place, union(own, spoken))
       const reads = union(own, spoken, used)
@@ -249,8 +250,24 @@ class LabelledFile {
     }
   }
 
+  /** The model that does a step, and the labels of what chose it. */
+  #chosen(
+    agent: string,
+    body: Syntax.Block<Syntax.Property>,
+    place: Place,
+    first: string,
+  ): { readonly model: string; readonly labels: Labels } {
+    const choice = expressionOf(body, "model")
+    if (choice === undefined || (choice.kind === "chain" && rootOf(choice) === "model"))
+      return { model: first, labels: none }
+    const value = this.#of(choice, place)
+    const labels = whole(value)
+    if (labels.has("untrusted")) this.#run.arrive("untrusted-action", `agent ${agent}.model`)
+    return { model: String(value.scalar), labels }
+  }
+
   /** What a model reads besides its system text and what it uses. */
-  #readings(body: Syntax.Block<Syntax.Property>, place: Place): Labels {
+  #readings(body: Syntax.Block<Syntax.Property>, place: Place, model: string): Labels {
     let read: Labels = none
     const add = (expression: Syntax.Expression | undefined): void => {
       if (expression !== undefined) read = union(read, whole(this.#of(expression, place)))
@@ -269,8 +286,7 @@ class LabelledFile {
         this.#agent(continued)
         const { all = none, said = none, models = [] } = this.#conversations.get(continued) ?? {}
         const compact = value.block
-        const model = propertyIn(body, "model")
-        const here = model?.kind === "expression" ? [secondOf(model.expression as Syntax.Chain)] : []
+        const here = propertyIn(body, "model")?.kind === "expression" ? [model] : []
         // What a model thought goes on to the same provider.
         const isSame = here.some((one) => models.some((other) => this.#provider(one) === this.#provider(other)))
         const sent = compact === undefined && isSame ? all : said
@@ -643,6 +659,8 @@ class LabelledFile {
         return this.#walk(this.#ask(name), rest)
       case "dynamic":
         return this.#walk(place.locals.get(name) ?? this.#dynamic(name), rest)
+      case "model":
+        return { own: none, scalar: name }
       case "run":
         return { own: none, scalar: name === "date" ? "2026-01-01" : "2026-01-01T00:00:00.000Z" }
       case "secrets":

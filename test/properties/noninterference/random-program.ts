@@ -787,7 +787,12 @@ class FileWriter implements Callables {
   #agent(): void {
     const random = this.#random
     const name = this.#whole.name("n")
-    const { head, scope: outer, isLooped, mayMiss } = this.#head()
+    const { head: written, scope: outer, isLooped: isOverValues, mayMiss } = this.#head()
+    const voters = !isOverValues && this.#models.length > 1 && random.chance(0.08) ? this.#models.slice(0, 2) : []
+    const isLooped = isOverValues || voters.length > 0
+    const voter = this.#whole.name("m_")
+    const head =
+      voters.length === 0 ? written : ` for ${voter} in [${voters.map((one) => `model.${one}`).join(", ")}]${written}`
     const skips = random.chance(this.#whole.emphasis === "conversations" ? 0.05 : this.#whole.more("skips", 0.2, 0.8))
     const output = this.#outputType()
     const locals: Value[] = []
@@ -805,12 +810,20 @@ class FileWriter implements Callables {
       })
     }
     const scope = { ...outer, roots: [...outer.roots, ...locals] }
+    const isChosen = voters.length > 0 || (this.#models.length > 1 && random.chance(0.12))
     const models =
-      random.chance(0.2) && this.#models.length > 1 ? this.#models.slice(0, 2) : [random.pick(this.#models)]
+      (isChosen || random.chance(0.2)) && this.#models.length > 1
+        ? this.#models.slice(0, 2)
+        : [random.pick(this.#models)]
     const configured = random.chance(0.1) ? " { inference { temperature: 0 } }" : ""
-    parts.push(
-      `model: ${models.length === 1 ? `model.${models[0]}${configured}` : `[${models.map((one) => `model.${one}`).join(", ")}]`}`,
-    )
+    if (voters.length > 0) parts.push(`model: ${voter}`)
+    else if (isChosen) {
+      const condition = this.#whole.toggle(name, "address", [this.#of(boolean, quiet(scope), 1), "(1 == 1)"])
+      parts.push(`model: match ${condition} { true: model.${models[0]} false: model.${models[1]} }`)
+    } else
+      parts.push(
+        `model: ${models.length === 1 ? `model.${models[0]}${configured}` : `[${models.map((one) => `model.${one}`).join(", ")}]`}`,
+      )
     parts.push(`instruction: ${this.#instruction(scope)}`)
     parts.push(`output { ${writtenFields(output)} }`)
     if (random.chance(this.#whole.more("conversations", 0.3, 0.6)))
