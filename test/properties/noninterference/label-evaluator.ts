@@ -263,7 +263,7 @@ class LabelledFile {
     const value = this.#of(choice, place)
     const labels = whole(value)
     if (labels.has("untrusted")) this.#run.arrive("untrusted-action", `agent ${agent}.model`)
-    return { model: String(value.scalar), labels }
+    return { model: nameOf(value.scalar), labels }
   }
 
   /** What a model reads besides its system text and what it uses. */
