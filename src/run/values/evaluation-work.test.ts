@@ -109,6 +109,19 @@ agent a { model: model.m instruction: "Go." output { n: integer } ${requires.joi
   assert.ok(Math.min(...turnsOf) >= 7, turnsOf.join())
 })
 
+test("forty runs that begin together do little before the event loop has its turn", async () => {
+  const works = Array.from({ length: 40 }, () => new EvaluationWork())
+  const waiting = works.map((work) => {
+    for (let begun = 0; ; begun++) {
+      const waits = work.inTurn(() => work.begin())
+      if (waits === undefined) continue
+      assert.ok(begun <= 128, `${begun} expressions at once`)
+      return waits
+    }
+  })
+  await Promise.all(waiting)
+})
+
 test("a function of large values leaves the event loop its turns, also in a list", async () => {
   const header = "input { list: [integer] text: string o: object }\n"
   const list = Array.from({ length: 200_000 }, (_, at) => at)

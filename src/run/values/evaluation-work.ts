@@ -24,6 +24,9 @@ const perWritten = 32
 /** What an expression counts for the event loop, however little it makes: events are logged and others started with it. */
 const perExpression = 2048
 
+/** What a run may do before its first turn of the event loop: many runs may begin in the same one. */
+const firstTurn = 128 * perExpression
+
 /** Texts of this length and more are measured once: expressions use the same ones again and again. */
 const longText = 4096
 /** Characters of all texts that are remembered, and how many texts. */
@@ -55,7 +58,7 @@ export class EvaluationWork {
   #worked = 0
   #spent = 0
   #made = 0
-  #sinceTurn = 0
+  #sinceTurn: number
   #kept = 0
   /**
    * Bytes of long texts by the length of the text, the oldest first. One text of each length: V8's hash of a long text is its
@@ -83,6 +86,7 @@ export class EvaluationWork {
     this.#most = 12 * largest
     this.#maxKept = maxKept
     this.#perTurn = runValueBytes / 4
+    this.#sinceTurn = this.#perTurn - firstTurn
     this.#inputBytes = inputBytes
   }
 
