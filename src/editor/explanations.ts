@@ -305,6 +305,7 @@ const propertyTexts: {
     headers,
     inference,
     wire_api: "Which of OpenAI's APIs the backend speaks. It wins over the kind.",
+    rate: "How fast all runs together may call this endpoint with these credentials. Calls beyond it wait for their turn.",
     cleared: "`private`: all of its models may receive private values.",
   },
   model: {
@@ -460,6 +461,11 @@ const propertyTexts: {
       "The price of a million input tokens that the backend writes into its cache; that of `input` if left out, on Anthropic's API 1.25 times that.",
     batch: "A factor from 0 to 1 on all token prices of a call that is made in a batch; 1 if left out.",
     hosted: "The price of one use of a tool that the provider hosts, by type: `hosted { web_search: 0.01 }`.",
+  },
+  rate: {
+    requests_per_minute: "Max requests in any 60 seconds.",
+    tokens_per_minute: "Max tokens in any 60 seconds: what a call may use at most, corrected by what it has used.",
+    concurrency: "Max calls at a time.",
   },
   limits: {
     cost: "Most that the model calls may cost, in the currency of the prices. Every model needs a `price`.",

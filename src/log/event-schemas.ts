@@ -356,6 +356,11 @@ export const events = {
     },
     "repeated",
   ),
+  model_call_waiting: event(
+    "A model call has waited for five seconds: for a rate, or because its backend asked for a pause.",
+    { ...about, because: oneOf(["requests", "tokens", "concurrency", "backend"]) },
+    "repeated",
+  ),
   agent_completed: event(
     "A step of an agent has its output.",
     { ...about, output: anything(), cached: boolean(), ...duration, usage, calls },

@@ -133,7 +133,11 @@ function used(parts: SharedParts, uses: ModelUses): JsonValue[] {
     const model = parts.plan.models[name]
     const provider = parts.plan.providers[model?.provider ?? ""]
     const sent = parts.number(model, (own) => ({ ...own, provider: null, price: null }))
-    return [sent, parts.number(provider), withoutTexts(inference as object as JsonValue)]
+    return [
+      sent,
+      parts.number(provider, (own) => ({ ...own, rate: null })),
+      withoutTexts(inference as object as JsonValue),
+    ]
   })
 }
 

@@ -15,6 +15,7 @@ import type {
   HttpToolPlan,
   ModelPlan,
   ProviderPlan,
+  RatePlan,
   RemotePlan,
   SendPlan,
   ServerPlan,
@@ -45,6 +46,7 @@ export class BackendPlanner {
       api_key: this.#lower.optional(body, "api_key", `provider.${name}`),
       headers: this.#lower.entries(valuesOf(body, "headers"), `provider.${name}`),
       inference: inferenceOf(body),
+      ...rateOf(propertyBlock(body, "rate")),
     }
   }
 
@@ -152,6 +154,16 @@ function httpOf({ remote, node }: ImportSymbol): HttpToolPlan {
     nulls: wordIn(node.body, "nulls") === "send",
     status: asksForStatus(propertyOf(node.body, "output")),
   }
+}
+
+function rateOf(block: Properties | undefined): Pick<ProviderPlan, "rate"> {
+  if (block === undefined) return {}
+  const rate: Record<string, number> = {}
+  for (const name of ["requests_per_minute", "tokens_per_minute", "concurrency"] satisfies (keyof RatePlan)[]) {
+    const most = numberIn(block, name)
+    if (most !== null) rate[name] = most
+  }
+  return { rate }
 }
 
 function priceOf(block: Properties | undefined): StatedPrice | null {

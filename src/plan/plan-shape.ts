@@ -71,6 +71,15 @@ export interface ProviderPlan {
   readonly api_key: Expression | null
   readonly headers: readonly Entry[]
   readonly inference: Inference
+  /** Absent where it states none. */
+  readonly rate?: RatePlan
+}
+
+/** How fast all runs together may call an endpoint with the same credentials. */
+export interface RatePlan {
+  readonly requests_per_minute?: number
+  readonly tokens_per_minute?: number
+  readonly concurrency?: number
 }
 
 export interface ModelPlan {

@@ -81,12 +81,30 @@ export interface ModelRequest {
   readonly deltas: boolean
 }
 
+/** A model call that wants to be made: where it goes, and the most tokens that it may use. */
+export interface PacingRequest {
+  /** The declared model. */
+  readonly model: string
+  readonly backend: Backend
+  readonly tokens: () => number
+}
+
+/** A call that may be made now, as far as rates and pauses go. */
+export interface PacedCall {
+  /** The backend asked for a pause of so many milliseconds; null: it did not say how long. */
+  holdBack(ms: number | null): void
+  /** The call is over. `tokens` is what it used; null where nobody knows. */
+  ended(tokens: number | null, answered: boolean): void
+}
+
 export interface ModelWatch {
   readonly signal: AbortSignal
   /** The run's own time, in milliseconds since the epoch: what the times in its log are taken from. */
   now(): number
   /** Passed right before every request: retries, repairs and closing calls too. */
   readonly gate: Gate
+  /** Awaited before the call is reserved. A promise only where the call has to wait for its turn. Absent where nothing paces calls. */
+  readonly pace?: (request: PacingRequest) => PacedCall | Promise<PacedCall>
   /**
    * In a run with limits: awaited right before every request. Resolves when there is room for the call, and its start is
    * in the log; rejects when it does not fit any more.

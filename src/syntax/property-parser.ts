@@ -199,6 +199,7 @@ function parseBlockValue(
     }
     case "inference":
     case "price":
+    case "rate":
     case "limits":
     case "file":
     case "approval":

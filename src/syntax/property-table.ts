@@ -39,6 +39,7 @@ export const blockForms = {
   inference: "inference { temperature: 0.2 }",
   price: "price { input: 0.40 output: 1.60 }",
   limits: "limits { tokens: 200_000 }",
+  rate: "rate { requests_per_minute: 500 }",
 } as const
 
 export type BlockForm = keyof typeof blockForms
@@ -265,7 +266,7 @@ export const propertyTable = {
   /** The block after the path of another file. */
   "file-import": { secrets: values },
   workflow: { secrets: values, gives: { ...word("adds"), isList: "maybe" }, requires: word("demands") },
-  provider: { endpoint: text, api_key: value, headers, inference, wire_api: wireApi, cleared },
+  provider: { endpoint: text, api_key: value, headers, inference, wire_api: wireApi, rate: { form: "rate" }, cleared },
   model: {
     id: required(text),
     inference,
@@ -362,6 +363,7 @@ export const propertyTable = {
     batch: constant({ ...numberFrom(0, 1), code: "type-mismatch" }),
     hosted: { form: "values", constant: hostedPrices },
   },
+  rate: { requests_per_minute: limit, tokens_per_minute: limit, concurrency: limit },
   limits: { cost: limit, tokens: limit, model_calls: limit, tool_calls: limit, time_seconds: limit },
   chat: {
     message: required(value, "message: input.name"),

@@ -7,7 +7,7 @@ import { turnForAnswer } from "../model-turn/turn-for.ts"
 import type { Call } from "../model-turn/model-api.ts"
 import { WithoutFields } from "../model-turn/without-fields.ts"
 import { readRest } from "../model-turn/read-rest.ts"
-import { readRetryAfter } from "../model-turn/retry-delay.ts"
+import { readExhausted, readRetryAfter } from "../model-turn/retry-delay.ts"
 import { brokenAnswer, readUpstreamError, tooManyValues, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 import { foldEvents, type Folded } from "./fold-events.ts"
 import { modelAnswerValues, modelWithProbabilities } from "../../base/limits.ts"
@@ -56,6 +56,8 @@ export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
         : limits,
   })
   const retryAfterMs = readRetryAfter(response.headers, now())
+  const exhaustedMs = call.exhausted === undefined ? null : readExhausted(response.headers)
+  if (exhaustedMs !== null) call.exhausted?.(exhaustedMs)
   if (response.status < 200 || response.status > 299) {
     const error = jsonOf(await readUpTo(response, largestError))
     throw new UpstreamFailure(readUpstreamError(response.status, error, retryAfterMs, watch))

@@ -14,7 +14,7 @@ import type {
 } from "../../log/events.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
+import type { ModelRequest, ModelWatch, PacedCall } from "../../ports/model.ts"
 import type { TurnProgress } from "../../log/turn-progress.ts"
 import { AnswerFailure, RunFailure, wireError } from "../../ports/run-failure.ts"
 import { defaultOutput } from "../../run/budget/budget.ts"
@@ -99,7 +99,7 @@ export class RetriedCalls {
       const { built } = call
       let failed: UpstreamFailure | EgressFailure
       try {
-        const answer = await this.#reserved(call, most, build)
+        const answer = await this.#paced(call, most, build)
         this.#retries = 0
         return answer
       } catch (error) {
@@ -145,10 +145,30 @@ export class RetriedCalls {
     return wireError(kind, [first ?? issues[0], ...others])
   }
 
+  /** Makes the call when it is its turn, as rates and pauses of the backend have it. */
+  async #paced(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
+    const { watch, request } = this.#parts
+    if (watch.pace === undefined) return this.#reserved(draft, most, build, null)
+    const { name, backend, inference } = request
+    const tokens = (): number => draft.built.estimate() + (inference.max_tokens ?? defaultOutput)
+    const pacing = watch.pace({ model: name, backend, tokens })
+    const paced = pacing instanceof Promise ? await pacing : pacing
+    try {
+      const answer = await this.#reserved(draft, most, build, paced)
+      paced.ended(answer.usage === null ? null : totalTokens(answer.usage), true)
+      return answer
+    } catch (error) {
+      const usage = error instanceof UpstreamFailure ? error.usage : null
+      if (error instanceof UpstreamFailure && isHeldBack(error)) paced.holdBack(error.error.retryAfterMs)
+      paced.ended(usage === null ? null : totalTokens(usage), false)
+      throw error
+    }
+  }
+
   /** Makes the call when the limits of the run have room for it. */
-  #reserved(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
+  #reserved(draft: NamedCall, most: number | null, build: BuildCall, paced: PacedCall | null): Promise<Answer> {
     const { reserve } = this.#parts.watch
-    return reserve === undefined ? this.#once(draft) : this.#withinLimits(reserve, draft, most, build)
+    return reserve === undefined ? this.#once(draft, paced) : this.#withinLimits(reserve, draft, most, build, paced)
   }
 
   async #withinLimits(
@@ -156,6 +176,7 @@ export class RetriedCalls {
     draft: NamedCall,
     most: number | null,
     build: BuildCall,
+    paced: PacedCall | null,
   ): Promise<Answer> {
     const { turn, name, price, inference } = this.#parts.request
     const reservation = await reserve({
@@ -168,7 +189,7 @@ export class RetriedCalls {
     })
     try {
       const call = reservation.max_tokens === most ? draft : build(reservation.max_tokens)
-      const answer = await this.#once(call)
+      const answer = await this.#once(call, paced)
       reservation.settle(answer.usage, true)
       return answer
     } catch (error) {
@@ -178,7 +199,7 @@ export class RetriedCalls {
     }
   }
 
-  async #once({ built, format }: NamedCall): Promise<Answer> {
+  async #once({ built, format }: NamedCall, paced: PacedCall | null): Promise<Answer> {
     const { request, watch, limits, clock } = this.#parts
     const attempt = ++this.#attempt
     this.#url = built.url
@@ -207,7 +228,14 @@ export class RetriedCalls {
     try {
       const { sent } = watch
       const noted = sent === undefined || call_id === undefined ? {} : { sent: sent.bind(null, call_id) }
-      const answer = await built.send({ attempt, limits, watch, now: () => clock.now(), ...noted })
+      const answer = await built.send({
+        attempt,
+        limits,
+        watch,
+        now: () => clock.now(),
+        ...noted,
+        ...(paced !== null && { exhausted: (ms) => paced.holdBack(ms) }),
+      })
       record(answer.usage, format)
       return answer
     } catch (error) {
@@ -304,6 +332,15 @@ export class RetriedCalls {
     }))
     return this.fail(error.error.kind, [first ?? { path, message: error.error.message }, ...others])
   }
+}
+
+/** The backend has too much to do, or the caller has had its share. */
+function isHeldBack({ error: { status } }: UpstreamFailure): boolean {
+  return status === 429 || status === 529
+}
+
+function totalTokens({ input_tokens, output_tokens }: TokenUsage): number {
+  return input_tokens + output_tokens
 }
 
 function isSame(one: Built, other: Built): boolean {

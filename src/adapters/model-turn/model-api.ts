@@ -76,6 +76,8 @@ export interface Call {
   readonly now: () => number
   /** Called right before the request is sent. */
   readonly sent?: (request: SentRequest) => void
+  /** Called where the backend says that nothing is left of its rate, and when there is again, in milliseconds. */
+  readonly exhausted?: (ms: number) => void
 }
 
 /** A whole answer of a backend, secrets already replaced. */

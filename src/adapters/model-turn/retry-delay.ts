@@ -21,3 +21,25 @@ export function readRetryAfter(headers: Readonly<Record<string, string>>, now: n
   const date = Date.parse(value)
   return Number.isNaN(date) ? null : Math.max(0, date - now)
 }
+
+/** Milliseconds until requests or tokens are left again, where OpenAI's headers say that none are; null otherwise. */
+export function readExhausted(headers: Readonly<Record<string, string>>): number | null {
+  const waits = ["requests", "tokens"].flatMap((kind) => {
+    if (headers[`x-ratelimit-remaining-${kind}`]?.trim() !== "0") return []
+    const ms = readSpan(headers[`x-ratelimit-reset-${kind}`]?.trim() ?? "")
+    return ms === null ? [] : [ms]
+  })
+  return waits.length === 0 ? null : Math.max(...waits)
+}
+
+const unitMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+
+/** `6m0s`, `1.5s`, `20ms`; plain numbers are seconds. */
+function readSpan(text: string): number | null {
+  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Number(text) * 1000
+  if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms])){1,5}$/.test(text)) return null
+  return [...text.matchAll(/([\d.]+)(ms|[dhms])/g)].reduce(
+    (sum, [, number, unit = ""]) => sum + Number(number) * (unitMs[unit] ?? 0),
+    0,
+  )
+}

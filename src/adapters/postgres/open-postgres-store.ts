@@ -10,7 +10,7 @@ import { SqlStore } from "../../store/sql-store.ts"
 import type { PostgresAddress, PostgresProofs } from "./address.ts"
 import { TransactionWriter } from "./transaction-writer.ts"
 import { Connection, startMs, type ServerTarget } from "./connection.ts"
-import { PostgresLeaseRules } from "./lease-rules.ts"
+import { countProcesses, PostgresLeaseRules } from "./lease-rules.ts"
 import { Listener } from "./listener.ts"
 import { PostgresMedium } from "./postgres-medium.ts"
 import { addressOf, channelOf, processLocks, writeLock } from "./names.ts"
@@ -36,8 +36,14 @@ export interface PostgresStoreOptions {
 /** Rows of processes that have written nothing for so long are deleted. */
 const forgottenWriters = "7 days"
 
+/** A store that other processes may have open, too. */
+export interface SharedStore extends RunStore {
+  /** How many processes have it open. */
+  processes(): Promise<number>
+}
+
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do. */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<RunStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<SharedStore> {
   const { address, proofs, schema } = options
   const target: ServerTarget = { address, proofs, schema }
   const where = addressOf(target)
@@ -57,7 +63,7 @@ async function open(
   target: ServerTarget,
   where: string,
   setup: Connection,
-): Promise<RunStore> {
+): Promise<SharedStore> {
   for (const sentence of await inspectServer(where, setup)) warn(sentence)
   const channel = channelOf(schema)
   // Before anything is made: through such a proxy a statement may reach another session than the settings before it.
@@ -75,7 +81,8 @@ async function open(
   told.hear = (news) => medium.announce(news)
   try {
     const vault = await unlockAlone(where, setup, lock, masterKey)
-    return untilClosed(new SqlStore(medium, vault, clock, { pollMs: pollMs ?? 2_000, thoroughEvery: 5, tombstoneMs }))
+    const store = new SqlStore(medium, vault, clock, { pollMs: pollMs ?? 2_000, thoroughEvery: 5, tombstoneMs })
+    return Object.assign(untilClosed(store), { processes: () => medium.read(countProcesses(lockClass)) })
   } catch (error) {
     await medium.close()
     throw error

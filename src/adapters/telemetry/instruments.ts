@@ -29,8 +29,12 @@ export class Instruments {
     return new Histogram(this.#registry, name, help, bounds, labelNames ?? [])
   }
 
-  gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers: [this.#registry] })
+  gauge<const Names extends readonly string[] = readonly []>(
+    name: string,
+    help: string,
+    labelNames?: Names,
+  ): Gauge<Names[number]> {
+    return new Gauge({ name, help, labelNames: labelNames ?? [], registers: [this.#registry] })
   }
 
   /** A gauge that is read when it is asked for. */

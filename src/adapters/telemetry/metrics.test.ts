@@ -8,6 +8,7 @@ const counts = {
   queued: () => 0,
   streams: () => 0,
   waiting: async () => ({ runs: 0, open: { question: { count: 0, oldest_at: null } } }),
+  paced: () => [],
   isAlone: true,
   clock: { now: () => Date.now(), aheadMs: 0 },
 }

@@ -15,6 +15,8 @@ export interface LiveCounts {
   readonly streams: () => number
   /** Counts of runs and questions that wait for people, in the whole store. Rejects while the store fails. */
   readonly waiting: () => Promise<WaitCounts>
+  /** Model calls that wait for their turn, by kind of provider and host. */
+  readonly paced: () => readonly { readonly kind: string; readonly host: string; readonly count: number }[]
   /** The store's time, and how far the clock of this process is ahead of it. */
   readonly clock: { now(): number; readonly aheadMs: number }
   /** No other process serves with this one behind its port. */
@@ -62,7 +64,9 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   const observer = runMetrics(make, labelOf, (ms) => service.queued(ms))
   const refreshWaiting = waitingGauges(make, counts)
   processGauges(make, counts)
+  const refreshPaced = pacedGauge(make, counts)
   const text = async (): Promise<MetricsText> => {
+    refreshPaced()
     await refreshWaiting()
     return { type: registry.contentType, text: await registry.metrics() }
   }
@@ -119,6 +123,18 @@ function processGauges(make: Instruments, { active, queued, streams, isAlone, cl
     "How far the clock of this process is ahead of the store's time; negative: behind it",
     () => clock.aheadMs / 1000,
   )
+}
+
+function pacedGauge(make: Instruments, { paced }: LiveCounts): () => void {
+  const waiting = make.gauge("wire_rate_waiting", "Model calls that wait for a rate or for a pause of their backend", [
+    "provider",
+    "host",
+  ])
+  const hosts = new BoundedLabels()
+  return () => {
+    waiting.reset()
+    for (const { kind, host, count } of paced()) waiting.inc(hosts.of({ provider: kind, host }), count)
+  }
 }
 
 /** Read together by the function that this returns; without values while the store fails. */

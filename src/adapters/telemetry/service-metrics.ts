@@ -1,3 +1,4 @@
+import { BoundedLabels } from "./bounded-labels.ts"
 import type { Instruments } from "./instruments.ts"
 import type { StoreTimer } from "./time-store.ts"
 
@@ -10,6 +11,8 @@ export interface ServiceMetrics {
   queued(duration_ms: number): void
   /** A model gave the first piece of its answer. */
   firstToken(api: string, duration_ms: number): void
+  /** A model call has waited for a rate, or for a pause of its backend. */
+  paced(kind: string, host: string, duration_ms: number): void
   readonly store: StoreTimer
 }
 
@@ -47,6 +50,13 @@ export function serviceMetrics(
     tokenSeconds,
     ["api"],
   )
+  const paced = make.histogram(
+    "wire_rate_wait_seconds",
+    "Time that a model call waited for a rate, or for a pause of its backend",
+    requestSeconds,
+    ["provider", "host"],
+  )
+  const hosts = new BoundedLabels()
   const store = make.histogram("wire_store_duration_seconds", "Time of one operation of the store", storeSeconds, [
     "operation",
   ])
@@ -61,6 +71,10 @@ export function serviceMetrics(
     refused: (reason) => refusals.of(reason).add(),
     queued: (duration_ms) => queue.of().observe(duration_ms / 1000),
     firstToken: (api, duration_ms) => firstToken.of(api).observe(duration_ms / 1000),
+    paced(kind, host, duration_ms) {
+      const labels = hosts.of({ provider: kind, host })
+      paced.of(labels.provider, labels.host).observe(duration_ms / 1000)
+    },
     store: {
       known(operation) {
         store.of(operation)

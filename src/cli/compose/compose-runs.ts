@@ -21,12 +21,13 @@ import type { RunStore } from "../../ports/store.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { Deadlines } from "../../run/budget/deadlines.ts"
 import { defaultLimits, type RunLimits, type RunPorts } from "../../run/context/run-context.ts"
+import { Rates } from "../../run/budget/rates.ts"
 import { Runs } from "../../run/runs.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
 import { egressPolicy, joinPorts } from "./join-ports.ts"
 import { leaseMs } from "./open-store.ts"
-import { openPrices } from "./price-file.ts"
+import { openPrices, openRates } from "./price-file.ts"
 import type { Settings } from "./settings.ts"
 
 // What commands run without a service: workflows, tests, a look at what an MCP server offers.
@@ -45,7 +46,11 @@ export async function composeRuns(
   const policy = egressPolicy(settings)
   const store = openMemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
-  const ports = { ...joinPorts(policy, store, systemClock, demo, null, bug), ...openPrices(settings) }
+  const ports = {
+    ...joinPorts(policy, store, systemClock, demo, null, bug),
+    ...openPrices(settings),
+    rates: new Rates(systemClock, { list: openRates(settings) }),
+  }
   const runs = new Runs(
     recorded === null ? ports : withRecording(ports, recorded),
     async (source) => planSource({ ...source, maxCalled: settings.maxCalled }),

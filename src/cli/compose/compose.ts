@@ -27,6 +27,7 @@ import { defaultLimits } from "../../run/context/run-context.ts"
 import { Health, type TroubleKind } from "../../run/health.ts"
 import type { MemoryBounds } from "../../run/shares/memory-share.ts"
 import { Notifier, type NotifierPorts } from "../../run/notifications/deliver-notices.ts"
+import { Rates } from "../../run/budget/rates.ts"
 import { Runs } from "../../run/runs.ts"
 import { watchStore } from "../../run/watch-store.ts"
 import { createServer } from "../../server/create-server.ts"
@@ -45,7 +46,8 @@ import type { OpenedStore } from "./open-store.ts"
 import { isPostgres, openStore, StartRefusal } from "./open-store.ts"
 import { runsPerCaller } from "./runs-per-caller.ts"
 import { playgroundFiles } from "./playground-files.ts"
-import { openPrices } from "./price-file.ts"
+import { ProcessCount } from "./process-count.ts"
+import { openPrices, openRates } from "./price-file.ts"
 import type { Settings } from "./settings.ts"
 import { warnOfSettings } from "./warn-of-settings.ts"
 import { withoutLogin } from "./without-login.ts"
@@ -119,6 +121,7 @@ export async function compose(
   const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
   const prices = openPrices(settings)
+  const rateList = openRates(settings)
   const compiler = new Compiler({ maxCalled: settings.maxCalled })
   const folder = await openFolder(settings, compiler, log, isFirst)
   const untraced = new ThrottledLog<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
@@ -141,11 +144,18 @@ export async function compose(
       queued: () => runs.queued,
       streams: () => streams.size,
       waiting: () => opened.store.waits.counts(),
+      paced: () => rates.waiting(),
       isAlone: link === null,
       clock,
     },
     Object.keys(errorStatus),
   )
+  const processes = new ProcessCount(opened, () => link?.up ?? 1)
+  const rates = new Rates(clock, {
+    list: rateList,
+    processes: () => processes.count,
+    waited: (kind, host, ms) => metrics.service.paced(kind, host, ms),
+  })
   const contexts = new TraceContexts((run_id) => traces?.context(run_id) ?? null)
   const passesTraces = targets.kind !== "none"
   const observers: RunObserver[] = [
@@ -176,6 +186,7 @@ export async function compose(
   const ports = {
     ...joined,
     ...prices,
+    rates,
     model: timeFirstToken(
       joined.model,
       () => clock.monotonic(),
@@ -325,6 +336,7 @@ export async function compose(
     async stop(graceMs, reason) {
       if (reason !== null) log.info({ reason, runs: runs.active, queued: runs.queued }, "service stops")
       clearInterval(sweeper)
+      processes.stop()
       keepsTime.abort(new Error("The service stops"))
       drain()
       await triggers?.stop()

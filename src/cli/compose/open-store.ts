@@ -40,6 +40,8 @@ interface BareStore {
   readonly store: RunStore
   readonly learned?: TimeSource["learned"]
   readonly leaseMs: number
+  /** How many processes have it open. Absent for a store that one service has for itself. */
+  readonly processes?: () => Promise<number>
   /** Bytes that it has room for now, those that it holds included; null where that is not known. */
   readonly capacity: () => number | null
   /** The missing or damaged parts. */
@@ -260,7 +262,7 @@ async function openPostgres(settings: Settings, clock: StoreClock): Promise<Bare
   const warnings: string[] = []
   const warn = (sentence: string): number => warnings.push(sentence)
   const store = await openPostgresStore({ ...options, clock, warn, tombstoneMs })
-  return { store, leaseMs: postgresLeaseMs, capacity: () => null, warnings }
+  return { store, processes: () => store.processes(), leaseMs: postgresLeaseMs, capacity: () => null, warnings }
 }
 
 async function postgresTarget(settings: Settings, store = settings.store) {

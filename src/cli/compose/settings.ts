@@ -337,6 +337,13 @@ export const settingGroups = {
       "JSON file with prices of models that have none in their workflow, by endpoint and model id",
       { see: "cost-and-limits.md#prices-of-the-operator" },
     ),
+    rates: setting(
+      "RATES",
+      text,
+      undefined,
+      "JSON file with the most requests, tokens and calls at a time that endpoints get, by endpoint",
+      { see: "cost-and-limits.md#rates" },
+    ),
     maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
     maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
     maxRunMemory: setting(

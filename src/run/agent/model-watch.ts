@@ -1,4 +1,5 @@
-import type { CallToReserve, ModelWatch, Reservation } from "../../ports/model.ts"
+import type { Rates } from "../budget/rates.ts"
+import type { CallToReserve, ModelWatch, PacedCall, PacingRequest, Reservation } from "../../ports/model.ts"
 import { loginOf } from "../context/backends.ts"
 import { defaultOutput } from "../budget/budget.ts"
 import { showMoney } from "../../log/money.ts"
@@ -11,11 +12,13 @@ import type { StepProgress } from "./step-context.ts"
 /** What the run does while a step's model is asked: it reserves calls, stores retries and passes deltas on. */
 export function modelWatch(running: RunContext, { about }: Caller, progress: StepProgress): ModelWatch {
   const { budget, log, ports, redactor, signal, gate } = running
+  const { rates } = ports
   return {
     signal,
     gate,
     arrivals: running.arrivals,
     now: () => ports.clock.now(),
+    ...(rates !== undefined && { pace: (request) => pace(running, rates, about, request) }),
     ...(budget.limited ? { reserve: (call) => reserve(running, about, call) } : {}),
     retried: ({ attempt, reason, delay_ms, progress: turnProgress, requirements }) => {
       const kept = { turn: progress.turn, progress: storeProgress(turnProgress) }
@@ -32,6 +35,28 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
     redact: (value) => redactor.redact(value),
     redactStream: () => redactor.stream(),
   }
+}
+
+/** Waits for the turn of the call among all runs of this process. */
+function pace(
+  running: RunContext,
+  rates: Rates,
+  about: Caller["about"],
+  { model, backend, tokens }: PacingRequest,
+): PacedCall | Promise<PacedCall> {
+  const { caller, runId, workflow, log, signal, plan } = running
+  const name = plan.models[model]?.provider ?? ""
+  const { kind = "", rate = null } = plan.providers[name] ?? {}
+  return rates.enter({
+    caller,
+    run_id: runId,
+    workflow,
+    provider: { name, kind, rate },
+    backend,
+    tokens,
+    waits: (because) => void log.add("model_call_waiting", { ...about, because }),
+    signal,
+  })
 }
 
 /** Waits until the limits have room for the call, and stores what it may use at most. */

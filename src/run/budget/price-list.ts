@@ -18,7 +18,7 @@ export class PriceList {
 
   of({ api, endpoint }: Pick<Backend, "api" | "endpoint">, id: string): Price | null {
     for (const [prefix, models] of this.#endpoints) {
-      const stated = isUnder(endpoint, prefix) ? models.get(id) : undefined
+      const stated = isUnderPrefix(endpoint, prefix) ? models.get(id) : undefined
       if (stated !== undefined) return wholePrice(stated, api)
     }
     return null
@@ -26,7 +26,7 @@ export class PriceList {
 }
 
 /** A prefix ends where a segment does: `https://a.example` is not the beginning of `https://a.example.org`. */
-function isUnder(endpoint: string, prefix: string): boolean {
+export function isUnderPrefix(endpoint: string, prefix: string): boolean {
   return (
     endpoint.startsWith(prefix) && (prefix.endsWith("/") || ["", "/", "?"].includes(endpoint.charAt(prefix.length)))
   )

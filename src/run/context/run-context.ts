@@ -4,6 +4,7 @@ import { memoryOf } from "../../base/memory-of.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { Budget } from "../budget/budget.ts"
 import type { PriceList } from "../budget/price-list.ts"
+import type { Rates } from "../budget/rates.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
 import type { Scope, StepFailure } from "../values/scope.ts"
 import type { EvaluationWork } from "../values/evaluation-work.ts"
@@ -71,6 +72,8 @@ export interface RunPorts {
   shortage?(): string | null
   /** Prices of models that have none in their file. */
   readonly prices?: PriceList
+  /** Paces the model calls of all runs. */
+  readonly rates?: Rates
   /** The server's own secrets, for workflows of its folder. */
   readonly serverSecrets?: ServerSecrets
   /** Called with the names of the server's secrets that a run is given. */
