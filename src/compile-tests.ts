@@ -58,8 +58,8 @@ export function compileTests(
   return {
     program,
     diagnostics,
-    tests: isRunnable ? planTests(program) : undefined,
-    judges: isRunnable ? plan({ ...program, input: undefined, agents: new Map() }) : undefined,
+    tests: isRunnable ? planTests(program, workflow) : undefined,
+    judges: isRunnable ? plan({ ...program, input: undefined, agents: new Map(), functions: new Map() }) : undefined,
   }
 }
 

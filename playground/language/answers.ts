@@ -65,7 +65,7 @@ export const answers = {
     return found && { ...found, span: onlySpan(found.span) }
   },
   signatureHelp(source: Source, at: number): SignatureHelp | undefined {
-    const found = signatureHelp(compiledOf(source).program.tree, at)
+    const found = signatureHelp(compiledOf(source).program, at)
     return found && { ...found, span: onlySpan(found.span) }
   },
   /** The name of what the word at this place refers to, where that is in the same file. */

@@ -70,6 +70,8 @@ export const sourceModuleBytes = 4 * 1_048_576
 export const fileBytes = 67_108_864
 /** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
 export const sourceNesting = 100
+/** Of a function of one's own, with all that it calls. */
+export const sourceFunctionLevels = 1_000
 export const sourceArrayLength = 10_000
 export const sourceTypeParts = 50_000
 export const sourceTypeLevels = 200

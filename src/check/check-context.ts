@@ -14,6 +14,7 @@ import type {
   DynamicSymbol,
   FailureSymbol,
   FileLookup,
+  FunctionSymbol,
   ImportedSymbol,
   ImportSymbol,
   LoopVariable,
@@ -100,6 +101,9 @@ export class CheckContext {
   readonly triggerNodes = new Map<string, Syntax.TriggerDeclaration>()
   readonly triggers = new Map<string, TriggerSymbol>()
   readonly functionNodes = new Map<string, Syntax.FunctionDeclaration>()
+  /** Functions that call themselves, also by way of others. */
+  readonly recursive = new Set<string>()
+  readonly functions = new Map<string, FunctionSymbol>()
   readonly workflowNodes = new Map<string, Syntax.WorkflowDeclaration>()
   readonly workflows = new Map<string, WorkflowSymbol>()
   readonly tools = new Map<string, ImportSymbol>()
@@ -146,9 +150,10 @@ export class CheckContext {
   /** A context that knows the same declarations, for an expression of another text. Nothing that it finds comes back here. */
   withTree(tree: Syntax.Tree): CheckContext {
     const { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, incomplete } = this
-    const { tools, resources, prompts, workflows } = this
+    const { tools, resources, prompts, workflows, functions, functionNodes } = this
     const known = { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, incomplete }
-    return Object.assign(new CheckContext(tree, this.files), known, { tools, resources, prompts, workflows, trials: 0 })
+    const named = { tools, resources, prompts, workflows, functions, functionNodes }
+    return Object.assign(new CheckContext(tree, this.files), known, named, { trials: 0 })
   }
 
   /** The fields that are written with a default, with their types. */

@@ -45,7 +45,10 @@ export interface UsedFile {
 
 export type UsableFile = Extract<FoundFile, { kind: "found" }>
 
-const sharedKinds: readonly string[] = ["schema", "provider", "model", "mcp", "api", "tool", "resource", "prompt"]
+const sharedKinds: readonly string[] = [
+  ...(["schema", "provider", "model", "mcp", "api"] as const),
+  ...(["tool", "resource", "prompt", "function"] as const),
+]
 
 export function isShared(word: string): word is Syntax.SharedKind {
   return sharedKinds.includes(word)

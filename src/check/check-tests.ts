@@ -136,6 +136,7 @@ function takeIn(checking: CheckContext, tested: Program): void {
   checking.input = tested.input?.type
   for (const [name, symbol] of tested.agents) checking.agents.set(name, symbol)
   for (const [name, symbol] of tested.asks) checking.asks.set(name, symbol)
+  for (const [name, symbol] of tested.functions) checking.functions.set(name, symbol)
 }
 
 function pathOf({ title }: Syntax.TestDeclaration): string {

@@ -7,6 +7,7 @@ import { checkBackends } from "./check-backends.ts"
 import { checkRunLimits } from "./check-limits.ts"
 import { checkDefaults } from "./check-defaults.ts"
 import { checkInputRequirements } from "./check-requirements.ts"
+import { checkFunctions } from "./check-functions.ts"
 import { checkChat } from "./check-chat.ts"
 import { checkFileImports, importFiles } from "./check-files.ts"
 import { checkTriggers } from "./check-triggers.ts"
@@ -44,6 +45,7 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   declareWorkflows(checking)
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
+  checkFunctions(checking)
   if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
   if (secretsBlocks.length > 0) checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
   checkFileImports(checking, imports)
@@ -117,6 +119,7 @@ export function programOf(checking: CheckContext): Program {
     resources: checking.resources,
     prompts: checking.prompts,
     workflows: checking.workflows,
+    functions: checking.functions,
     dynamics: checking.dynamics,
     agents: checking.agents,
     asks: checking.asks,

@@ -1,5 +1,6 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { isFunction } from "./function-table.ts"
 import type { ImportSymbol } from "./program.ts"
 import { declareUnique } from "./repeated-name.ts"
 
@@ -31,7 +32,7 @@ export function declare(checking: CheckContext): void {
         break
       }
       case "function-declaration":
-        enter(checking, checking.functionNodes, "function", declaration.name, declaration)
+        declareFunction(checking, declaration)
         break
       case "workflow":
         enter(checking, checking.workflowNodes, "workflow", declaration.name, declaration)
@@ -81,6 +82,13 @@ function enter<T>(
   }
   const message = `${kindOf(known)}.${name.text} is declared already`
   checking.report("duplicate-declaration", `${kind}.${name.text}`, name, message, "Give one of the two another name.")
+}
+
+function declareFunction(checking: CheckContext, declaration: Syntax.FunctionDeclaration): void {
+  const { name } = declaration
+  if (!isFunction(name.text)) return enter(checking, checking.functionNodes, "function", name, declaration)
+  const message = `\`${name.text}\` is a function of the language`
+  checking.report("duplicate-declaration", `function.${name.text}`, name, message, "Give this one another name.")
 }
 
 function declareDynamic(checking: CheckContext, declaration: Syntax.DynamicDeclaration): void {

@@ -135,7 +135,11 @@ export function reportUnknownFunction(
   // The parser reported an argument that is no value: an arrow, for one.
   if (isWrong || lacksItems(node)) return
   const isMethod = receiver !== undefined && !isNamespace(receiver)
-  const hint = meant(checking, node, isMethod, (text) => typeOfText(checking, text, scope, infer))
+  const near = receiver === undefined ? checking.suggest(name, checking.functionNodes.keys()) : undefined
+  const hint =
+    near !== undefined
+      ? meantWord(near)
+      : meant(checking, node, isMethod, (text) => typeOfText(checking, text, scope, infer))
   const message = !isMethod
     ? `Unknown function: ${receiver === undefined ? name : `${checking.quote(receiver)}.${name}`}`
     : isFunction(name)

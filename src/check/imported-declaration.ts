@@ -2,7 +2,8 @@ import { remembered } from "../base/remembered.ts"
 import type { Token } from "../syntax/token.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isForeign } from "./file-space.ts"
-import type { ImportSymbol, Program } from "./program.ts"
+import { isFunction } from "./function-table.ts"
+import type { FunctionSymbol, ImportSymbol, Program } from "./program.ts"
 import { eachPathIn } from "./schema-fields.ts"
 
 // A declaration of another file becomes one of this file: a copy with the names that things have here, and with spans of the file
@@ -17,6 +18,7 @@ export type SharedNode =
   | Syntax.ApiDeclaration
   | Syntax.ImportDeclaration
   | Syntax.BatchDeclaration
+  | Syntax.FunctionDeclaration
 
 /** Names of the copy. */
 export interface ImportedNames {
@@ -30,12 +32,14 @@ export interface ImportedNames {
 
 type SharedTable = ReadonlyMap<
   string,
-  Exclude<SharedNode, Syntax.ImportDeclaration | Syntax.BatchDeclaration> | ImportSymbol
+  | Exclude<SharedNode, Syntax.ImportDeclaration | Syntax.BatchDeclaration | Syntax.FunctionDeclaration>
+  | ImportSymbol
+  | FunctionSymbol
 >
 
 /** What a program has of one kind, by name. */
 export function tableOf(program: Program, kind: Syntax.SharedKind): SharedTable {
-  const { schemas, providers, models, servers, apis, tools, resources, prompts } = program
+  const { schemas, providers, models, servers, apis, tools, resources, prompts, functions } = program
   return {
     schema: schemas,
     provider: providers,
@@ -45,12 +49,14 @@ export function tableOf(program: Program, kind: Syntax.SharedKind): SharedTable 
     tool: tools,
     resource: resources,
     prompt: prompts,
+    function: functions,
   }[kind]
 }
 
 /** The declaration of a program under a name; of an item of a batch, the batch with this item alone. */
 export function sharedNode(program: Program, kind: Syntax.SharedKind, name: string): SharedNode | undefined {
   const found = tableOf(program, kind).get(name)
+  if (found !== undefined && "declaration" in found) return found.declaration
   if (found === undefined || !("node" in found)) return found
   const { node, batch } = found
   if (node.kind === "import" || batch === undefined) return node.kind === "import" ? node : undefined
@@ -75,11 +81,19 @@ export function referredTo(node: SharedNode): readonly (readonly [Syntax.SharedK
     if ((node.kind === "import" || node.kind === "batch") && node.source.server !== undefined) {
       found.push([node.source.word, node.source.server.text])
     }
+    const visitCall = ({ name, receiver }: Syntax.FunctionNode): void => {
+      if (receiver === undefined && !isFunction(name.text)) found.push(["function", name.text])
+    }
     const visit = ({ segments: [root, name] }: TypePath): void => {
       if (root?.text === "schema" && name !== undefined) found.push(["schema", name.text])
     }
     if (node.kind === "schema") eachPathIn(node, visit)
-    else eachPart(node, (part) => part["kind"] === "type-path" && visit(part as unknown as TypePath))
+    else {
+      eachPart(node, (part) => {
+        if (part["kind"] === "type-path") visit(part as unknown as TypePath)
+        else if (part["kind"] === "function") visitCall(part as unknown as Syntax.FunctionNode)
+      })
+    }
     return found
   })
 }
@@ -153,8 +167,16 @@ function copyOf(part: unknown, shift: number, names: ImportedNames): unknown {
       copy[key] = key === "comments" ? [] : copyOf(value, shift, names)
     }
   }
+  if (copy["kind"] === "function") return renamedCall(copy as unknown as Syntax.FunctionNode, names)
   if (copy["kind"] === "type-path") return renamedType(copy as unknown as TypePath, names)
   return copy["kind"] === "chain" ? renamedSecret(copy as unknown as Syntax.Chain, names) : copy
+}
+
+/** A call of a function of the other file, under the name that it has here. */
+function renamedCall(node: Syntax.FunctionNode, names: ImportedNames): Syntax.FunctionNode {
+  const { name, receiver } = node
+  if (receiver !== undefined || isFunction(name.text)) return node
+  return { ...node, name: { ...name, text: names.of("function", name.text) } }
 }
 
 type TypePath = Syntax.TypeNode & { kind: "type-path" }

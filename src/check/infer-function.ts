@@ -15,6 +15,8 @@ import { functionRow, isFunction, resultType, takenAt, takesCount, text } from "
 import { inferFailure } from "./infer-failure.ts"
 import { isSecret } from "./infer-operators.ts"
 import { isAsset } from "./misplaced-asset.ts"
+import { fixFor, mustFit } from "./must-fit.ts"
+import type { FunctionSymbol, LoopVariable } from "./program.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { checkWritten } from "./written-arguments.ts"
@@ -23,6 +25,12 @@ import { wrongCount } from "./wrong-count.ts"
 /** `name(item, …)` */
 export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode, scope: Scope, infer: Infer): Type {
   const name = node.name.text
+  const own = node.receiver === undefined && node.form === undefined ? checking.functions.get(name) : undefined
+  if (own !== undefined) return inferOwn(checking, node, own, scope, infer)
+  if (node.receiver === undefined && isCalledUnknown(checking, node)) {
+    for (const item of node.items) inferItem(checking, item, scope, infer)
+    return errorType
+  }
   if (node.receiver !== undefined || !isFunction(name)) {
     reportUnknownFunction(checking, node, scope, infer)
     return errorType
@@ -60,6 +68,69 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
     type.kind === "error" || (type.kind === "record" && checking.incomplete.has(type))
   if (!fits || types.some(isUnknown)) return errorType
   return resultType(row, types, checking.types)
+}
+
+/** Whether the function is one of one's own of which no more is known: a mistake in it was reported. */
+function isCalledUnknown(checking: CheckContext, { name }: Syntax.FunctionNode): boolean {
+  if (isFunction(name.text)) return false
+  if (!checking.functionNodes.has(name.text)) return checking.skipped.isSwallowed("function", name.text)
+  checking.refer(`function.${name.text}`, name)
+  return true
+}
+
+/** A call of a function of one's own. */
+function inferOwn(
+  checking: CheckContext,
+  node: Syntax.FunctionNode,
+  { name, variables, declaration, result }: FunctionSymbol,
+  scope: Scope,
+  infer: Infer,
+): Type {
+  checking.refer(`function.${name.text}`, node.name)
+  for (const item of node.items) inferItem(checking, item, scope, infer)
+  const { parameters } = declaration
+  if (node.items.some(({ kind }) => kind === "missing-expression")) return result
+  if (node.items.length !== parameters.length) {
+    if (checking.skipped.hasError(node)) return result
+    const count = node.items.length
+    const message = `\`${name.text}\` does not take ${count === 1 ? "1 argument" : `${count} arguments`}`
+    checking.report(
+      "wrong-arguments",
+      scope.path,
+      node,
+      message,
+      `The form is \`${showFunction(name.text, variables)}\`.`,
+    )
+    return result
+  }
+  for (const [at, { name: parameter }] of parameters.entries()) {
+    const item = node.items[at]
+    const type = variables.get(parameter.text)?.type
+    if (item !== undefined && type !== undefined)
+      argumentMustFit(checking, item, type, `\`${parameter.text}\` of \`${name.text}\``, scope)
+  }
+  return result
+}
+
+/** `net(amount: number, rate: number)` */
+export function showFunction(name: string, variables: ReadonlyMap<string, LoopVariable>): string {
+  const parameters = [...variables].map(([parameter, { type }]) => `${parameter}: ${showType(type)}`)
+  return `${name}(${parameters.join(", ")})`
+}
+
+/** Of what is written out, the part is shown that does not fit. */
+function argumentMustFit(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  type: Type,
+  what: string,
+  scope: Scope,
+): void {
+  const found = checking.expressionTypes.get(node) ?? errorType
+  const isWritten = node.kind === "array" || node.kind === "object" || node.kind === "list" || node.kind === "number"
+  if (isWritten || isAssignable(found, type, checking.types)) return mustFit(checking, node, type, scope.path)
+  const message = `${what} is ${showType(type)}, found ${showType(found)}`
+  checking.report("type-mismatch", scope.path, node, message, fixFor(checking, node, found, type))
 }
 
 /** The type of an argument. An array that is written out has a known length. */

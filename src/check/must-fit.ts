@@ -70,7 +70,8 @@ function mismatch(checking: CheckContext, node: Syntax.Expression, found: Type, 
   checking.report("type-mismatch", path, node, message, fixFor(checking, node, found, expected))
 }
 
-function fixFor(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): Hint | undefined {
+/** What to write for a value of another type. */
+export function fixFor(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): Hint | undefined {
   const { types } = checking
   if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
     return "It may be null: give a default with `??`."

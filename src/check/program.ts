@@ -29,6 +29,7 @@ export interface Program {
   readonly prompts: ReadonlyMap<string, ImportSymbol>
   /** The files that it calls, by the names of their declarations; those that can be used. */
   readonly workflows: ReadonlyMap<string, WorkflowSymbol>
+  readonly functions: ReadonlyMap<string, FunctionSymbol>
   readonly dynamics: ReadonlyMap<string, DynamicSymbol>
   readonly agents: ReadonlyMap<string, AgentSymbol>
   readonly asks: ReadonlyMap<string, AskSymbol>
@@ -121,6 +122,16 @@ export interface WorkflowSymbol {
   /** Types with the names that its schemas have here. */
   readonly input: RecordType
   readonly output: RecordType
+}
+
+/** A function of one's own. */
+export interface FunctionSymbol {
+  readonly name: Syntax.Name
+  readonly declaration: Syntax.FunctionDeclaration
+  /** By name, in their order: all that its body sees. */
+  readonly variables: ReadonlyMap<string, LoopVariable>
+  /** What it gives: declared, or that of its body. */
+  readonly result: Type
 }
 
 export interface BlockSymbol {

@@ -88,7 +88,7 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
     if (setting.assets === "value") found.push(keyword("asset", undefined, 'asset ${1:value} { type: "${2:image}" }'))
   }
   for (const word of ["true", "false", "null"]) found.push(keyword(word))
-  found.push(...completeFunctions(false))
+  found.push(...completeFunctions(program, false))
   return found
 }
 

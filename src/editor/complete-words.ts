@@ -1,4 +1,6 @@
 import { functionNames, functionRow, parametersOf } from "../check/function-table.ts"
+import { showFunction } from "../check/infer-function.ts"
+import { showType } from "../types/show-type.ts"
 import { functionTexts } from "./function-texts.ts"
 import type { Program } from "../check/program.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
@@ -28,8 +30,24 @@ export function keyword(word: string, doc = lookUp(keywordTexts, word), snippet?
   }
 }
 
-/** All functions; `called` where the brackets are there already. */
-export function completeFunctions(called: boolean): Completion[] {
+/** All functions, one's own first; `called` where the brackets are there already. */
+export function completeFunctions(program: Program, called: boolean): Completion[] {
+  return [...ownFunctions(program, called), ...builtInFunctions(called)]
+}
+
+function ownFunctions({ functions }: Program, called: boolean): Completion[] {
+  return [...functions.values()]
+    .filter(({ name }) => !name.text.includes("#"))
+    .map(({ name: { text: name }, declaration: { doc }, variables, result }): Completion => {
+      const detail = `${showFunction(name, variables)}: ${showType(result, 60)}`
+      const item = { label: name, kind: "function" as const, detail, ...(doc === undefined ? {} : { doc }) }
+      if (called) return { ...item, insert: name }
+      const places = [...variables.keys()].map((parameter, at) => `\${${at + 1}:${parameter}}`)
+      return { ...item, insert: `${name}(`, snippet: `${name}(${places.join(", ")})` }
+    })
+}
+
+function builtInFunctions(called: boolean): Completion[] {
   return functionNames.map((name): Completion => {
     const { forms } = functionRow(name)
     const { text } = functionTexts[name]

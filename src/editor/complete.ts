@@ -62,7 +62,7 @@ function nameItems(program: Program, use: NameUse): Completion[] {
     case "root":
       return completeRoots(program, use)
     case "function":
-      return completeFunctions(true)
+      return completeFunctions(program, true)
     case "step":
       return completeStep(program, use)
     case "property":

@@ -1,6 +1,7 @@
 import type { Span } from "../source/span.ts"
 import { openingComment } from "../source/opening-comment.ts"
 import { textAt } from "../check/file-space.ts"
+import { showFunction } from "../check/infer-function.ts"
 import type { Program } from "../check/program.ts"
 import { showName, showType } from "../types/show-type.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -91,6 +92,12 @@ function describeDeclaration(program: Program, declares: DeclarationKind, node: 
       const code = `${head}\ninput ${body(input.fields)}\noutput ${body(output.fields)}`
       return withDoc(openingComment(symbol.program.tree.text) ?? doc, code, detailOf(output))
     }
+    case "function-declaration": {
+      const symbol = program.functions.get(name)
+      if (symbol === undefined) return withDoc(doc, `function ${name}(…)`, "function")
+      const form = showFunction(name, symbol.variables)
+      return withDoc(doc, `function ${form}: ${showType(symbol.result, lineWidth)}`, detailOf(symbol.result))
+    }
     case "import":
     case "batch-item":
       return describeImport(program, node, doc)
@@ -166,7 +173,8 @@ function fieldsIn(program: Program, node: Syntax.VariantCase): Field[] {
 
 function variableType(program: Program, name: Syntax.Name): Type | undefined {
   const ofSteps = [...program.agents.values(), ...program.asks.values()].map(({ variables }) => variables)
-  for (const variables of [...ofSteps, ...program.lists.values()]) {
+  const ofFunctions = [...program.functions.values()].map(({ variables }) => variables)
+  for (const variables of [...ofSteps, ...program.lists.values(), ...ofFunctions]) {
     const known = variables.get(name.text)
     if (known?.name === name) return known.type
   }

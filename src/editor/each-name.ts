@@ -1,5 +1,5 @@
 import { dynamicPlace, modelPlace, requestPlace, runPlace, withoutCalls, withoutSecrets } from "../check/allowance.ts"
-import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
+import type { ImportNode, LoopVariable, Program, StepSymbol } from "../check/program.ts"
 import { placeOfImport } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { importedTarget } from "./imported-target.ts"
@@ -34,8 +34,19 @@ class DeclarationWalk extends NameWalk {
         this.words(declaration.name.end, declaration.file.start, ["from"])
         if (declaration.body !== undefined) this.properties("workflow", declaration.body.items, inRequest)
         break
-      case "function-declaration":
+      case "function-declaration": {
+        const { name, parameters, result, value } = declaration
+        this.declared("function", name, declaration)
+        for (const parameter of parameters) {
+          this.name(parameter.name, { kind: "variable", name: parameter.name })
+          this.type(parameter.type, false)
+        }
+        if (result !== undefined) this.type(result, false)
+        const own = this.program.functions.get(name.text)
+        const variables = own?.declaration === declaration ? own.variables : new Map<string, LoopVariable>()
+        this.expression(value, { ...settingIn(withoutCalls(runPlace)), variables, isClosed: true })
         break
+      }
       case "input": {
         const place = withoutCalls(withoutSecrets(requestPlace))
         const items = declaration.body.items.filter((item) => item.kind === "property")

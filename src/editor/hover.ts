@@ -121,12 +121,18 @@ function whatIs(program: Program, target: Target): string | undefined {
     case "tag":
       return "The tag of a variant: it names the case."
     case "variable":
-      return "A variable of the loop."
+      return isParameter(program, target.node) ? "A parameter of the function." : "A variable of the loop."
     case "block":
       return declarationTexts[target.node.kind].text
     case "declaration":
       return undefined
   }
+}
+
+function isParameter({ tree }: Program, { start }: Span): boolean {
+  return tree.declarations.some(
+    (one) => one.kind === "function-declaration" && one.parameters.some(({ name }) => name.start === start),
+  )
 }
 
 function fieldPlace(program: Program, span: Span): string | undefined {

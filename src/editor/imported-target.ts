@@ -26,6 +26,8 @@ export function importedTarget(
     case "resource":
     case "prompt":
       return found(kind, importsOf(program, kind).get(name.text)?.node)
+    case "function":
+      return found(kind, program.functions.get(name.text)?.declaration)
     default:
       return undefined
   }

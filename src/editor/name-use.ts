@@ -51,6 +51,7 @@ export type DeclarationKind =
   | "schedule"
   | "webhook"
   | "workflow"
+  | "function"
 
 /** A name in the source, with all that its place in the tree says about it. */
 export type NameUse = Span & {
@@ -131,6 +132,7 @@ export type DeclaredNode =
   | Syntax.AskDeclaration
   | Syntax.TriggerDeclaration
   | Syntax.WorkflowDeclaration
+  | Syntax.FunctionDeclaration
   | ImportNode
   | Syntax.ValueField
 

@@ -179,6 +179,7 @@ function declarationType(declared: (NameUse & { kind: "declaration" })["declares
     case "schedule":
     case "webhook":
     case "workflow":
+    case "function":
       return "function"
     case "dynamic":
     case "local":

@@ -1,8 +1,9 @@
 import { functionRow, isFunction, parametersOf } from "../check/function-table.ts"
 import { functionTexts } from "./function-texts.ts"
+import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { closers } from "../syntax/token-reader.ts"
-import type { Tree } from "../syntax/tree.ts"
+import { showType } from "../types/show-type.ts"
 import { tokenIndexAt } from "./token-at.ts"
 
 /** The function whose arguments are being written. */
@@ -29,7 +30,8 @@ export interface Form {
 const maxTokens = 10_000
 
 /** The innermost function around the cursor. It reads tokens: while somebody writes, there is no tree of the call yet. */
-export function signatureHelp(tree: Tree, offset: number): SignatureHelp | undefined {
+export function signatureHelp(program: Program, offset: number): SignatureHelp | undefined {
+  const { tree } = program
   const last = tokenIndexAt(tree, offset)
   let commas = 0
   let depth = 0
@@ -46,7 +48,7 @@ export function signatureHelp(tree: Tree, offset: number): SignatureHelp | undef
       depth = 0
       const name = tree.tokens[index - 1]
       if (kind === "(" && name?.kind === "name" && name.end === token.start) {
-        const help = helpFor(tree, name, commas)
+        const help = helpFor(program, name, commas)
         if (help !== undefined) return help
       }
       commas = 0
@@ -55,8 +57,17 @@ export function signatureHelp(tree: Tree, offset: number): SignatureHelp | undef
   return undefined
 }
 
-function helpFor(tree: Tree, { start, end }: Span, at: number): SignatureHelp | undefined {
+function helpFor({ tree, functions }: Program, { start, end }: Span, at: number): SignatureHelp | undefined {
   const name = tree.text.slice(start, end)
+  const own = functions.get(name)
+  if (own !== undefined) {
+    const form = formOf(
+      name,
+      [...own.variables].map(([parameter, { type }]) => `${parameter}: ${showType(type)}`),
+      at,
+    )
+    return { span: { start, end }, forms: [form], active: 0, text: own.declaration.doc ?? "" }
+  }
   if (!isFunction(name)) return undefined
   const { forms } = functionRow(name)
   const { text } = functionTexts[name]
@@ -66,13 +77,16 @@ function helpFor(tree: Tree, { start, end }: Span, at: number): SignatureHelp | 
 }
 
 function formAt(label: string, at: number): Form {
-  const parameters: Span[] = []
-  let from = label.indexOf("(") + 1
-  for (const parameter of parametersOf(label)) {
-    parameters.push({ start: from, end: from + parameter.length })
+  const form = formOf(label.slice(0, label.indexOf("(")), parametersOf(label), at)
+  return form.at === undefined && label.endsWith("…)") ? { ...form, at: form.parameters.length - 1 } : form
+}
+
+function formOf(name: string, parameters: readonly string[], at: number): Form {
+  const spans: Span[] = []
+  let from = name.length + 1
+  for (const parameter of parameters) {
+    spans.push({ start: from, end: from + parameter.length })
     from += parameter.length + ", ".length
   }
-  const isOpen = label.endsWith("…)")
-  const last = parameters.length - 1
-  return { label, parameters, at: at <= last ? at : isOpen ? last : undefined }
+  return { label: `${name}(${parameters.join(", ")})`, parameters: spans, at: at < spans.length ? at : undefined }
 }

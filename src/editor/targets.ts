@@ -75,8 +75,9 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
         : declared("api", program.apis.get(use.text))
     case "sent":
       return fieldTargets(program, program.tools.get(use.block.tool)?.input, use.text)
-    case "keyword":
     case "function":
+      return declared("function", program.functions.get(use.text)?.declaration)
+    case "keyword":
     case "property":
     case "foreign-key":
     case "type":

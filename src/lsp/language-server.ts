@@ -397,7 +397,7 @@ const answers: Readonly<Record<string, Answer>> = {
   },
 
   "textDocument/signatureHelp": (document, params, client): Lsp.SignatureHelp | null => {
-    const found = signatureHelp(document.compiled.program.tree, offsetIn(document, params))
+    const found = signatureHelp(document.compiled.program, offsetIn(document, params))
     return found === undefined ? null : toSignatureHelp(found, client)
   },
 

@@ -31,3 +31,23 @@ test("a change inside of a called file changes the steps that call it; a comment
     output: "after It depends on dynamic.called",
   })
 })
+
+test("a change of a function changes the steps that call it, also by way of others; another name changes nothing", () => {
+  const statuses = (functions: string, call = "gross"): Record<string, string> => {
+    const plan = (text: string, name: string): Plan => {
+      const rest = `input { n: number }\ndynamic { a: ${name}(input.n)  b: input.n }\noutput { a: dynamic.a  b: dynamic.b }`
+      const { plan: found, diagnostics } = compile(`${text}\n${rest}`)
+      assert.ok(found !== undefined, JSON.stringify(diagnostics))
+      return found
+    }
+    const before = plan("function rate(n: number) = n * 0.19\nfunction gross(n: number) = n + rate(n)", "gross")
+    const changes = comparePlans(before, plan(functions, call), { before: { n: 1 }, after: { n: 1 } })
+    return Object.fromEntries([...changes].map(([id, { status }]) => [id, status]))
+  }
+  const same = { "dynamic.a": "same", "dynamic.b": "same", output: "same" }
+  const renamed = "function tax(amount: number) = amount * 0.19\nfunction whole(x: number) = x + tax(x)"
+  assert.deepEqual(statuses(renamed, "whole"), same)
+  const changed = { "dynamic.a": "changed", "dynamic.b": "same", output: "after" }
+  assert.deepEqual(statuses("function rate(n: number) = n * 0.07\nfunction gross(n: number) = n + rate(n)"), changed)
+  assert.deepEqual(statuses("function rate(n: number) = n * 0.19\nfunction gross(n: number) = n - rate(n)"), changed)
+})

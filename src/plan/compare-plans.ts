@@ -5,6 +5,7 @@ import { toJsonSchema } from "../types/json-schema.ts"
 import type { Expression } from "./expression.ts"
 import { children } from "./expression-traits.ts"
 import type { ModelUses, Plan, PlanNode } from "./plan-shape.ts"
+import { withoutTexts } from "./without-texts.ts"
 import { effectsOf, expressionsOf } from "./prepare.ts"
 
 /** Whether a node of a plan would do the same again: for an author who is about to re-run a workflow. */
@@ -111,14 +112,6 @@ function textOf(node: PlanNode): JsonValue {
   // Compared by themselves, or without a part in what the node gives.
   for (const key of ["depends_on", "models", "uses", "output", "limits", "concurrency", "id", "name"]) delete own[key]
   return withoutTexts(own as JsonValue)
-}
-
-function withoutTexts(value: JsonValue): JsonValue {
-  if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(withoutTexts)
-  const isNode = "op" in value || "condition" in value
-  const entries = Object.entries(value).filter(([key]) => !(isNode && (key === "text" || key === "site")))
-  return Object.fromEntries(entries.map(([key, item]) => [key, withoutTexts(item)]))
 }
 
 function modelsOf(parts: SharedParts, node: PlanNode): JsonValue {

@@ -32,7 +32,7 @@ export function traits(expression: Expression): Traits {
   const pure = !effectOps.has(op) && parts.every((part) => part.pure)
   const found: Traits = {
     pure,
-    loops: op === "list" || parts.some((part) => part.loops),
+    loops: op === "list" || (op === "own-function" && expression.loops) || parts.some((part) => part.loops),
     secrets: parts.some((part) => part.secrets),
     local: parts.some((part) => part.local),
     known: pure && parts.every((part) => part.known),
@@ -72,6 +72,7 @@ export function children(expression: Expression): readonly Expression[] {
       return expression.parts.filter((part) => typeof part !== "string")
     case "array":
     case "function":
+    case "own-function":
       return expression.items
     case "list": {
       const { loop, when, by, value } = expression

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { Type } from "../types/types.ts"
 import type { ValueFunctionName } from "../check/function-table.ts"
 
 /**
@@ -28,6 +29,7 @@ export type Expression =
   | { readonly op: "negate"; readonly value: Expression; readonly text: string }
   | FunctionExpression
   | FailureExpression
+  | OwnFunctionExpression
   | MatchExpression
   | CallExpression
   | WorkflowCallExpression
@@ -61,7 +63,7 @@ export type Root =
   | { readonly kind: "local"; readonly name: string }
   /** A variable of the agent's loop. */
   | { readonly kind: "variable"; readonly name: string }
-  /** A variable of a list around the expression. */
+  /** A variable of a list around the expression. In a function of one's own `#0` is its first argument. */
   | { readonly kind: "item"; readonly name: string }
   /** In a requirement: the output or the answer that is judged. In a repetition: the output of the last round. */
   | { readonly kind: "result" }
@@ -128,6 +130,28 @@ export interface FailureExpression {
   /** How many loops or lists it stands in. */
   readonly depth: number
   readonly text: string
+}
+
+/** A call of one of the plan's `functions`. */
+export interface OwnFunctionExpression {
+  readonly op: "own-function"
+  readonly name: string
+  readonly items: readonly Expression[]
+  /** What identifies the function, with all that it calls, in another plan: neither its name nor those of its parameters. */
+  readonly version: string
+  /** It goes over lists. */
+  readonly loops: boolean
+  /** What the checker could not know of the arguments is checked when it is called. */
+  readonly untyped: boolean
+  readonly text: string
+}
+
+export interface FunctionPlan {
+  readonly parameters: readonly { readonly name: string; readonly type: Type }[]
+  readonly value: Expression
+  /** The type of the result, where the checker could not know it. */
+  readonly result: Type | null
+  readonly version: string
 }
 
 export interface MatchExpression {

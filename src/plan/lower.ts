@@ -17,6 +17,7 @@ import type {
   CallExpression,
   Entry,
   Expression,
+  FunctionPlan,
   ListExpression,
   LoopPlan,
   MatchBranch,
@@ -25,9 +26,13 @@ import type {
   Step,
   WorkflowCallExpression,
 } from "./expression.ts"
+import { traits } from "./expression-traits.ts"
+import { isUntyped } from "../types/type-parts.ts"
 import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
 import type { AssetKind, RequirementPlan } from "./plan-shape.ts"
 import { expressionIn, skipsFailure, valuesOf, type Properties } from "../syntax/property-of.ts"
+
+export type FunctionPlans = Readonly<Record<string, FunctionPlan>>
 
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
 export class Lowering {
@@ -41,8 +46,14 @@ export class Lowering {
   /** The least that the calls in the value of a list allow at a time. */
   #concurrency = Infinity
 
-  constructor(program: Program) {
+  readonly #functions: FunctionPlans
+  /** Inside a function of one's own. */
+  readonly #parameters: readonly string[]
+
+  constructor(program: Program, functions: FunctionPlans, parameters: readonly string[] = []) {
     this.#program = program
+    this.#functions = functions
+    this.#parameters = parameters
   }
 
   /** The expression of a property; null where the block does not have it. */
@@ -222,13 +233,19 @@ export class Lowering {
     const end = named ? node.steps[0]?.end : node.base.end
     const reference: Expression = {
       op: "reference",
-      root: planRoot(root),
+      root: this.#rootOf(root),
       text: this.#textAt({ start: node.start, end: end ?? node.end }),
     }
     const lowered: Expression =
       steps.length === 0 ? reference : { op: "chain", base: reference, steps, ...lenient, text }
     if (this.#captures === null || !isCaptured(root.kind)) return lowered
     return this.#captured(this.#captures, lowered, text)
+  }
+
+  /** A parameter is known by its position, so that another name changes nothing. */
+  #rootOf(root: ResolvedRoot): Root {
+    const at = root.kind === "variable" ? this.#parameters.indexOf(root.name) : -1
+    return at < 0 ? planRoot(root) : { kind: "item", name: `#${at}` }
   }
 
   #steps(steps: readonly Syntax.ChainStep[]): Step[] {
@@ -252,6 +269,7 @@ export class Lowering {
     const name = node.name.text
     const failing = this.#program.failures.get(node)
     if (failing !== undefined) return this.#failure(failing, this.#text(node))
+    if (this.#program.functions.has(name)) return this.#ownFunction(node, place)
     if (!isValueFunction(name) || node.receiver !== undefined) return unchecked(`the function ${name}`)
     const items = node.items.map((item) => this.expression(item, place))
     const integer = this.#program.expressionTypes.get(node)?.kind === "integer"
@@ -272,6 +290,21 @@ export class Lowering {
   #captured(captures: Expression[], lowered: Expression, text: string): Expression {
     const index = captures.push(lowered) - 1
     return { op: "reference", root: { kind: "captured", index }, text }
+  }
+
+  #ownFunction(node: Syntax.FunctionNode, place: string): Expression {
+    const name = node.name.text
+    const { expressionTypes, types } = this.#program
+    const called = this.#functions[name] ?? unchecked(`the function ${name}`)
+    return {
+      op: "own-function",
+      name,
+      items: node.items.map((item) => this.expression(item, place)),
+      version: called.version,
+      loops: traits(called.value).loops,
+      untyped: node.items.some((item) => isUntyped(expressionTypes.get(item), types)),
+      text: this.#text(node),
+    }
   }
 
   #match(node: Syntax.MatchNode, place: string): Expression {

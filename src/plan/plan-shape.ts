@@ -5,7 +5,7 @@ import type { ApiName } from "../check/provider-kinds.ts"
 import type { SecretNames } from "../check/secret-routes.ts"
 import type { WordOf } from "../syntax/property-table.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
-import type { ApprovalPlan, Entry, Expression, LoopPlan } from "./expression.ts"
+import type { ApprovalPlan, Entry, Expression, LoopPlan, FunctionPlan } from "./expression.ts"
 
 /** A workflow ready to run: plain JSON, nothing of its source text needed any more. */
 export interface Plan {
@@ -28,6 +28,8 @@ export interface Plan {
   readonly prompts: { readonly [name: string]: RemotePlan }
   /** The files that it calls, by the names of their declarations. Absent where there are none. */
   readonly workflows?: { readonly [name: string]: CalledWorkflow }
+  /** Functions of one's own, by name. Absent where there are none. */
+  readonly functions?: { readonly [name: string]: FunctionPlan }
   /** The limits of the whole run; null without any. */
   readonly limits: Limits | null
   /** Which fields make a conversation of it. Absent without a `chat` block. */

@@ -6,6 +6,7 @@ import { hasFailure, isOfRun, stepKinds, type TestedStep } from "../check/tested
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
+import { planFunctions } from "./plan-functions.ts"
 import { Lowering } from "./lower.ts"
 
 /** A test ready to run. */
@@ -51,8 +52,8 @@ export interface ExpectPlan {
 }
 
 /** The tests of a test file that was checked without errors. */
-export function planTests(program: Program): TestPlan[] {
-  const lowering = new Lowering(program)
+export function planTests(program: Program, tested: Program): TestPlan[] {
+  const lowering = new Lowering(program, planFunctions(tested))
   return program.tree.declarations.flatMap((declaration) =>
     declaration.kind === "test" ? [planTest(program, lowering, declaration)] : [],
   )

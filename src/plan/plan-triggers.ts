@@ -7,6 +7,8 @@ import { isWordOf, type WordList, type WordOf } from "../syntax/property-table.t
 import type * as Syntax from "../syntax/tree.ts"
 import type { RecordType } from "../types/types.ts"
 import type { Entry, Expression } from "./expression.ts"
+import { planFunctions } from "./plan-functions.ts"
+import type { Plan } from "./plan-shape.ts"
 import { Lowering, targetName, unchecked } from "./lower.ts"
 
 export type TriggerPlan = SchedulePlan | WebhookPlan
@@ -19,6 +21,8 @@ export interface SchedulePlan {
   readonly catch_up: WordOf<"catch_up">
   readonly overlap: WordOf<"overlap">
   readonly input: readonly Entry[]
+  /** What its expressions may call. Absent where there is nothing. */
+  readonly functions?: Pick<Plan, "functions" | "types">
 }
 
 export interface WebhookPlan {
@@ -32,6 +36,8 @@ export interface WebhookPlan {
   /** The names of headers and fields of the query that the expressions need, as written. */
   readonly headers: readonly string[]
   readonly queries: readonly string[]
+  /** What its expressions may call. Absent where there is nothing. */
+  readonly functions?: Pick<Plan, "functions" | "types">
 }
 
 export type Verification =
@@ -51,8 +57,10 @@ export function planTriggers(program: Program): TriggerPlan[] {
 
 function planTrigger(program: Program, { declaration, headers, queries }: TriggerSymbol): TriggerPlan {
   const { kind, name, body } = declaration
-  const lower = new Lowering(program)
+  const lower = new Lowering(program, planFunctions(program))
   const path = `${kind}.${name.text}`
+  const { types } = program
+  const callable = program.functions.size === 0 ? {} : { functions: { functions: planFunctions(program), types } }
   const input = lower.entries(valuesOf(body, "input"), path)
   if (kind === "schedule") {
     return {
@@ -63,6 +71,7 @@ function planTrigger(program: Program, { declaration, headers, queries }: Trigge
       catch_up: wordIn("catch_up", body) ?? "last",
       overlap: wordIn("overlap", body) ?? "skip",
       input,
+      ...callable,
     }
   }
   const when = expressionIn(body, "when")
@@ -75,6 +84,7 @@ function planTrigger(program: Program, { declaration, headers, queries }: Trigge
     input,
     headers,
     queries,
+    ...callable,
   }
 }
 

@@ -12,6 +12,7 @@ import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
 import { defaultExpirySeconds } from "./approval-demand.ts"
+import { planFunctions } from "./plan-functions.ts"
 import { Lowering, targetName, unchecked } from "./lower.ts"
 import { expressionIn, propertyOf, valuesOf, wordIn, type Properties } from "../syntax/property-of.ts"
 import { limitKeys } from "../syntax/property-table.ts"
@@ -62,7 +63,7 @@ class Planner {
 
   constructor(program: Program) {
     this.#program = program
-    this.#lower = new Lowering(program)
+    this.#lower = new Lowering(program, planFunctions(program))
     this.#backends = new BackendPlanner(this.#lower)
   }
 
@@ -87,6 +88,7 @@ class Planner {
       ...(program.workflows.size === 0
         ? {}
         : { workflows: mapped(program.workflows, (symbol) => this.#workflow(symbol)) }),
+      ...(program.functions.size === 0 ? {} : { functions: planFunctions(program) }),
       limits: limitsOf(program.limits?.body),
       ...(program.chat === undefined ? {} : { chat: program.chat }),
       nodes: this.#nodes(),

@@ -227,7 +227,7 @@ async function prepare(
   const given = running.ports.given?.(node.id, iteration)
   if (given !== undefined) {
     if ("error" in given) throw new RunFailure(given.error)
-    const judging = { requires, captured, path: node.id, iteration, work: running.work }
+    const judging = { requires, captured, path: node.id, iteration, work: running.work, functions: running.plan }
     const [first, ...others] = issuesOf(node.id, await rejectionsOf(judging, given.output))
     if (first !== undefined) throw new RunFailure(wireError("input_error", [first, ...others]))
     return { answer: given.output }

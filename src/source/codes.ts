@@ -40,6 +40,10 @@ export const codes = {
   ),
   "mixed-keys": error("An object has names and computed keys.", "Write every key in brackets, or none."),
   "unknown-function": error("A function of this name does not exist.", "Use the function that the hint shows."),
+  "recursive-function": error(
+    "A function calls itself, or functions call each other in a circle or too deep.",
+    "Go over a list instead: `[… for x in list]`.",
+  ),
   "wrong-arguments": error(
     "A function has too few or too many arguments, or the name of a field or timezone that is not written out.",
     "Write one of its forms.",

@@ -75,7 +75,7 @@ export interface FileImportDeclaration extends DeclarationBase {
 }
 
 /** The kinds of declarations that a file can import from another one. */
-export type SharedKind = "schema" | "provider" | "model" | "mcp" | "api" | ImportKind
+export type SharedKind = "schema" | "provider" | "model" | "mcp" | "api" | "function" | ImportKind
 
 /** `tool.search as find` */
 export interface FileImportItem extends Span {

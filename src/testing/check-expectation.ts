@@ -20,6 +20,7 @@ export interface Failure {
 
 /** What a test's expressions see. */
 export function testScope(
+  functions: NonNullable<Scope["functions"]>,
   input: JsonObject,
   row: ReadonlyMap<string, JsonValue>,
   run: ObservedRun | null,
@@ -39,6 +40,7 @@ export function testScope(
     ...(run !== null && { agents: run.agents, answers: run.answers }),
     variables: run === null ? variables : new ObservedVariables(variables, run),
     path: "expect",
+    functions,
     work: new EvaluationWork(),
   }
 }

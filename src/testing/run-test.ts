@@ -64,7 +64,7 @@ export async function runTest(
   let input: JsonObject
   let given: Given
   try {
-    const before = testScope({}, rows, null)
+    const before = testScope(tested.plan, {}, rows, null)
     input = valuesOf(test.input, before)
     given = readGiven(test, { ...before, input })
   } catch (error) {
@@ -120,7 +120,7 @@ async function holdAgainst(
   } else if (error === null && test.fails) {
     failures.push({ text: "The run was expected to fail, and it completed", at: test.span.start, details: [] })
   } else {
-    const scope = testScope(input, rows, observed, runValues(given.run))
+    const scope = testScope(tested.plan, input, rows, observed, runValues(given.run))
     for (const expect of test.expects) {
       if (expect.judge === null) {
         const failure = checkExpectation(expect, scope)

@@ -2,9 +2,10 @@ import type { Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { isMadeOf } from "../types/type-parts.ts"
 import { skipOf } from "./declared.ts"
 import { ofFunction } from "./function-labels.ts"
-import { isMadeOf, mayFail, stepMayFail } from "./may-fail.ts"
+import { mayFail, stepMayFail } from "./may-fail.ts"
 import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
 import { allLabels, join, marked, none, via, without, wordsFrom, type Marks } from "./marks.ts"
 
@@ -86,7 +87,7 @@ const rows: { readonly [K in Kind]?: (flow: Flow, node: NodeOf<K>, place: Place)
   negate: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
   function: (flow, node, place) => {
     const given = node.items.map((item) => flow.of(item, place))
-    return flow.failure(node, given) ?? ofFunction(node.name.text, given)
+    return flow.failure(node, given) ?? flow.own(node.name.text, given, place) ?? ofFunction(node.name.text, given)
   },
   match: (flow, node, place) => {
     const value = flow.of(node.value, place)
@@ -101,6 +102,10 @@ const rows: { readonly [K in Kind]?: (flow: Flow, node: NodeOf<K>, place: Place)
   asset: (flow, node, place) => flow.asset(node, place),
   exception: (flow, node, place) => flow.exception(node, place),
 }
+
+/** Beyond these a call of a function has all labels of its arguments. */
+const maxWithin = 40
+const maxLooked = 100_000
 
 /** The labels of expressions: those of all that a value was made from, and of what decided. */
 export class Flow {
@@ -124,6 +129,7 @@ export class Flow {
   }
 
   of(node: Syntax.Expression, place: Place): Labelled {
+    if (this.#within > 0) this.#looked++
     const row = rows[node.kind] as ((flow: Flow, node: Syntax.Expression, place: Place) => Labelled) | undefined
     const value = row === undefined ? flat(join(place.decided, this.within(node, place))) : row(this, node, place)
     if (mayFail(this.#program, node)) this.touch(value.whole)
@@ -227,6 +233,34 @@ export class Flow {
   /** The places of assets that were referred to since this was emptied. */
   readonly assets: { readonly span: Span; readonly path: string }[] = []
 
+  /** Expressions of functions that were looked at, for all of their calls, and how many calls are within each other now. */
+  #looked = 0
+  #within = 0
+
+  /** A call of a function of one's own: its labels are those of its body with these arguments. */
+  own(name: string, items: readonly Labelled[], place: Place): Labelled | undefined {
+    const called = this.#program.functions.get(name)
+    if (called === undefined) return undefined
+    // A few functions that call each other stand for more expressions than anybody can look at.
+    if (this.#within === maxWithin || this.#looked > maxLooked) {
+      const all = join(place.decided, ...items.map(({ whole }) => whole))
+      this.touch(all)
+      return flat(all)
+    }
+    const variables = new Map([...called.variables.keys()].map((parameter, at) => [parameter, items[at] ?? plain]))
+    this.#within++
+    const value = this.of(called.declaration.value, {
+      path: place.path,
+      span: place.span,
+      decided: place.decided,
+      variables,
+      locals: new Map(),
+      ...(place.isRepeated === true && { isRepeated: true }),
+    })
+    this.#within--
+    return value
+  }
+
   asset(node: Syntax.AssetNode, place: Place): Labelled {
     const address = this.of(node.value, place).whole
     this.#uses(node.value, address, place)
@@ -277,7 +311,7 @@ export class Flow {
   }
 
   #holdsAsset(dynamic: string): boolean {
-    return isMadeOf(this.#program, this.#program.dynamics.get(dynamic)?.type, ["asset"])
+    return isMadeOf(this.#program.dynamics.get(dynamic)?.type, ["asset"], this.#program.types)
   }
 
   #root(root: ResolvedRoot, base: Syntax.Name, place: Place): Labelled | undefined {

@@ -2,12 +2,11 @@ import { neverFails } from "../check/function-table.ts"
 import type { Program } from "../check/program.ts"
 import { isArithmetic } from "../syntax/operator-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { partsOf } from "../types/type-parts.ts"
-import type { Type } from "../types/types.ts"
+import { isUntyped } from "../types/type-parts.ts"
 
 /** Whether an expression may fail at run time, its parts aside. Whatever is not known to succeed may fail. */
 export function mayFail(program: Program, node: Syntax.Expression): boolean {
-  const isTyped = (one: Syntax.Expression): boolean => !isUntyped(program, program.expressionTypes.get(one))
+  const isTyped = (one: Syntax.Expression): boolean => !isUntyped(program.expressionTypes.get(one), program.types)
   switch (node.kind) {
     case "string":
     case "number":
@@ -26,6 +25,8 @@ export function mayFail(program: Program, node: Syntax.Expression): boolean {
     case "not":
       return !isTyped(node.operand)
     case "function":
+      // The flow looks into a function of one's own.
+      if (program.functions.has(node.name.text)) return !node.items.every(isTyped)
       return !neverFails(node.name.text) || !node.items.every(isTyped)
     case "match":
       return !isTyped(node.value)
@@ -40,23 +41,5 @@ export function mayFail(program: Program, node: Syntax.Expression): boolean {
 
 /** Whether a step of a chain may find something else than it needs. */
 export function stepMayFail(program: Program, step: Syntax.ChainStep): boolean {
-  return (step.kind === "pluck" && step.stars === 3) || isUntyped(program, program.receivers.get(step))
-}
-
-function isUntyped(program: Program, type: Type | undefined): boolean {
-  return isMadeOf(program, type, ["any", "object", "error"])
-}
-
-/** Whether values of a type may have a part of one of these kinds; a type that is not known may. */
-export function isMadeOf({ types }: Program, type: Type | undefined, kinds: readonly Type["kind"][]): boolean {
-  if (type === undefined) return true
-  const all = new Set<Type>([type])
-  // A set goes on with what is added to it meanwhile.
-  for (const one of all) {
-    if (kinds.includes(one.kind)) return true
-    const named = one.kind === "ref" ? types[one.name]?.type : undefined
-    if (one.kind === "ref" && named === undefined) return true
-    for (const part of named === undefined ? partsOf(one) : [named]) all.add(part)
-  }
-  return false
+  return (step.kind === "pluck" && step.stars === 3) || isUntyped(program.receivers.get(step), program.types)
 }

@@ -590,3 +590,25 @@ describe("what strangers' words and private data reach", () => {
     )
   })
 })
+
+describe("functions of one's own", () => {
+  const functions = `
+function pair(a: string, b: string) = { a: a, b: b }
+function chosen(flag: boolean, a: string) = match flag { true: a false: "" }
+function vouched(a: string) = trust a because "read by a person"
+function around(a: string, b: string) = pair(b, a)
+`
+  const codes = (argument: string): string[] => {
+    const source = `${head}${functions}output { a: call tool.refund { input { to: ${argument} } } }`
+    return compile(source).diagnostics.flatMap(({ code }) => (code === "untrusted-action" ? [code] : []))
+  }
+
+  test("have the labels of their expression in the place of the call", () => {
+    assert.deepEqual(codes("pair(input.shop, input.mail).a"), [])
+    assert.deepEqual(codes("pair(input.shop, input.mail).b"), ["untrusted-action"])
+    assert.deepEqual(codes("around(input.shop, input.mail).b"), [])
+    assert.deepEqual(codes("around(input.shop, input.mail).a"), ["untrusted-action"])
+    assert.deepEqual(codes("chosen(input.mail == input.shop, input.shop)"), ["untrusted-action"])
+    assert.deepEqual(codes("vouched(input.mail)"), [])
+  })
+})

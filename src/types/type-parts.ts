@@ -1,4 +1,4 @@
-import type { Type } from "./types.ts"
+import type { Type, TypeTable } from "./types.ts"
 
 /** The types that this one is directly made of; those behind a name are not among them. */
 export function partsOf(type: Type): readonly Type[] {
@@ -18,6 +18,25 @@ export function partsOf(type: Type): readonly Type[] {
     default:
       return []
   }
+}
+
+/** Whether values of a type may have a part of one of these kinds; a type that is not known may. */
+export function isMadeOf(type: Type | undefined, kinds: readonly Type["kind"][], types: TypeTable): boolean {
+  if (type === undefined) return true
+  const all = new Set<Type>([type])
+  // A set goes on with what is added to it meanwhile.
+  for (const one of all) {
+    if (kinds.includes(one.kind)) return true
+    const named = one.kind === "ref" ? types[one.name]?.type : undefined
+    if (one.kind === "ref" && named === undefined) return true
+    for (const part of named === undefined ? partsOf(one) : [named]) all.add(part)
+  }
+  return false
+}
+
+/** Whether something of it is known only when the workflow runs. */
+export function isUntyped(type: Type | undefined, types: TypeTable): boolean {
+  return isMadeOf(type, ["any", "object", "error"], types)
 }
 
 /** Schemas that the type mentions, each once. */

@@ -69,7 +69,7 @@ class Asked {
         return [this.#place(span), code, doc && `"""${doc}"""`, text].filter((part) => part !== undefined).join("\n")
       }
       case "signature": {
-        const found = signatureHelp(program.tree, offset)
+        const found = signatureHelp(program, offset)
         if (found === undefined) return "nothing"
         const forms = found.forms.map(({ label, parameters, at }, index) => {
           const { start, end } = (at === undefined ? undefined : parameters[at]) ?? { start: 0, end: 0 }

@@ -172,6 +172,8 @@ function show(expression: Expression): string {
       return `(${expression.operator} ${show(expression.left)} ${show(expression.right)})`
     case "function":
       return `(${expression.name} ${expression.items.map(show).join(" ")})`
+    case "own-function":
+      return `(function ${expression.name} ${expression.items.map(show).join(" ")})`
     case "negate":
       return `(- ${show(expression.value)})`
     case "not":

@@ -122,6 +122,7 @@ function checkExpression(expression: Expression, place: Place): void {
       checkExpression(expression.left, { ...inner, secrets: false })
       return checkExpression(expression.right, { ...inner, secrets: false })
     case "function":
+    case "own-function":
       for (const item of expression.items) checkExpression(item, { ...inner, secrets: false })
       return
     case "not":

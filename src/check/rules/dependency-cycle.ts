@@ -4,17 +4,24 @@ import type { CheckContext, Edge } from "../check-context.ts"
 
 /** Agents and dynamic values that wait for each other: each cycle is reported once, and spelled out. */
 export function checkDependencyCycles(checking: CheckContext): void {
-  report(checking, checking.edges, (name) => name)
-  for (const [agent, edges] of checking.localEdges) report(checking, edges, (name) => `agent.${agent}.dynamic.${name}`)
+  const tell = (edge: Edge, cycle: readonly string[]): void => tellWaiting(checking, edge, cycle)
+  reportCycles(checking.edges, (name) => name, tell)
+  for (const [agent, edges] of checking.localEdges) {
+    reportCycles(edges, (name) => `agent.${agent}.dynamic.${name}`, tell)
+  }
 }
 
-type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
+export type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
 
 /** Circles that share members with others are looked for again and again: this often at most. */
 const maxRounds = 8
 
 /** Tells one circle of each knot, takes its first reference away, and looks for what is left of the knot. */
-function report(checking: CheckContext, edges: Edges, show: (name: string) => string): void {
+export function reportCycles(
+  edges: Edges,
+  show: (name: string) => string,
+  tell: (edge: Edge, cycle: readonly string[]) => void,
+): void {
   const broken = new Map<string, Set<string>>()
   const next = (node: string): string[] => {
     const targets = [...(edges.get(node)?.keys() ?? [])]
@@ -32,7 +39,7 @@ function report(checking: CheckContext, edges: Edges, show: (name: string) => st
       const [, second] = cycle
       const edge = second === undefined ? undefined : edges.get(first)?.get(second)
       if (second === undefined || edge === undefined) continue
-      tell(checking, edge, cycle.map(show))
+      tell(edge, cycle.map(show))
       broken.set(first, (broken.get(first) ?? new Set()).add(second))
       for (const node of knot) left.push(node)
     }
@@ -40,7 +47,7 @@ function report(checking: CheckContext, edges: Edges, show: (name: string) => st
   }
 }
 
-function tell(checking: CheckContext, edge: Edge, cycle: readonly string[]): void {
+function tellWaiting(checking: CheckContext, edge: Edge, cycle: readonly string[]): void {
   const isItself = cycle.length === 2
   const spelled = formatCycle(cycle)
   const message = isItself ? `${cycle[0]} waits for itself: ${spelled}` : `These wait for each other: ${spelled}`

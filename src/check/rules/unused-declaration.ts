@@ -15,6 +15,7 @@ export function checkUnused(checking: CheckContext): void {
     ["resource", checking.resources],
     ["prompt", checking.prompts],
     ["workflow", checking.workflows],
+    ["function", checking.functionNodes],
   ]
   // A declaration whose name is probably misspelt somewhere does not count as unused.
   const meant = new Set(

@@ -114,7 +114,8 @@ function captured({ node, caller, scope }: StepContext): Promise<CapturedValues>
 
 function requirementsOf({ running, node, caller }: StepContext, values: CapturedValues): Requirements {
   const { path, about } = caller
-  return { requires: node.requires, captured: values, path, iteration: about.iteration ?? null, work: running.work }
+  const { work, plan } = running
+  return { requires: node.requires, captured: values, path, iteration: about.iteration ?? null, work, functions: plan }
 }
 
 /** Why one of the agent's models cannot take a kind of asset. Kinds that the source tells are the checker's. */

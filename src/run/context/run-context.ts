@@ -300,6 +300,7 @@ export function outerScope(running: RunContext, path: string, secrets = running.
     matched: null,
     path,
     iteration: null,
+    functions: running.plan,
     work: running.work,
   }
 }

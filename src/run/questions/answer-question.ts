@@ -116,16 +116,17 @@ function readAnswer(question: Question, plan: Plan, given: JsonValue): ReadAnswe
 
 function typeOf(question: Question, plan: Plan): { readonly type: RecordType; readonly types: TypeTable } {
   if (question.kind === "approval") return { type: approvalType, types: {} }
-  const { output, types } = askNode(question, plan)
-  return { type: output, types }
+  const { output, own } = askNode(question, plan)
+  return { type: output, types: own.types }
 }
 
-/** The step that asks, of the run or of a workflow that it calls, and the types of its file. */
-function askNode({ name, scope }: Question, plan: Plan): AskNode & { readonly types: TypeTable } {
-  const { nodes, types } = planAt(plan, scope) ?? plan
+/** The step that asks, of the run or of a workflow that it calls, and what its file declares. */
+function askNode({ name, scope }: Question, plan: Plan): AskNode & { readonly own: Pick<Plan, "functions" | "types"> } {
+  const own = planAt(plan, scope) ?? plan
+  const { nodes } = own
   const node = nodes.find((one) => one.kind === "ask" && one.name === name)
   if (node?.kind !== "ask") throw new Error(`The plan has no ask ${name}`)
-  return { ...node, types }
+  return { ...node, own }
 }
 
 /** The error of an answer that does not fulfil the requirements of its question; null where it does. */
@@ -135,10 +136,11 @@ async function refusedBy(
   question: Question,
   answer: JsonValue,
 ): Promise<WireError | null> {
-  const { id: path, requires } = askNode(question, plan)
+  const { id: path, requires, own: functions } = askNode(question, plan)
   if (requires.length === 0 || !isJsonObject(answer)) return null
   const captured = requires.every(({ captures }) => captures.length === 0) ? [] : await capturedWith(store, question)
-  const judging = { requires, captured, path, iteration: question.iteration ?? null, work: new EvaluationWork() }
+  const iteration = question.iteration ?? null
+  const judging = { requires, captured, path, iteration, work: new EvaluationWork(), functions }
   try {
     const [first, ...others] = issuesOf(path, await rejectionsOf(judging, answer))
     return first === undefined ? null : wireError("input_error", [first, ...others])

@@ -22,11 +22,15 @@ import {
   prepared,
   toAsset,
 } from "./evaluate.ts"
+import { callOwn, resultOfOwn } from "./call-own.ts"
 import { itemSteps, listSteps, scopeOfItem } from "./list-items.ts"
 import type { Steps } from "./steps.ts"
 import { TakesLong, type EvaluationWork } from "./evaluation-work.ts"
 import { functionSteps } from "./functions/apply-function.ts"
 import { assetParts, traits } from "../../plan/expression-traits.ts"
+
+/** A call that is evaluated in steps makes promises. */
+const perCallInSteps = 8192
 
 /** What an expression can make happen outside. */
 export interface Effects {
@@ -175,6 +179,12 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
       const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
       scope.work.begin()
       return inTurns(functionSteps(expression, items, scope), scope.work)
+    }
+    case "own-function": {
+      const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
+      scope.work.spend(perCallInSteps, scope.path)
+      const { called, inner } = callOwn(expression, items, scope)
+      return resultOfOwn(expression, called, await evaluateEffects(called.value, inner, effects), scope)
     }
     case "match": {
       const matched = await evaluateEffects(expression.value, scope, effects)

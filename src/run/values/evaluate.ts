@@ -20,6 +20,7 @@ import { listSteps } from "./list-items.ts"
 import { toEnd } from "./steps.ts"
 import { compute, decidedByLeft, operate, type WrongOperand } from "./operate.ts"
 import { failure } from "../../ports/run-failure.ts"
+import { callOwn, resultOfOwn } from "./call-own.ts"
 import { lacking, problem, type Scope } from "./scope.ts"
 import { ArrayBuilder, ObjectBuilder, TextBuilder, toBoundedText } from "./value-builders.ts"
 
@@ -80,6 +81,11 @@ export function valueOf(expression: Expression, scope: Scope): JsonValue {
     }
     case "failure":
       return failureOf(expression, scope)
+    case "own-function": {
+      const items = expression.items.map((item) => valueOf(item, scope))
+      const { called, inner } = callOwn(expression, items, scope)
+      return resultOfOwn(expression, called, valueOf(called.value, inner), scope)
+    }
     case "match": {
       const matched = valueOf(expression.value, scope)
       return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })

@@ -16,10 +16,14 @@ export function inputOf({ input, types }: Pick<Plan, "input" | "types">, given: 
 }
 
 /** The requirements that an input of the right type does not fulfil, each as an issue. */
-export function unfulfilled({ input_requires = [] }: Pick<Plan, "input_requires">, input: JsonObject): ErrorIssue[] {
+export function unfulfilled(
+  plan: Pick<Plan, "input_requires" | "functions" | "types">,
+  input: JsonObject,
+): ErrorIssue[] {
+  const { input_requires = [] } = plan
   return input_requires.flatMap(({ condition, message, text }, index) => {
     const path = `input.require[${index}]`
-    const scope: Scope = { ...emptyScope, input, path, work: new EvaluationWork() }
+    const scope: Scope = { ...emptyScope, input, path, functions: plan, work: new EvaluationWork() }
     try {
       const holds = evaluate(condition, scope)
       if (holds === true) return []

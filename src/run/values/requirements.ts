@@ -44,6 +44,7 @@ export interface Requirements {
   readonly path: string
   readonly iteration: number | null
   readonly work: EvaluationWork
+  readonly functions: NonNullable<Scope["functions"]>
 }
 
 /** Those that do not hold, in their order, each with its text. */
@@ -69,12 +70,17 @@ async function textOf({ message, text }: RequirementPlan, scope: Scope): Promise
   return "error" in found ? found.error : found.value
 }
 
-function judgingScope({ path, iteration, work, captured }: Requirements, index: number, result: JsonObject): Scope {
+function judgingScope(
+  { path, iteration, work, functions, captured }: Requirements,
+  index: number,
+  result: JsonObject,
+): Scope {
   return {
     ...emptyScope,
     judged: { result, captured: captured[index] ?? [] },
     path: `${path}.require[${index}]`,
     iteration,
+    functions,
     work,
   }
 }

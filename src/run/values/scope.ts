@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
 import type { Expression } from "../../plan/expression.ts"
 import { failure, type RunFailure } from "../../ports/run-failure.ts"
 import type { WireError } from "../../log/events.ts"
@@ -38,6 +39,8 @@ export interface Scope {
   readonly path: string
   /** Inside a loop, for errors. */
   readonly iteration: number | null
+  /** Functions of one's own, where there are any. */
+  readonly functions?: Pick<Plan, "functions" | "types">
   /** What the run's expressions cost together, and may cost. */
   readonly work: EvaluationWork
 }

@@ -17,23 +17,23 @@ export interface Delivery {
 }
 
 /** The input of a schedule's run. Throws a `RunFailure`. */
-export function scheduledInput({ name, input }: SchedulePlan, calendar: Calendar, at: number): JsonObject {
+export function scheduledInput({ name, input, functions }: SchedulePlan, calendar: Calendar, at: number): JsonObject {
   const due = { at: calendar.show(at), date: calendar.date(at) }
-  return inputOf(input, scopeOf(`schedule.${name}.input`, new Map([["due", due]])))
+  return inputOf(input, scopeOf(`schedule.${name}.input`, new Map([["due", due]]), functions))
 }
 
 /** The input of a delivery's run; null where its condition does not hold. Throws a `RunFailure`. */
 export function deliveredInput(webhook: WebhookPlan, delivery: Delivery): JsonObject | null {
-  const { name, when, input } = webhook
+  const { name, when, input, functions } = webhook
   const path = `webhook.${name}`
   const variables = variablesOf(webhook, delivery)
   if (when !== null) {
-    const scope = scopeOf(`${path}.when`, variables)
+    const scope = scopeOf(`${path}.when`, variables, functions)
     const holds = evaluate(when, scope)
     if (typeof holds !== "boolean") throw failure("evaluation_error", scope.path, "`when` must be true or false")
     if (!holds) return null
   }
-  return inputOf(input, scopeOf(`${path}.input`, variables))
+  return inputOf(input, scopeOf(`${path}.input`, variables, functions))
 }
 
 function variablesOf({ headers, queries }: WebhookPlan, delivery: Delivery): ReadonlyMap<string, JsonValue> {
@@ -57,6 +57,6 @@ function inputOf(entries: SchedulePlan["input"], scope: Scope): JsonObject {
   )
 }
 
-function scopeOf(path: string, variables: ReadonlyMap<string, JsonValue>): Scope {
-  return { ...emptyScope, variables, path, work: new EvaluationWork() }
+function scopeOf(path: string, variables: ReadonlyMap<string, JsonValue>, functions: Scope["functions"]): Scope {
+  return { ...emptyScope, variables, path, ...(functions && { functions }), work: new EvaluationWork() }
 }

@@ -119,6 +119,7 @@ class LabelledFile {
   readonly #agents = new Map<string, Syntax.AgentDeclaration>()
   readonly #asks = new Map<string, Syntax.AskDeclaration>()
   readonly #dynamics = new Map<string, Syntax.Expression>()
+  readonly #functions = new Map<string, Syntax.FunctionDeclaration>()
   readonly #output: Syntax.ValueField[] = []
   readonly #files = new Map<string, { readonly path: string; readonly gives: string }>()
   readonly #bindings = new Map<string, readonly Syntax.ValueField[]>()
@@ -137,6 +138,7 @@ class LabelledFile {
     for (const one of tree.declarations) {
       if (one.kind === "agent") this.#agents.set(one.name.text, one)
       else if (one.kind === "ask") this.#asks.set(one.name.text, one)
+      else if (one.kind === "function-declaration") this.#functions.set(one.name.text, one)
       else if (one.kind === "dynamic")
         for (const { name, value } of one.body.items) this.#dynamics.set(name.text, value)
       else if (one.kind === "output") this.#output.push(...one.body.items)
@@ -601,11 +603,13 @@ class LabelledFile {
       }
       case "list":
         return this.#list(node, place)
-      case "function":
-        return this.#function(
-          node,
-          node.items.map((item) => of(item)),
-        )
+      case "function": {
+        const items = node.items.map((item) => of(item))
+        const called = this.#functions.get(node.name.text)
+        if (called === undefined) return this.#function(node, items)
+        const variables = new Map(called.parameters.map(({ name }, at) => [name.text, items[at] ?? nothing]))
+        return of(called.value, { ...place, variables })
+      }
       case "match": {
         const value = of(node.value)
         const name = value.fields?.get("kind")?.scalar ?? value.scalar

@@ -50,6 +50,13 @@ export interface Exceptions {
   readonly released: readonly string[]
 }
 
+/** A function that the file declares. */
+export interface OwnFunction {
+  readonly name: string
+  readonly takes: readonly WireType[]
+  readonly gives: WireType
+}
+
 const twoWords: WireType = { kind: "enum", values: ["a", "b"] }
 
 const comparisons: readonly BinaryOperator[] = ["==", "!=", "<", "<=", ">", ">=", "contains", "in"]
@@ -58,6 +65,8 @@ export class Expressions {
   readonly #random: Random
   readonly #callables: Callables
   readonly #exceptions: Exceptions
+  /** What expressions may call from here on. */
+  readonly functions: OwnFunction[] = []
   #names = 0
 
   constructor(random: Random, callables: Callables, exceptions: Exceptions) {
@@ -72,6 +81,11 @@ export class Expressions {
     const random = this.#random
     if (depth > 0 && random.chance(0.12) && (isPlain(type) || random.chance(0.3)))
       return this.#decided(type, scope, depth - 1)
+    const own = this.functions.filter(({ gives }) => sameType(gives, type))
+    if (depth > 0 && own.length > 0 && random.chance(0.25)) {
+      const { name, takes } = random.pick(own)
+      return `${name}(${takes.map((one) => this.of(one, scope, depth - 1)).join(", ")})`
+    }
     const found = random.chance(0.75) ? this.#found(type, scope) : undefined
     if (found !== undefined && (type.kind !== "string" || random.chance(0.55))) return found
     if (depth > 0 && random.chance(0.25)) {

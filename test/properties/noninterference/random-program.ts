@@ -295,6 +295,7 @@ class FileWriter implements Callables {
     const requirement = random.chance(0.3) ? `, require input.${required} == input.${required} else "No."` : ""
     this.#add(`input { ${writtenFields(this.input)}${requirement} }`)
     this.#add(`secrets { key: string${this.#path === "main.wire" ? ", hook: string" : ""} }`)
+    for (let functions = random.pick([0, 0, 1, 2]); functions > 0; functions--) this.#declareFunction()
     const { isChain } = this.#whole
     const often = isChain ? 0.3 : 1
     this.#declareBackends(isChain ? 1 : 2, true)
@@ -310,6 +311,22 @@ class FileWriter implements Callables {
     for (let count = steps; count > 0; count--) this.#step()
     if (random.chance(0.1))
       this.#add(`limits { ${random.pick(["model_calls", "tool_calls", "tokens", "time_seconds"])}: 100_000 }`)
+  }
+
+  #declareFunction(): void {
+    const random = this.#random
+    const name = this.#whole.name("fn")
+    const plain = [string, integer, boolean, arrayOf(string), record(["a", string], ["b", string]), maybe(string)]
+    const takes = random.list(1 + random.below(2), () => random.pick(plain))
+    const gives = random.pick(plain)
+    const roots = takes.map((type, at) => ({ text: `p${at}`, type }))
+    const body = new Expressions(random, { call: () => undefined }, { trusted: ['("x")'], released: ['("x")'] })
+    body.functions.push(...this.#expressions.functions)
+    const value = body.of(gives, { roots, mayCall: false, loops: 1, isEarly: true }, 3)
+    const parameters = roots.map(({ text, type }) => `${text}: ${written(type)}`)
+    const result = random.chance(0.5) ? `: ${written(gives)}` : ""
+    this.#add(`function ${name}(${parameters.join(", ")})${result} = ${value}`)
+    this.#expressions.functions.push({ name, takes, gives })
   }
 
   #close(count: number): void {
