@@ -40,8 +40,7 @@ describe("functions of one's own", async () => {
 
   async function run(workflow_source: string, input: object, modules: object = {}): Promise<string> {
     const response = await service.post("/execute", { workflow_source, input, modules })
-    const { output, error } = (await response.json()) as { output?: object; error?: object }
-    return JSON.stringify(output ?? error)
+    return JSON.stringify(await response.json())
   }
 
   it("are called wherever expressions stand, also those of another file", async () => {
