@@ -1084,7 +1084,7 @@ class FileWriter implements Callables {
   }
 
   #concurrency(scope: Scope): string {
-    return scope.loops > 0 && this.#random.chance(0.5) ? "concurrency: 2" : ""
+    return scope.loops > 0 && this.#random.chance(0.6) ? "concurrency: 2" : ""
   }
 
   #callRemote(
