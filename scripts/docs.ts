@@ -5,6 +5,7 @@ import { errorTable, eventTable, questionTable, reference, routeTable } from "./
 import { limitsOfAll } from "./docs-of-limits.ts"
 import { allSettings, firstSettings } from "./docs-of-settings.ts"
 import { functionNames } from "../src/check/function-table.ts"
+import { stepFunctionNames } from "../src/check/step-functions.ts"
 import { languageGuide } from "../src/editor/guide/language-guide.ts"
 import { vimSyntax } from "./vim-syntax.ts"
 import { root } from "./setup.mjs"
@@ -51,7 +52,7 @@ const before = readFileSync(join(root, grammar), "utf8")
 put(
   grammar,
   before,
-  before.replace(/\(\?:length\|[\w|]+\)/, () => `(?:${functionNames.join("|")})`),
+  before.replace(/\(\?:length\|[\w|]+\)/, () => `(?:${[...functionNames, ...stepFunctionNames].join("|")})`),
 )
 
 function put(page: string, before: string, after: string): void {

@@ -1,4 +1,5 @@
 import { functionNames } from "../src/check/function-table.ts"
+import { stepFunctionNames } from "../src/check/step-functions.ts"
 import { keywordTexts, typeTexts } from "../src/editor/explanations.ts"
 import { declarationWords } from "../src/syntax/declaration-start.ts"
 import { propertyTable } from "../src/syntax/property-table.ts"
@@ -22,7 +23,7 @@ ${keywords("wireKeyword", keys)}
 ${keywords("wireType", types)}
 syntax keyword wireConstant true false null
 syntax match wireProperty /^\\s*\\zs\\%(${properties.join("\\|")}\\)\\>\\ze\\s*[:{]/
-syntax match wireFunction /\\<\\%(${functionNames.join("\\|")}\\)\\>\\ze(/
+syntax match wireFunction /\\<\\%(${[...functionNames, ...stepFunctionNames].join("\\|")}\\)\\>\\ze(/
 syntax match wireNumber /\\<\\d[0-9_]*\\%(\\.\\d\\+\\)\\?\\%([eE][+-]\\?\\d\\+\\)\\?\\>/
 syntax match wireOperator /[=!<>]=\\|&&\\|||\\|??\\|?\\.\\|[<>!+*\\/%|#-]/
 syntax match wireComment /\\/\\/.*$/ contains=@Spell

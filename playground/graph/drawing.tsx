@@ -264,7 +264,7 @@ function NodeView({ node, isTabStop, shortName, status }: NodeViewProps) {
       <path
         class="icon"
         transform="translate(12 10) scale(0.875)"
-        d={iconPath(node.loop === undefined ? node.kind : "loop")}
+        d={iconPath(node.loop === undefined && node.rounds === undefined ? node.kind : "loop")}
       />
       <text class="node-name" x="32" y="21">
         {`${shortName} `}
@@ -332,6 +332,7 @@ function isSelectedHere(id: string): boolean {
 
 function noteOf(node: PlacedNode): string {
   if (node.loop !== undefined) return `for ${node.loop}`
+  if (node.rounds !== undefined) return `at most ${node.rounds} ${node.rounds === 1 ? "round" : "rounds"}`
   if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
   if (node.kind === "ask") return "a person answers"
   if (node.kind === "dynamic" && node.calls !== undefined) return `calls ${node.calls.join(", ")}`

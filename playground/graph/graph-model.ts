@@ -253,7 +253,7 @@ function callsOf(node: PlanNode, { workflows = {} }: Plan): Pick<GraphNode, "cal
   return withCalls(calls.length === 0 ? undefined : calls)
 }
 
-function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {
+function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "rounds" | "model" | "when"> {
   if (node.kind === "dynamic") {
     // A list that calls is a loop: each item is a call of its own.
     const list = callingList(node.value)
@@ -264,6 +264,7 @@ function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {
   const condition = node.when === null ? {} : { when: oneLine(node.when.text) }
   const details =
     node.kind === "agent" ? { model: node.models.map(({ name }) => name).join(", "), ...condition } : condition
+  if (node.kind === "agent" && node.repeat !== undefined) return { ...details, rounds: node.repeat.at_most }
   return loop === null ? details : { ...details, loop: loopText(loop) }
 }
 

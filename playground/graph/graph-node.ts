@@ -6,6 +6,8 @@ export interface GraphNode {
   readonly depends_on: readonly string[]
   /** What an agent runs over, or a list that calls: `path in input.files`. */
   readonly loop?: string
+  /** The most rounds of an agent that repeats. */
+  readonly rounds?: number
   readonly model?: string
   /** The names of the workflows that it calls, or that its model may call. */
   readonly calls?: readonly string[]

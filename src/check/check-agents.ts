@@ -1,9 +1,11 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
+import { messagesType } from "./chat-types.ts"
 import { checkContext } from "./check-agent-context.ts"
 import { checkFile } from "./check-file.ts"
 import { checkPriced } from "./check-limits.ts"
 import { checkModelReference, type ModelReference } from "./check-model-reference.ts"
+import { checkRepeat } from "./check-repeat.ts"
 import { checkRequirements } from "./check-requirements.ts"
 import { checkStep, judgedType } from "./check-steps.ts"
 import { checkUses } from "./check-uses.ts"
@@ -46,9 +48,17 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   })
   checkUses(checking, properties.get("uses"), scope)
   const summarisers = checkContext(checking, properties.get("context"), scope)
+  const output = judgedType(checking.agents, declaration)
+  checkMessages(checking, properties.get("messages"), scope)
+  checkRepeat(checking, declaration, output, scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
-  checkRequirements(checking, declaration, judgedType(checking.agents, declaration), scope)
+  checkRequirements(checking, declaration, output, scope)
   checkPriced(checking, declaration, [...models, ...summarisers])
+}
+
+/** What was said before: a list of messages. */
+function checkMessages(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
+  expectProperty(checking, property, messagesType, scope.path, { ...at(scope, "messages"), place: "messages" })
 }
 
 function declareLocals(

@@ -5,6 +5,7 @@ import { isAssignable, nullable, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { modelPlace } from "./allowance.ts"
+import { historyType } from "./chat-types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import { unknownReference } from "./infer-steps.ts"
@@ -13,20 +14,12 @@ import { requestScope } from "./scope.ts"
 
 const listOf = (element: Type): Type => ({ kind: "array", element })
 
-const history: Type = listOf({
-  kind: "record",
-  fields: [
-    { name: "role", type: { kind: "enum", values: ["user", "assistant"] } },
-    { name: "text", type: stringType },
-  ],
-})
-
 /** `mayBeNull`: the field must take null, because a request may leave it out. */
 const inputFields: Readonly<
   Record<"message" | "history" | "system" | "files", { readonly type: Type; readonly mayBeNull?: true }>
 > = {
   message: { type: stringType },
-  history: { type: history },
+  history: { type: historyType },
   system: { type: stringType, mayBeNull: true },
   files: { type: listOf(stringType) },
 }

@@ -6,6 +6,8 @@ import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
 import { modelVariables } from "./check-model-reference.ts"
+import { withPrevious } from "./check-repeat.ts"
+import { repeatOf } from "./repeat-of.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol, LoopVariable, StepSymbolOf } from "./program.ts"
 import { runScope, type AgentScope, type Scope } from "./scope.ts"
@@ -93,13 +95,16 @@ export function checkStep<Step extends Syntax.StepDeclaration>(
     localFields: declareLocals(path),
     locals,
   }
-  if (isNode) symbols.set(name, { ...symbol, variables, locals })
+  const repeat = repeatOf(declaration)
+  const inBody = repeat === undefined ? variables : withPrevious(variables, repeat, judgedType(symbols, declaration))
+  if (isNode) symbols.set(name, { ...symbol, variables: inBody, locals })
   refuseConcurrency(checking, declaration, path)
   checkWhen(
     checking,
     declaration,
     { ...base, agent, variables, hasBrokenLoop: hasBrokenLoop(checking, declaration, variables) },
-    checkBody,
+    // It is decided once whether there are rounds.
+    (scope) => checkBody({ ...scope, variables: inBody }),
   )
 }
 

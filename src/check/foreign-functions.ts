@@ -8,6 +8,7 @@ import type { Type, TypeTable } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { functionNames, functionRow, isFunction, takesCount } from "./function-table.ts"
+import { stepFunctionNames } from "./step-functions.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { typeOfText } from "./type-of-text.ts"
 
@@ -204,7 +205,7 @@ function meant(checking: CheckContext, node: Syntax.FunctionNode, isMethod: bool
   }
   const [form] = formsOf(name, node.items.length + Number(isMethod))
   if (form !== undefined) return `The form is \`${form.replace(/\$\d/g, "…")}\`.`
-  const near = checking.suggest(name, functionNames)
+  const near = checking.suggest(name, [...functionNames, ...stepFunctionNames])
   if (near === undefined) return undefined
   const called = isMethod ? rewritten(checking, node, attempt, near) : undefined
   return called === undefined ? meantWord(near) : write(called.text, node)

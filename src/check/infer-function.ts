@@ -9,6 +9,7 @@ import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
+import { inferRounds } from "./infer-rounds.ts"
 import { reportUnknownFunction } from "./foreign-functions.ts"
 import type { Fit, Taken } from "./function-table.ts"
 import { functionRow, isFunction, resultType, takenAt, takesCount, text } from "./function-table.ts"
@@ -19,6 +20,7 @@ import { fixFor, mustFit } from "./must-fit.ts"
 import type { FunctionSymbol, LoopVariable } from "./program.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
+import { isStepFunction } from "./step-functions.ts"
 import { checkWritten } from "./written-arguments.ts"
 import { wrongCount } from "./wrong-count.ts"
 
@@ -31,6 +33,8 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
     for (const item of node.items) inferItem(checking, item, scope, infer)
     return errorType
   }
+  if (node.receiver === undefined && isStepFunction(name))
+    return inferRounds(checking, node, inOperand(scope, "computed"), infer)
   if (node.receiver !== undefined || !isFunction(name)) {
     reportUnknownFunction(checking, node, scope, infer)
     return errorType

@@ -38,13 +38,17 @@ export function refuseMisplaced(checking: CheckContext, node: Syntax.InvokeNode,
 }
 
 /** Where a call may stand instead: a `dynamic` value sees neither the items of the list nor the result. */
-function insteadOf(node: Syntax.InvokeNode, { variables, result, hasRound, isClosed }: Scope): string {
+function insteadOf(node: Syntax.InvokeNode, { variables, result, hasRound, isOwnRound, isClosed }: Scope): string {
   if (isClosed === true) return "Call in the workflow itself."
   const names = new Set<string>()
   eachChain(node, ({ base }) => base.kind === "name" && names.add(base.text))
   const item = [...names].find((name) => variables.get(name)?.isItem)
   const isAfter = item !== undefined || names.has("result") || names.has("round")
-  if (hasRound === true && isAfter) return "Call in the repeated workflow, and give the answer in its `output`."
+  if (hasRound === true && isAfter) {
+    return isOwnRound === true
+      ? "Let the agent use it, or a repeated workflow: `repeat workflow.name`."
+      : "Call in the repeated workflow, and give the answer in its `output`."
+  }
   if (result !== undefined && isAfter) return "Let an agent or a `dynamic` value after this one call and judge."
   if (item === undefined) return "Make a `dynamic` value of the call, and use `dynamic.name` here."
   return `Call in a list first, \`[{ ${item}: ${item}, made: ${node.kind} … } for ${item} in …]\`, and make this list from that one.`

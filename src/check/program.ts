@@ -230,6 +230,8 @@ export type ResolvedRoot =
   | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable" | "item"; readonly name: string }
   /** Where a model is chosen: one of those that it may be. */
   | { readonly kind: "model"; readonly name: string }
+  /** `chat.history`: the field of the input that holds it. */
+  | { readonly kind: "history"; readonly name: string }
   /** The case's name at the start of a branch of `match`. */
   | { readonly kind: "matched" }
 

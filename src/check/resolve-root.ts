@@ -1,10 +1,11 @@
 import { type Hint, meantReference, meantWord } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
 import { environmentHint } from "../syntax/chain-parser.ts"
-import { isCutOff } from "../syntax/property-of.ts"
+import { expressionIn, isCutOff } from "../syntax/property-of.ts"
 import { importKindOf, verbs } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { messagesType } from "./chat-types.ts"
 import { errorType, integerType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
@@ -56,6 +57,8 @@ export function inferRoot(
       return dynamicRoot(checking, chain, base, scope)
     case "run":
       return runRoot(checking, chain, scope)
+    case "chat":
+      return chatRoot(checking, chain, base, scope)
     case "result":
       if (scope.result === undefined) return unknownRoot(checking, chain, base, scope)
       checking.roots.set(chain, { kind: "result" })
@@ -126,6 +129,29 @@ function runRoot(checking: CheckContext, chain: Syntax.Chain, scope: Scope): Inf
   return { type: runType, steps: 0 }
 }
 
+/** `chat.history`: the messages before the last one, with their text in `content`. */
+function chatRoot(
+  checking: CheckContext,
+  chain: Syntax.Chain,
+  base: Syntax.Name,
+  scope: Scope,
+): InferredRoot | undefined {
+  const [block] = checking.blocks.chat
+  if (block === undefined || scope.roots !== undefined) return unknownRoot(checking, chain, base, scope)
+  const name = secondSegment(checking, chain, base, ["history"], scope)
+  if (name === undefined) return undefined
+  const written = expressionIn(block.body, "history")
+  const field = written?.kind === "chain" ? written.steps[0] : undefined
+  if (name.text !== "history" || field?.kind !== "field") {
+    const hint = name.text === "history" ? "Name the field of the input: `chat { history: input.… }`." : undefined
+    unknownReference(checking, chain, name, () => ["history"], scope.path, hint)
+    return undefined
+  }
+  if (!mayRefer(checking, chain, scope)) return undefined
+  checking.roots.set(chain, { kind: "history", name: field.name.text })
+  return { type: messagesType, steps: 1 }
+}
+
 /** `agent.x`, `ask.x` */
 function stepRoot(
   checking: CheckContext,
@@ -146,7 +172,7 @@ function stepRoot(
   checking.refer(id, name)
   if (scope.result !== undefined && scope.node === id) {
     const rest = checking.quote({ start: chain.steps[0]?.end ?? chain.end, end: chain.end })
-    const message = `${id} is what the requirement judges`
+    const message = `${id} is what ${scope.isOwnRound === true ? "`until`" : "the requirement"} judges`
     checking.report("unknown-reference", scope.path, chain, message, meantReference(`result${rest}`, chain))
     return undefined
   }
@@ -176,7 +202,11 @@ function dynamicRoot(
   }
   if (!checking.dynamicFields.has(name.text)) {
     if (agent?.later?.has(name.text) === true) {
-      const hint = "A condition is decided before the agent's own values are computed: move it to the top level."
+      const when =
+        scope.isOwnRound === true
+          ? "`until` is decided after a round, without the agent's own values"
+          : "A condition is decided before the agent's own values are computed"
+      const hint = `${when}: move it to the top level.`
       unknownReference(checking, chain, name, () => [], scope.path, hint)
       return undefined
     }

@@ -31,6 +31,8 @@ export interface Scope extends Allowance {
   readonly result?: Type
   /** After a round of a repetition, which has a number. */
   readonly hasRound?: true
+  /** And that is a round of the agent around it. */
+  readonly isOwnRound?: true
 }
 
 export const nonePresent: ReadonlySet<string> = new Set()

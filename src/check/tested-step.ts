@@ -1,6 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, stringType } from "../types/primitives.ts"
 import type { RecordType, Type } from "../types/types.ts"
+import { repeatOf } from "./repeat-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { ForeignTypes } from "./foreign-types.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
@@ -13,7 +14,7 @@ export interface TestedStep {
   /** The called files that it stands in: `workflow.triage.`; empty for a step of the tested file. */
   readonly path: string
   readonly name: string
-  /** What it gives; of a looped agent, for one item. */
+  /** What it gives; of a looped agent, for one item, and of one that repeats, in one round. */
   readonly type: Type
   readonly looped: boolean
   readonly mayBeSkipped: boolean
@@ -165,14 +166,9 @@ function lookUp(
 ): Pick<TestedStep, "type" | "looped" | "mayBeSkipped" | "input"> | undefined {
   if (kind === "agent" || kind === "ask") {
     const agent = kind === "agent" ? tested.agents.get(name) : tested.asks.get(name)
-    return (
-      agent && {
-        type: agent.output,
-        looped: agent.declaration.loop !== undefined,
-        mayBeSkipped: agent.mayBeSkipped,
-        input: undefined,
-      }
-    )
+    if (agent === undefined) return undefined
+    const looped = agent.declaration.loop !== undefined || repeatOf(agent.declaration) !== undefined
+    return { type: agent.output, looped, mayBeSkipped: agent.mayBeSkipped, input: undefined }
   }
   const once = { looped: false, mayBeSkipped: false, input: undefined }
   if (kind === "tool") {

@@ -3,6 +3,9 @@ import { asWritten } from "../check/known-list.ts"
 import { choiceOf, showLabel } from "../check/match-choice.ts"
 import type { Program } from "../check/program.ts"
 import { runType } from "../check/run-values.ts"
+import { isStepFunction } from "../check/step-functions.ts"
+import { messagesType } from "../check/chat-types.ts"
+import { integerType } from "../types/primitives.ts"
 import { fieldType } from "../types/field-type.ts"
 import { nullable, resolve, tagType } from "../types/relations.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -62,6 +65,10 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
       doc: rootTexts["result"] ?? "",
     })
     if (!rootOnly) found.push(...output.fields.map((field) => fieldItem(field, "result.")))
+    if (setting.hasRound === true) found.push(wordOf("round", integerType))
+  }
+  if (program.chat?.history !== undefined && setting.values === "run" && setting.isClosed !== true) {
+    found.push({ ...wordOf(rootOnly ? "chat" : "chat.history", messagesType), doc: rootTexts["chat"] ?? "" })
   }
   const allowed: ("input" | "secrets" | "agent" | "ask" | "dynamic" | "run")[] = []
   if (setting.isClosed !== true) allowed.push("input")
@@ -88,8 +95,14 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
     if (setting.assets === "value") found.push(keyword("asset", undefined, 'asset ${1:value} { type: "${2:image}" }'))
   }
   for (const word of ["true", "false", "null"]) found.push(keyword(word))
-  found.push(...completeFunctions(program, false))
+  const mayRefer = setting.values === "run" && setting.isClosed !== true
+  found.push(...completeFunctions(program, false).filter(({ label }) => mayRefer || !isStepFunction(label)))
   return found
+}
+
+function wordOf(label: string, type: Type): Completion {
+  const doc = lookUp(rootTexts, label)
+  return { label, kind: "variable", insert: label, detail: detailOf(type), ...(doc === undefined ? {} : { doc }) }
 }
 
 /** The texts that the other side of a comparison may be. */
@@ -230,6 +243,9 @@ export function completeStep(program: Program, use: NameUse & { kind: "step" }):
     const root = isVariable ? undefined : rootOf(base.text, setting)
     if (root === "none") return []
     if (root !== undefined) return namesUnder(program, root, setting, false)
+    if (base.text === "chat" && !isVariable) {
+      return program.chat?.history === undefined ? [] : [wordOf("history", messagesType)]
+    }
   }
   if (receiver === undefined) return []
   return memberItems(program, receiver, step)

@@ -1,7 +1,8 @@
-import { functionNames, functionRow, parametersOf } from "../check/function-table.ts"
+import { parametersOf, functionNames } from "../check/function-table.ts"
 import { showFunction } from "../check/infer-function.ts"
+import { stepFunctionNames } from "../check/step-functions.ts"
 import { showType } from "../types/show-type.ts"
-import { functionTexts } from "./function-texts.ts"
+import { functionHelp } from "./function-texts.ts"
 import type { Program } from "../check/program.ts"
 import { importKinds } from "../syntax/import-kinds.ts"
 import { declarationWords, isSingle } from "../syntax/declaration-start.ts"
@@ -48,10 +49,11 @@ function ownFunctions({ functions }: Program, called: boolean): Completion[] {
 }
 
 function builtInFunctions(called: boolean): Completion[] {
-  return functionNames.map((name): Completion => {
-    const { forms } = functionRow(name)
-    const { text } = functionTexts[name]
-    const [form = name] = forms
+  return [...functionNames, ...stepFunctionNames].flatMap((name): Completion | [] => {
+    const help = functionHelp(name)
+    if (help === undefined) return []
+    const { forms, text } = help
+    const [form] = forms
     const item = { label: name, kind: "function" as const, detail: forms.join(" or "), doc: text }
     if (called) return { ...item, insert: name }
     const places = parametersOf(form).filter((parameter) => parameter !== "…")

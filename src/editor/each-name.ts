@@ -196,7 +196,9 @@ class DeclarationWalk extends NameWalk {
     }
     if (declaration.when !== undefined) {
       this.keyword(declaration.when.keyword)
-      this.expression(declaration.when.condition, settingIn(runPlace, node, symbol && { ...symbol, locals: new Map() }))
+      const variables = new Map([...(symbol?.variables ?? [])].filter(([, variable]) => variable.isBuiltIn !== true))
+      const decided = symbol && { ...symbol, locals: new Map(), variables }
+      this.expression(declaration.when.condition, settingIn(runPlace, node, decided))
     }
     this.properties(kind, declaration.body.items, settingIn(runPlace, node, symbol))
   }

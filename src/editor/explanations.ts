@@ -166,7 +166,11 @@ export const rootTexts: Readonly<Record<string, string>> = {
   agent: "The output of an agent; of one with `for`, the array of its outputs.",
   ask: "What a person answered; of a question with `for`, the array of answers.",
   dynamic: "A computed value: the agent's own, or one of the top level.",
-  result: "In a requirement: the output of the agent, or the answer to the question, that is judged.",
+  result:
+    "In a requirement: the output of the agent, or the answer to the question, that is judged. In `until`: that of the round.",
+  round: "In `until`: the number of the round, from 1.",
+  previous: "The output of the round before; null in the first.",
+  chat: "`chat.history`: the messages before the last one, with `role` and `content`.",
   run: "This run: its `id`, when it began (`started_at`), and the day of that (`date`), in UTC.",
   due: "When the run was due: `due.at` with the offset of the timezone, and `due.date`.",
   body: "The body of the delivery: parsed JSON, or the fields of a form. Its type is not known.",
@@ -279,6 +283,9 @@ const fileTexts = {
 }
 
 /** What the properties of each block mean. What a row of the table says is put before it. */
+const until =
+  "The repetition ends when this holds. It sees `result`, the output of the last round, and `round`, its number from 1."
+const atMost = "The repetition ends after so many rounds."
 const called = {
   on_failure: skippedCall,
   concurrency: "Only in a list of calls: max calls of the list at a time, within the `max_concurrency` of the run.",
@@ -383,6 +390,10 @@ const propertyTexts: {
     uses: "The tools, resources and prompts that the model may use. Nothing is offered unless it is listed. The `bindings`, `max_calls` and `approval` of an entry are for this agent.",
     context:
       "Continues the conversation of another agent: `agent.name`. `compact agent.name { model, instruction }` continues a summary, which a model writes first: this agent's, if none is named.",
+    messages:
+      "What was said before: a list of `{ role: enum { user, assistant }, content: string }`, sent as messages before the instruction. Messages of one role in a row are one, the instruction too.",
+    repeat:
+      "The agent runs again until `until` holds, at most `at_most` times. It sees `previous`, the output of the round before (null in the first); its value is that of the last round, `rounds(agent.name)` the list of all.",
     require: `${require}output, \`result\`, must fulfil besides its type. One that does not is sent back to the model with the text after \`else\`.`,
     file: "A file that is attached to the step: a block, or its content, as in `file input.report`. May stand several times.",
     dynamic: "Values of this agent alone. In a loop they are computed for each item and see the loop's variables.",
@@ -392,6 +403,10 @@ const propertyTexts: {
     concurrency: "Only with `for`: most items at a time, within the `max_concurrency` of the run.",
     max_steps: "Most model turns while the agent calls tools; 16 if left out.",
     limits: "What the agent may use at most, over all of its iterations.",
+  },
+  "agent-repeat": {
+    until,
+    at_most: atMost,
   },
   input: {
     require:
@@ -523,9 +538,8 @@ const propertyTexts: {
   },
   "workflow-call": calledFile,
   repeat: {
-    until:
-      "The repetition ends when this holds. It sees `result`, the output of the last round, and `round`, its number from 1.",
-    at_most: "The repetition ends after so many rounds.",
+    until,
+    at_most: atMost,
     next: "Input fields of the next round that are not those of the last: `text: result.text`. Needed unless `at_most` is 1.",
     ...calledFile,
     input: "The input of the first round.",

@@ -1,4 +1,5 @@
-import type { FunctionName } from "../check/function-table.ts"
+import { functionRow, isFunction, type FunctionName } from "../check/function-table.ts"
+import { isStepFunction, stepFunctions, type StepFunctionName } from "../check/step-functions.ts"
 
 /** What a function does, in one sentence, and a call of it; one that needs no input, except where it says what that gives. */
 export interface FunctionText {
@@ -144,4 +145,18 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
     gives: "the message where the agent failed, else `null`",
   },
   url_encode: { text: "The text as a part of a URL, with everything else escaped.", example: 'url_encode("a b&c")' },
+}
+
+export const stepFunctionTexts: Readonly<Record<StepFunctionName, string>> = {
+  rounds: "The outputs of all rounds of an agent with `repeat`, the first one first.",
+}
+
+/** How a function is written, and what it does; undefined for a name that is none. */
+export function functionHelp(
+  name: string,
+): { readonly forms: readonly [string, ...string[]]; readonly text: string } | undefined {
+  if (isStepFunction(name)) return { forms: [stepFunctions[name]], text: stepFunctionTexts[name] }
+  if (!isFunction(name)) return undefined
+  const [first = name, ...others] = functionRow(name).forms
+  return { forms: [first, ...others], text: functionTexts[name].text }
 }

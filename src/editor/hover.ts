@@ -1,6 +1,5 @@
 import { constantIn } from "../check/constants.ts"
-import { functionRow, isFunction } from "../check/function-table.ts"
-import { functionTexts } from "./function-texts.ts"
+import { functionHelp } from "./function-texts.ts"
 import type { Program } from "../check/program.ts"
 import { calendarOf } from "../plan/schedule-times.ts"
 import type { Span } from "../source/span.ts"
@@ -54,11 +53,8 @@ export function hover(program: Program, offset: number): Hover | undefined {
   if (field !== undefined) {
     return { span, code: typed(field.name, field.type), ...(field.doc === undefined ? {} : { text: field.doc }) }
   }
-  if (use.kind === "function" && isFunction(use.text)) {
-    const { forms } = functionRow(use.text)
-    const { text } = functionTexts[use.text]
-    return { span, code: forms.join("\n"), text }
-  }
+  const help = use.kind === "function" ? functionHelp(use.text) : undefined
+  if (help !== undefined) return { span, code: help.forms.join("\n"), text: help.text }
   const due = use.kind === "property" && use.text === "cron" ? nextTimes(use) : undefined
   if (due !== undefined) return { span, text: `${explain(use) ?? ""} ${due}`.trim() }
   const text = explain(use)

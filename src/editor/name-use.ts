@@ -18,6 +18,8 @@ export interface Setting extends Allowance {
   readonly isClosed?: true
   /** It is a requirement: `result` is the step's output. */
   readonly judges?: true
+  /** It is decided after a round, which has a number. */
+  readonly hasRound?: true
   /** What its place takes: a value, or the name of something else. */
   readonly expects: Expected
   /** The other side of the comparison that it is an operand of. */

@@ -12,7 +12,7 @@ import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { importKindOf, isWorkflow } from "../syntax/import-kinds.ts"
 import { branchChain } from "../syntax/match-branch.ts"
-import { formOf, isBlockForm, type PropertyPlace } from "../syntax/property-table.ts"
+import { formOf, isBlockForm, type PropertyForm, type PropertyPlace } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type {
   ArgumentBlock,
@@ -114,9 +114,7 @@ export class NameWalk {
         break
       case "properties": {
         const form = formOf(block.place, name)
-        const isOwn = form === "file" || form === "approval" || form === "elicitation" || form === "auth"
-        const inner = isBlockForm(form) || isOwn ? form : "unknown"
-        this.properties(inner, value.block.items, blockSetting(form, setting))
+        this.properties(placeOfBlock(form), value.block.items, blockSetting(form, setting))
         break
       }
       case "uses":
@@ -460,6 +458,12 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   if (base.kind !== "name" || step?.kind !== "field") return undefined
   const kind = base.text === "workflow" ? base.text : importKindOf(base.text)
   return kind && { kind, name: step.name.text }
+}
+
+function placeOfBlock(form: PropertyForm): PropertyPlace {
+  if (form === "repeat") return "agent-repeat"
+  const isOwn = form === "file" || form === "approval" || form === "elicitation" || form === "auth"
+  return isBlockForm(form) || isOwn ? form : "unknown"
 }
 
 /** Whether the fields of a block's types have the names that a server gave them. */

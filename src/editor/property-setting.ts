@@ -5,6 +5,7 @@ import {
   inValue,
   requestPlace,
   runPlace,
+  withoutCalls,
   withoutSecrets,
   type Allowance,
 } from "../check/allowance.ts"
@@ -50,5 +51,12 @@ export function propertySetting(place: PropertyPlace, name: string, setting: Set
 
 export function blockSetting(form: PropertyForm, setting: Setting): Setting {
   if (isBlockForm(form)) return constant
+  if (form === "repeat") return afterRound(setting)
   return form === "approval" || form === "elicitation" ? withoutSecrets(setting) : setting
+}
+
+/** `until` sees the output of the round, and none of the agent's own values. */
+function afterRound(setting: Setting): Setting {
+  const agent = setting.agent && { ...setting.agent, locals: new Map() }
+  return { ...withoutCalls(setting), agent, judges: true, hasRound: true }
 }

@@ -1,4 +1,5 @@
 import { isFunction } from "../check/function-table.ts"
+import { isStepFunction } from "../check/step-functions.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { isWordList } from "../syntax/property-table.ts"
@@ -144,7 +145,7 @@ function nameToken(program: Program, use: NameUse): SemanticToken {
     case "bound-secret":
       return token("property")
     case "function":
-      return token("function", isFunction(use.text) ? builtIn : none)
+      return token("function", isFunction(use.text) || isStepFunction(use.text) ? builtIn : none)
     case "root":
       return token(rootType(use))
     case "step": {

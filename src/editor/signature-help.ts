@@ -1,6 +1,6 @@
-import { functionRow, isFunction, parametersOf } from "../check/function-table.ts"
-import { functionTexts } from "./function-texts.ts"
+import { parametersOf } from "../check/function-table.ts"
 import type { Program } from "../check/program.ts"
+import { functionHelp } from "./function-texts.ts"
 import type { Span } from "../source/span.ts"
 import { closers } from "../syntax/token-reader.ts"
 import { showType } from "../types/show-type.ts"
@@ -68,9 +68,9 @@ function helpFor({ tree, functions }: Program, { start, end }: Span, at: number)
     )
     return { span: { start, end }, forms: [form], active: 0, text: own.declaration.doc ?? "" }
   }
-  if (!isFunction(name)) return undefined
-  const { forms } = functionRow(name)
-  const { text } = functionTexts[name]
+  const help = functionHelp(name)
+  if (help === undefined) return undefined
+  const { forms, text } = help
   const shown = forms.map((form) => formAt(form, at))
   const fitting = shown.findIndex((form) => form.at !== undefined)
   return { span: { start, end }, forms: shown, active: Math.max(0, fitting), text }

@@ -306,7 +306,8 @@ export const events = {
   }),
   workflow_planned: event("The plan is made.", {
     nodes: array(node, {
-      description: "`id`, `kind`, `name`, `depends_on` and `when` of each, in an order in which they can run.",
+      description:
+        "`id`, `kind`, `name`, `depends_on`, `when` and `at_most` of each, in an order in which they can run.",
     }),
     limits: optional(limits),
     partials: optional(exactly(true, { description: "Streams of the run also have `agent_partial`." })),
@@ -383,7 +384,10 @@ export const events = {
     ...site,
     messages: optional(messages),
   }),
-  agent_loop_started: event("A loop begins.", { agent: about.agent, iterations: integer() }),
+  agent_loop_started: event("A loop begins, or the first round of an agent that repeats.", {
+    agent: about.agent,
+    iterations: integer({ description: "Of one that repeats, the most rounds." }),
+  }),
   agent_loop_completed: event("A loop has ended.", { agent: about.agent, iterations: integer(), ...duration }),
   context_compacted: event(
     "A summary takes the place of a history.",

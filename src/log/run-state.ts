@@ -70,6 +70,8 @@ export interface NodeState {
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
+  /** Of an agent that repeats: the most rounds. */
+  readonly at_most?: number
   state: Progress
   started_at: number | null
   finished_at: number | null

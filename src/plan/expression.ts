@@ -55,6 +55,8 @@ export type Root =
   | { readonly kind: "run" }
   /** An agent's output; of a looped agent the array of its outputs. */
   | { readonly kind: "agent"; readonly name: string }
+  /** The outputs of the rounds of an agent that repeats. */
+  | { readonly kind: "rounds"; readonly name: string }
   /** A person's answer; of a looped question the array of answers. */
   | { readonly kind: "ask"; readonly name: string }
   /** A top-level dynamic value. */

@@ -2,6 +2,7 @@ import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
 import { assetKindsIn } from "../check/asset-kind.ts"
 import { textAt } from "../check/file-space.ts"
+import { isStepFunction } from "../check/step-functions.ts"
 import { isValueFunction } from "../check/function-table.ts"
 import type { FailureSymbol, Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
@@ -228,6 +229,11 @@ export class Lowering {
     const root = this.#program.roots.get(node)
     if (root === undefined) throw new Error(`The checker left ${text} unresolved`)
     if (root.kind === "model") return { op: "literal", value: root.name }
+    if (root.kind === "history") {
+      const rest = this.#steps(node.steps.slice(1))
+      const base = this.#captured(historyOf(root.name, text), text)
+      return rest.length === 0 ? base : { op: "chain", base, steps: rest, ...lenient, text }
+    }
     const named = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
     const steps = this.#steps(named ? node.steps.slice(1) : node.steps)
     const end = named ? node.steps[0]?.end : node.base.end
@@ -238,12 +244,11 @@ export class Lowering {
     }
     const lowered: Expression =
       steps.length === 0 ? reference : { op: "chain", base: reference, steps, ...lenient, text }
-    if (this.#captures === null || !isCaptured(root.kind)) return lowered
-    return this.#captured(this.#captures, lowered, text)
+    return isCaptured(root.kind) ? this.#captured(lowered, text) : lowered
   }
 
   /** A parameter is known by its position, so that another name changes nothing. */
-  #rootOf(root: ResolvedRoot): Root {
+  #rootOf(root: ValueRoot): Root {
     const at = root.kind === "variable" ? this.#parameters.indexOf(root.name) : -1
     return at < 0 ? planRoot(root) : { kind: "item", name: `#${at}` }
   }
@@ -267,6 +272,7 @@ export class Lowering {
 
   #function(node: Syntax.FunctionNode, place: string): Expression {
     const name = node.name.text
+    if (isStepFunction(name)) return this.#captured(this.#rounds(node), this.#text(node))
     const failing = this.#program.failures.get(node)
     if (failing !== undefined) return this.#failure(failing, this.#text(node))
     if (this.#program.functions.has(name)) return this.#ownFunction(node, place)
@@ -280,15 +286,17 @@ export class Lowering {
     const root = this.#program.roots.get(chain)
     const site = call === undefined ? null : this.#callSites.get(call)
     // What fails comes before what asks about it, in the plan too.
-    if (root === undefined || root.kind === "model" || site === undefined)
+    if (root === undefined || root.kind === "model" || root.kind === "history" || site === undefined)
       return unchecked(`an unknown step in ${text}`)
     const of = { op: "reference" as const, root: planRoot(root), text: this.#text(chain) }
     const lowered: Expression = { op: "failure", of, site, depth, text }
-    return this.#captures === null ? lowered : this.#captured(this.#captures, lowered, text)
+    return this.#captured(lowered, text)
   }
 
-  #captured(captures: Expression[], lowered: Expression, text: string): Expression {
-    const index = captures.push(lowered) - 1
+  /** In a requirement, what is known before there is a result. */
+  #captured(lowered: Expression, text: string): Expression {
+    if (this.#captures === null) return lowered
+    const index = this.#captures.push(lowered) - 1
     return { op: "reference", root: { kind: "captured", index }, text }
   }
 
@@ -305,6 +313,12 @@ export class Lowering {
       untyped: node.items.some((item) => isUntyped(expressionTypes.get(item), types)),
       text: this.#text(node),
     }
+  }
+
+  #rounds(node: Syntax.FunctionNode): Expression {
+    const [agent] = node.items
+    if (agent?.kind !== "chain") return unchecked("rounds of nothing")
+    return { op: "reference", root: { kind: "rounds", name: targetName(agent) }, text: this.#text(node) }
   }
 
   #match(node: Syntax.MatchNode, place: string): Expression {
@@ -489,7 +503,10 @@ export function assetKind(word: string | undefined): AssetKind {
   return isWordOf("asset", word) ? word : unchecked(`an asset of type ${String(word)}`)
 }
 
-function planRoot(root: Exclude<ResolvedRoot, { readonly kind: "model" }>): Root {
+/** What is read by its own name. */
+type ValueRoot = Exclude<ResolvedRoot, { readonly kind: "model" | "history" }>
+
+function planRoot(root: ValueRoot): Root {
   return "name" in root ? { kind: root.kind, name: root.name } : { kind: root.kind }
 }
 
@@ -497,6 +514,30 @@ function takes(branch: Syntax.MatchBranch, isVariant: boolean): MatchBranch["tak
   const label = branchLabel(branch)
   if (label.kind !== "name") return label
   return isVariant ? { kind: "case", name: label.name } : { kind: "value", value: label.name }
+}
+
+/** `chat.history`: the messages that the input has, with their text in `content`. */
+function historyOf(field: string, text: string): Expression {
+  const input: Expression = { op: "reference", root: { kind: "input" }, text: "input" }
+  const items: Expression = {
+    op: "chain",
+    base: input,
+    steps: [{ step: "field", name: field, optional: false }],
+    text: `input.${field}`,
+  }
+  const variable = "message"
+  const read = (name: string): Expression => ({
+    op: "chain",
+    base: { op: "reference", root: { kind: "item", name: variable }, text: variable },
+    steps: [{ step: "field", name, optional: false }],
+    text: `${variable}.${name}`,
+  })
+  const entries = [
+    { key: "role", value: read("role") },
+    { key: "content", value: read("text") },
+  ]
+  const loop = { items, pattern: { kind: "item", variable } } as const
+  return { op: "list", loop, when: null, by: null, value: { op: "object", entries }, text }
 }
 
 /** The name after the dot: of `tool.search`, `search`. */

@@ -1,6 +1,6 @@
 import type { NodeChange } from "./compare-plans.ts"
 import type { PlannedGraph, PlannedNode, PlannedWorkflow } from "./plan-shape.ts"
-import { anyObject, array, named, object, oneOf, optional, string, type Schema } from "../base/typed-schema.ts"
+import { anyObject, array, integer, named, object, oneOf, optional, string, type Schema } from "../base/typed-schema.ts"
 
 const calledWorkflow: Schema<PlannedWorkflow> = named(
   "CalledWorkflow",
@@ -24,6 +24,7 @@ export const node: Schema<PlannedNode & { readonly rerun?: NodeChange }> = named
     name: string(),
     depends_on: array(string()),
     when: optional(string({ description: "The source text of the node's condition, where it has one." })),
+    at_most: optional(integer({ description: "Of an agent that repeats: the most rounds." })),
     workflow: optional(calledWorkflow),
     workflows: optional(
       array(calledWorkflow, { description: "All files that the node calls, where there are several." }),

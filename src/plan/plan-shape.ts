@@ -232,6 +232,8 @@ export interface AgentNode extends NodeBase {
   readonly kind: "agent"
   readonly loop: LoopPlan | null
   readonly when: WhenPlan | null
+  /** Absent where it does not repeat. */
+  readonly repeat?: RoundsPlan
   /** Items of the loop at a time; null: as many as the run allows. */
   readonly concurrency: number | null
   readonly on_failure: "fail" | "skip"
@@ -244,6 +246,8 @@ export interface AgentNode extends NodeBase {
   /** The workflows among its `uses`. Absent where there are none. */
   readonly workflows?: readonly WorkflowUsePlan[]
   readonly context: ContextPlan | null
+  /** What was said before its instruction: a list of messages. Absent where nothing was. */
+  readonly messages?: Expression
   /** In an order in which they can be computed. */
   readonly locals: readonly Entry[]
   readonly files: readonly FilePlan[]
@@ -287,6 +291,13 @@ export interface AskNode extends NodeBase {
   readonly on_expiry: Expression | null
   readonly output: RecordType
   readonly requires: readonly RequirementPlan[]
+}
+
+/** When an agent that repeats is done. */
+export interface RoundsPlan {
+  /** It refers to `result` and `round`, too. */
+  readonly until: Expression
+  readonly at_most: number
 }
 
 /** Decides whether a step is done, for each item of a loop. */
@@ -349,6 +360,8 @@ export interface PlannedNode {
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
+  /** Of an agent that repeats: the most rounds. */
+  readonly at_most?: number
   /** The files that it calls, where there are any: the first one, and all of them where there are more. */
   readonly workflow?: PlannedWorkflow
   readonly workflows?: readonly PlannedWorkflow[]

@@ -162,6 +162,8 @@ class Planner {
       uses: this.#uses(propertyOf(body, "uses"), id),
       ...this.#workflowUses(propertyOf(body, "uses"), id),
       context: this.#context(propertyOf(body, "context"), models, id),
+      ...this.#messages(body, id),
+      ...this.#repeat(propertyBlock(body, "repeat"), id),
       locals,
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
       instruction: this.#lower.required(body, "instruction", `${id}.instruction`),
@@ -288,6 +290,18 @@ class Planner {
         instruction: instruction === undefined ? null : this.#lower.expression(instruction, `${id}.context`),
       },
     }
+  }
+
+  #messages(body: Properties, id: string): Pick<AgentNode, "messages"> {
+    const messages = this.#lower.optional(body, "messages", `${id}.messages`)
+    return messages === null ? {} : { messages }
+  }
+
+  #repeat(block: Properties | undefined, id: string): Pick<AgentNode, "repeat"> {
+    if (block === undefined) return {}
+    // Nothing is called in it: the place names no site.
+    const until = this.#lower.required(block, "until", `${id}.repeat.until`)
+    return { repeat: { until, at_most: numberIn(block, "at_most") ?? 1 } }
   }
 
   #file({ value }: Syntax.Property, id: string): FilePlan {

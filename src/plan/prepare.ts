@@ -134,7 +134,8 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
 
 function plannedNode(node: PlanNode): PlannedNode {
   const { id, kind, name, depends_on } = node
-  const planned = { id, kind, name, depends_on }
+  const rounds = node.kind === "agent" && node.repeat !== undefined ? { at_most: node.repeat.at_most } : {}
+  const planned = { id, kind, name, depends_on, ...rounds }
   return (node.kind === "agent" || node.kind === "ask") && node.when !== null
     ? { ...planned, when: node.when.text }
     : planned
@@ -220,8 +221,10 @@ export function expressionsOf(node: PlanNode): Expression[] {
         node.when?.condition ?? null,
         ...values(node.locals),
         node.choice ?? null,
+        node.messages ?? null,
         node.instruction,
         node.system,
+        node.repeat?.until ?? null,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),
         ...(node.workflows ?? []).flatMap((use) => [...values(use.bindings), ...approvalParts(use.approval)]),
         ...node.uses.flatMap((use) => [...values(use.bindings), ...approvalParts(use.approval)]),

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
 import { runLoop } from "./agent/agent-loop.ts"
+import { runRounds } from "./agent/agent-rounds.ts"
 import { evaluateEffects, evaluateToKeep } from "./values/evaluate-effects.ts"
 import { setOwn } from "../base/ordered-object.ts"
 import { failure } from "../ports/run-failure.ts"
@@ -28,11 +29,16 @@ export async function resolveDynamic(running: RunContext, node: DynamicNode): Pr
 
 export async function runAgentNode(running: RunContext, node: AgentNode): Promise<void> {
   try {
-    const work = node.loop === null ? runAgent(running, node, null, noVariables) : runLoop(running, node, node.loop)
-    running.agents.set(node.name, await work)
+    running.agents.set(node.name, await outputOf(running, node))
   } finally {
     running.time.agentEnded(node.name)
   }
+}
+
+function outputOf(running: RunContext, node: AgentNode): Promise<JsonValue> {
+  const { loop, repeat } = node
+  if (repeat !== undefined) return runRounds(running, node, repeat)
+  return loop === null ? runAgent(running, node, null, noVariables) : runLoop(running, node, loop)
 }
 
 const none: ReadonlyMap<string, JsonValue> = new Map()

@@ -208,6 +208,10 @@ function parseBlockValue(
       const block = parseProperties(reader, form, parse)
       return block && { kind: "properties", block }
     }
+    case "repeat": {
+      const block = parseProperties(reader, "agent-repeat", parse)
+      return block && { kind: "properties", block }
+    }
     default: {
       // `name: { … }` where an expression is expected is an object; `name { … }` is a block that does not belong there.
       if (colon !== undefined) return undefined

@@ -32,6 +32,8 @@ export type PropertyForm =
   | "auth"
   /** A word, or `hmac` and a block with details. */
   | "verify"
+  /** A block that says when an agent that repeats is done. */
+  | "repeat"
   | BlockForm
 
 /** A block of properties, and what it looks like. */
@@ -52,7 +54,7 @@ export function isBlockForm(form: PropertyForm): form is BlockForm {
 export function takesBlock(form: PropertyForm): boolean {
   return (
     isBlockForm(form) ||
-    ["types", "values", "headers", "send", "file", "approval", "elicitation", "auth"].includes(form)
+    ["types", "values", "headers", "send", "file", "approval", "elicitation", "auth", "repeat"].includes(form)
   )
 }
 
@@ -224,6 +226,11 @@ const wireApi = constant(
 const gives = { ...word("gives"), isList: "maybe" } as const
 const cleared = { ...word("cleared"), isList: "maybe" } as const
 
+const rounds = {
+  until: required(value, "until: result.…"),
+  at_most: required(constant(wholeFrom(1, sourceRounds)), "at_most: 3"),
+}
+
 const shortFile = { name: text, media_type: text }
 const shared = { bindings: values, max_calls: whole, approval }
 /** `concurrency` only where the call stands in a list. */
@@ -299,6 +306,8 @@ export const propertyTable = {
     output: required(types, "output { … }"),
     uses: { form: "uses" },
     context: { form: "context" },
+    messages: value,
+    repeat: { form: "repeat" },
     file: { form: "file", repeated: true },
     require: requirement,
     dynamic: { ...values, repeated: true },
@@ -309,6 +318,8 @@ export const propertyTable = {
     system: text,
     limits: { form: "limits" },
   },
+  /** The block of an agent's `repeat`. */
+  "agent-repeat": rounds,
   input: { require: requirement },
   ask: {
     question: required(text),
@@ -402,8 +413,7 @@ export const propertyTable = {
   /** The block of `call workflow.name`. */
   "workflow-call": workflowCall,
   repeat: {
-    until: required(value, "until: result.…"),
-    at_most: required(constant(wholeFrom(1, sourceRounds)), "at_most: 3"),
+    ...rounds,
     next: values,
     ...workflowCall,
   },
@@ -491,7 +501,7 @@ const foreignNames: Partial<Record<PropertyPlace, Readonly<Record<string, Foreig
     retry: retries,
     tool: { like: "uses" },
     depends_on: { hint: removeIt("the order comes from the references") },
-    messages: { hint: "Write `system:` and `instruction:`." },
+    history: { like: "messages" },
     system_prompt: { like: "system" },
     timeout,
     timeout_ms: timeout,

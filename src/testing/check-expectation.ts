@@ -37,7 +37,7 @@ export function testScope(
     ...emptyScope,
     input,
     run: values,
-    ...(run !== null && { agents: run.agents, answers: run.answers }),
+    ...(run !== null && { agents: run.agents, rounds: run.rounds, answers: run.answers }),
     variables: run === null ? variables : new ObservedVariables(variables, run),
     path: "expect",
     functions,

@@ -14,6 +14,8 @@ export interface ObservedRun {
   readonly duration_ms: number
   /** Outputs by agent; of a looped agent the array of them. */
   readonly agents: ReadonlyMap<string, JsonValue>
+  /** Outputs of all rounds, by the agent that repeats. */
+  readonly rounds: ReadonlyMap<string, JsonValue>
   /** The same of what people were asked. */
   readonly answers: ReadonlyMap<string, JsonValue>
   /** Questions that nobody answers: the run waits for ever. */
@@ -55,6 +57,9 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   const agents = new Map<string, JsonValue>(
     plan.nodes.flatMap((node) => (node.kind === "agent" ? [[node.name, null]] : [])),
   )
+  const rounds = new Map<string, JsonValue[]>(
+    plan.nodes.flatMap((node) => (node.kind === "agent" && node.repeat !== undefined ? [[node.name, []]] : [])),
+  )
   const answers = new Map<string, JsonValue>(
     plan.nodes.flatMap((node) => (node.kind === "ask" ? [[node.name, null]] : [])),
   )
@@ -67,7 +72,9 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   const completed = new Set<string>()
   const setOutput = (agent: string, iteration: number | undefined, output: JsonValue): void => {
     const before = agents.get(agent)
-    if (iteration === undefined) agents.set(agent, output)
+    const ofRounds = rounds.get(agent)
+    if (iteration !== undefined && output !== null) ofRounds?.splice(iteration, 1, output)
+    if (iteration === undefined || ofRounds !== undefined) agents.set(agent, output)
     else if (Array.isArray(before)) before[iteration] = output
   }
   const open = new Map<string, string>()
@@ -82,7 +89,7 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
     const isOwn = before === ""
     switch (event.type) {
       case "agent_loop_started":
-        if (!isOwn) break
+        if (!isOwn || rounds.has(event.data.agent)) break
         agents.set(
           event.data.agent,
           Array.from({ length: event.data.iterations }, () => null),
@@ -111,6 +118,8 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
       case "step_skipped": {
         if (event.data.site !== undefined) break
         step(event.data.step).skipped = true
+        // Rounds before the one that failed.
+        if (event.data.iteration === undefined) completed.delete(`${before}${event.data.step}`)
         const name = event.data.step.replace(/^agent\./, "")
         if (isOwn) setOutput(name, event.data.iteration, null)
         break
@@ -175,7 +184,7 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
   for (const [id, found] of steps) if (completed.has(id)) found.skipped = false
   const hasEnded = events.some(({ type }) => isTerminal(type))
   const waiting = hasEnded ? [] : [...new Set(open.values())]
-  return { output, error, usage, duration_ms, agents, answers, waiting, steps }
+  return { output, error, usage, duration_ms, agents, rounds, answers, waiting, steps }
 }
 
 interface CallPlace {

@@ -1,4 +1,5 @@
 import type { AgentSymbol, Program } from "../check/program.ts"
+import { untilOf } from "../check/repeat-of.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -99,10 +100,11 @@ export class AgentReadings {
 
   decision(models: readonly string[], decided: Marks, { declaration }: AgentSymbol): void {
     const open = this.#openModel(models)
-    const span = declaration.when?.condition ?? declaration.loop?.items ?? declaration.name
+    const { when, loop, name } = declaration
+    const span = when?.condition ?? loop?.items ?? untilOf(declaration) ?? name
     if (open !== undefined) this.#rules.modelDecision(open, span, decided)
   }
 }
 
 /** Local values are read where they are referred to. */
-const readElsewhere: ReadonlySet<string> = new Set(["system", "uses", "dynamic"])
+const readElsewhere: ReadonlySet<string> = new Set(["system", "uses", "dynamic", "repeat"])

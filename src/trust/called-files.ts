@@ -255,7 +255,7 @@ export class CalledFiles {
 }
 
 /** Labels go on to another part with each round, until none has a new one. */
-const maxRounds = 8
+export const maxRounds = 8
 /** Of all values of `next` together, so many parts are looked at by themselves; of one with many others, at least so many. */
 const maxDepth = 5
 const maxParts = 200

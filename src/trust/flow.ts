@@ -3,6 +3,8 @@ import type { Span } from "../source/span.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isMadeOf } from "../types/type-parts.ts"
+import { isStepFunction } from "../check/step-functions.ts"
+import { secondName } from "../syntax/property-of.ts"
 import { skipOf } from "./declared.ts"
 import { ofFunction } from "./function-labels.ts"
 import { mayFail, stepMayFail } from "./may-fail.ts"
@@ -33,6 +35,8 @@ export interface Place {
 export interface Steps {
   input(): Labelled
   step(kind: "agent" | "ask" | "dynamic", name: string): Labelled | undefined
+  /** The outputs of all rounds of an agent that repeats. */
+  rounds(agent: string): Labelled | undefined
   /** The result of a `call`, `read` or `render`, after its rules were looked at. */
   invoked(node: Syntax.InvokeNode, bound: readonly Bound[], place: Place): Labelled
   /** `address`: what its address, and what decides that it is fetched, is made from. */
@@ -86,6 +90,7 @@ const rows: { readonly [K in Kind]?: (flow: Flow, node: NodeOf<K>, place: Place)
   not: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
   negate: (flow, { operand }, place) => flat(flow.of(operand, place).whole),
   function: (flow, node, place) => {
+    if (isStepFunction(node.name.text) && node.receiver === undefined) return flow.rounds(node, place)
     const given = node.items.map((item) => flow.of(item, place))
     return flow.failure(node, given) ?? flow.own(node.name.text, given, place) ?? ofFunction(node.name.text, given)
   },
@@ -293,14 +298,24 @@ export class Flow {
     const root = this.#program.roots.get(chain)
     // A word of the language.
     if (root === undefined) return plain
-    const isTwofold = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
+    const isTwofold = twofold.has(root.kind)
     const from = this.#root(root, chain.base, place) ?? this.#unknown(chain)
     if (root.kind === "dynamic" && this.#holdsAsset(root.name)) this.#uses(chain, none, place)
     const value = this.#follow(from, isTwofold ? chain.steps.slice(1) : chain.steps)
-    if (root.kind !== "local" && (isTwofold || root.kind === "input")) {
+    if (root.kind === "history") this.#steps.read(`input.${root.name}`, place, value.whole)
+    else if (root.kind !== "local" && (isTwofold || root.kind === "input")) {
       const [first] = chain.steps
       this.#steps.read(first?.kind === "field" ? `${root.kind}.${first.name.text}` : root.kind, place, value.whole)
     }
+    return value
+  }
+
+  /** `rounds(agent.x)` */
+  rounds(node: Syntax.FunctionNode, place: Place): Labelled {
+    const [agent] = node.items
+    const name = agent?.kind === "chain" ? secondName(agent) : ""
+    const value = this.#steps.rounds(name) ?? flat(allLabels(this.#text(node), node))
+    this.#steps.read(`agent.${name}`, place, value.whole)
     return value
   }
 
@@ -318,6 +333,8 @@ export class Flow {
     switch (root.kind) {
       case "input":
         return this.#steps.input()
+      case "history":
+        return historyOf(this.#steps.input().field(root.name))
       case "agent":
       case "ask":
       case "dynamic":
@@ -421,6 +438,26 @@ export class Flow {
     const own = join(from.own, from.together, stars === 2 ? part.own : none, isDroppedLater ? read.own : none)
     return list(own, change(from.any()), from.together)
   }
+}
+
+/** Roots that the next step belongs to. */
+const twofold: ReadonlySet<ResolvedRoot["kind"]> = new Set<ResolvedRoot["kind"]>([
+  "agent",
+  "ask",
+  "dynamic",
+  "local",
+  "history",
+])
+
+/** The messages of the input, with their text in `content`. */
+function historyOf(messages: Labelled): Labelled {
+  return messages.elements(messages.own, (one) => {
+    const parts = new Map([
+      ["role", one.field("role")],
+      ["content", one.field("text")],
+    ])
+    return record(parts).with(one.own)
+  })
 }
 
 function isNode(part: unknown): part is { readonly kind: string } {

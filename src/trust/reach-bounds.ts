@@ -63,7 +63,8 @@ function ofAgent(plan: Plan, agent: AgentNode, key: Bounded, file: (name: string
   const files = (agent.workflows ?? []).map(({ workflow, max_calls }) => {
     const used = `workflow.${workflow}`
     const because = max_calls === null ? `${agent.id} may use ${used} without \`max_calls\`` : loopsOver(agent.id, used)
-    return times(file(workflow), agent.loop === null ? max_calls : null, () => because)
+    const most = agent.loop === null && max_calls !== null ? max_calls * roundsOf(agent) : null
+    return times(file(workflow), most, () => because)
   })
   if (key === "model_calls") return [modelCalls(plan, agent), ...files]
   if (key === "tool_calls") return [...toolCalls(plan, agent), ...files]
@@ -80,7 +81,12 @@ function modelCalls(plan: Plan, agent: AgentNode): Bound {
   const turns = (hasTools ? agent.max_steps + 1 : 1) + others
   const most = turns * maxRequests(plan, agent.models, hasTools ? 2 : 0)
   const compact = agent.context?.compact?.models ?? []
-  return { most: most + compact.length * maxRequests(plan, compact, 0), by: "steps, models and retries" }
+  const each = most + compact.length * maxRequests(plan, compact, 0)
+  return { most: each * roundsOf(agent), by: "steps, models and retries" }
+}
+
+function roundsOf({ repeat }: AgentNode): number {
+  return repeat?.at_most ?? 1
 }
 
 /**
@@ -96,11 +102,12 @@ function maxRequests(plan: Plan, models: readonly AgentNode["models"][number][],
 }
 
 /** What the model of an agent may call. That of a use counts for each item, that of an import for all of them. */
-function toolCalls(plan: Plan, { id, uses, loop }: AgentNode): Bound[] {
+function toolCalls(plan: Plan, agent: AgentNode): Bound[] {
+  const { id, uses, loop } = agent
   return uses.flatMap(({ kind, name, max_calls }) => {
     if (kind === "prompt") return []
     const ofImport = kind === "tool" ? (plan.tools[name]?.max_calls ?? null) : null
-    const most = least(loop === null ? max_calls : null, ofImport)
+    const most = least(loop === null && max_calls !== null ? max_calls * roundsOf(agent) : null, ofImport)
     const because =
       max_calls === null ? `${id} may use ${kind}.${name} without \`max_calls\`` : loopsOver(id, `${kind}.${name}`)
     return times({ most: 1, by: "max_calls" }, most, () => because)
@@ -119,33 +126,34 @@ function least(a: number | null, b: number | null): number | null {
 
 function callsIn(plan: Plan): OwnCall[] {
   const calls: OwnCall[] = []
-  const look = (expression: Expression, step: string, isRepeated: boolean): void => {
+  const look = (expression: Expression, step: string, isRepeated: boolean, rounds: number): void => {
     if (traits(expression).pure) return
     const { op } = expression
     if (op === "call") {
       const max_calls = least(expression.max_calls, plan.tools[expression.tool]?.max_calls ?? null)
-      calls.push({ step, callee: `tool.${expression.tool}`, times: 1, isRepeated, max_calls })
+      calls.push({ step, callee: `tool.${expression.tool}`, times: rounds, isRepeated, max_calls })
     }
     if (op === "read")
-      calls.push({ step, callee: `resource.${expression.resource}`, times: 1, isRepeated, max_calls: null })
+      calls.push({ step, callee: `resource.${expression.resource}`, times: rounds, isRepeated, max_calls: null })
     if (op === "call-workflow") {
       const { workflow, repeat } = expression
       calls.push({
         step,
         callee: `workflow.${workflow}`,
         workflow,
-        times: repeat?.at_most ?? 1,
+        times: rounds * (repeat?.at_most ?? 1),
         isRepeated,
         max_calls: null,
       })
     }
     for (const part of children(expression)) {
-      look(part, step, isRepeated || (op === "list" && part === expression.value))
+      look(part, step, isRepeated || (op === "list" && part === expression.value), rounds)
     }
   }
   for (const node of plan.nodes) {
     const loop = "loop" in node ? node.loop : null
-    for (const one of expressionsOf(node)) look(one, node.id, loop !== null && one !== loop.items)
+    const rounds = node.kind === "agent" ? roundsOf(node) : 1
+    for (const one of expressionsOf(node)) look(one, node.id, loop !== null && one !== loop.items, rounds)
   }
   return calls
 }

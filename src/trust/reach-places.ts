@@ -9,8 +9,19 @@ import type * as Syntax from "../syntax/tree.ts"
 /** The references to the input or to secrets, in the order of the text. */
 export function chainsOf(program: Program, kind: "input" | "secrets"): Syntax.Chain[] {
   const chains: Syntax.Chain[] = []
-  for (const [chain, root] of program.roots) if (root.kind === kind) chains.push(chain)
+  for (const [chain, root] of program.roots) {
+    if (root.kind === kind) chains.push(chain)
+    else if (root.kind === "history" && kind === "input") chains.push(asInput(chain, root.name))
+  }
   return chains.sort((a, b) => a.start - b.start)
+}
+
+/** `chat.history` as a reference to the field that it is made of. */
+function asInput(chain: Syntax.Chain, field: string): Syntax.Chain {
+  const steps = chain.steps.map((step, at) =>
+    at === 0 && step.kind === "field" ? { ...step, name: { ...step.name, text: field } } : step,
+  )
+  return { ...chain, steps }
 }
 
 export function fieldOf(root: "input" | "secrets"): (chain: Syntax.Chain) => string {

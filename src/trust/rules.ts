@@ -72,7 +72,11 @@ export class Rules {
     }
     const kind = remote.symbol?.kind ?? "workflow"
     if (kind !== "tool" && kind !== "workflow") return
-    if (remote.requires === undefined && reads.untrusted.length > 0 && this.#hasWords) {
+    const key = `undeclared-effect ${span.start} ${span.end}`
+    const isUndeclared = remote.requires === undefined && reads.untrusted.length > 0 && this.#hasWords
+    // An agent that repeats is looked at several times.
+    if (isUndeclared && !this.#reported.has(key)) {
+      this.#reported.add(key)
       const message = `${agent} reads what strangers wrote, and ${remote.id} does not say whether it acts on the world`
       const hint = "Add `requires: trusted`, the arguments that must be trusted, or `requires: none` to the tool."
       this.#found.push(diagnostic("undeclared-effect", path, span, message, hint))

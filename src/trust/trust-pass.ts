@@ -1,3 +1,4 @@
+import { untilOf } from "../check/repeat-of.ts"
 import { isForeign } from "../check/file-space.ts"
 import type { AgentSymbol, AskSymbol, Program, StepSymbol } from "../check/program.ts"
 import { topologicalOrder } from "../plan/topological-order.ts"
@@ -6,14 +7,14 @@ import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { AgentReadings } from "./agent-readings.ts"
 import { outermost, type CallerContext } from "./caller-context.ts"
-import { CalledFiles, type Follow } from "./called-files.ts"
+import { CalledFiles, maxRounds, type Follow } from "./called-files.ts"
 import { ClosedTypes, maxChoices } from "./closed-type.ts"
 import { asksOthers, usesTrust } from "./declared.ts"
 import { withDeliveries } from "./deliveries.ts"
 import { Flow, placeAt, withVariables, type Bound, type Place, type Steps } from "./flow.ts"
-import { either, list, passed, plain, record, type Labelled } from "./label-tree.ts"
+import { either, flat, list, passed, plain, record, type Labelled } from "./label-tree.ts"
 import { made } from "./made-labels.ts"
-import { allLabels, join, minus, none, via, type Marks } from "./marks.ts"
+import { allLabels, join, minus, none, sameSources, via, type Marks } from "./marks.ts"
 import { RemoteCalls, wholesOf } from "./remote-calls.ts"
 import { Rules, marksOf, type Call, type Reading } from "./rules.ts"
 import { TypedLabels } from "./typed-labels.ts"
@@ -22,8 +23,22 @@ import type { Watcher } from "./watcher.ts"
 /** An agent, for those that come after it. */
 interface AgentLabels {
   readonly value: Labelled
+  /** Of one that repeats, the outputs of all rounds. */
+  readonly rounds: Labelled
   /** What another agent reads that continues its conversation. */
   readonly conversation: Marks
+}
+
+/** What the rounds of an agent read and give together. */
+interface RoundLabels {
+  readonly output: Labelled
+  readonly reads: Marks
+  /** What strangers may write by choosing once in each round, or for each item. */
+  readonly words: Marks
+  /** What decides how many rounds there are. */
+  readonly ended: Marks
+  /** What decides whether there is a value. */
+  readonly mayMiss: Marks
 }
 
 /** What the steps of a workflow read and give. The rules look at each of them. */
@@ -135,6 +150,10 @@ export class TrustPass implements Steps {
     return this.#input
   }
 
+  rounds(agent: string): Labelled | undefined {
+    return this.#agents.get(agent)?.rounds
+  }
+
   step(kind: "agent" | "ask" | "dynamic", name: string): Labelled | undefined {
     return kind === "agent" ? this.#agents.get(name)?.value : this.#values.get(`${kind}.${name}`)
   }
@@ -173,22 +192,55 @@ export class TrustPass implements Steps {
   // ------------------------------------------------------------------------------------------------------- agents
 
   #agent(id: string, name: string, symbol: AgentSymbol): void {
-    this.#flow.assets.length = 0
     const { place, decided, items } = this.#head(id, symbol)
-    let reads = none
-    let failed = none
-    // Each item of its loop may call files.
-    const words = this.#flow.repeatedly(() => {
-      failed = this.#flow.attempt(symbol.declaration.body, id, () => {
-        reads = this.#reads(id, name, symbol, { ...place, decided })
-        this.#flow.touch(reads)
-        return reads
-      })
-    })
-    const output = made(symbol.output, reads, this.#closed)
-    const value = this.#stepValue(id, symbol, output, join(decided, failed), items, join(reads, words))
+    const { output, reads, words, ended, mayMiss } = this.#rounds(id, name, symbol, { ...place, decided })
+    const value = this.#stepValue(id, symbol, output, mayMiss, items, join(reads, words))
+    const rounds = this.#stepValue(id, symbol, output, mayMiss, plain, join(reads, words))
     // Nobody knows that a model says no more than it answers: it may have thought aloud of its system text.
-    this.#agents.set(name, { value, conversation: join(reads, output.whole) })
+    this.#agents.set(name, { value, rounds, conversation: join(reads, output.whole, ended) })
+  }
+
+  /** What a round gives is what the next one sees: rounds are looked at until one changes nothing. An agent without `repeat` has one. */
+  #rounds(id: string, name: string, symbol: AgentSymbol, place: Place): RoundLabels {
+    const until = untilOf(symbol.declaration)
+    let previous: Labelled = plain
+    let ended: Marks = none
+    let words: Marks = none
+    for (let round = 0; ; round++) {
+      this.#flow.assets.length = 0
+      const variables = until === undefined ? place.variables : new Map([...place.variables, ["previous", previous]])
+      const here = { ...place, variables, decided: join(place.decided, ended) }
+      let [reads, decides] = [none, ended]
+      let output: Labelled = plain
+      let failed: Marks = none
+      const run = (): Marks => {
+        reads = this.#reads(id, name, symbol, here)
+        // A text grows by a choice in each round.
+        output = made(symbol.output, until === undefined ? reads : join(reads, words), this.#closed)
+        if (until !== undefined) {
+          const path = `${id}.repeat.until`
+          const after = { ...here, path, locals: new Map(), result: output, round: ended }
+          decides = join(ended, via(this.#flow.of(until, after).whole, path, until))
+        }
+        const told = join(reads, decides)
+        this.#flow.touch(told)
+        return told
+      }
+      // Each round, and each item of a loop, may call files.
+      const chosen = this.#flow.repeatedly(() => (failed = this.#flow.attempt(symbol.declaration.body, id, run)))
+      const nowWords = join(words, chosen)
+      const mayMiss = join(here.decided, decides, failed)
+      if (until === undefined) return { output, reads, words: nowWords, ended, mayMiss }
+      const nowEnded = join(decides, failed)
+      let next = either([previous, output.with(nowEnded)]).widened()
+      // All labels of all parts everywhere is the most that it can come to.
+      if (round >= maxRounds) next = flat(via(join(next.whole, nowEnded), `${id} after ${maxRounds} rounds`, until))
+      const isStable = sameSources(ended, nowEnded) && sameSources(words, nowWords)
+      if (isStable && next.equals(previous)) return { output, reads, words: nowWords, ended, mayMiss }
+      previous = next
+      ended = nowEnded
+      words = nowWords
+    }
   }
 
   /** What the model of an agent reads. The rules look at it. */
@@ -265,7 +317,7 @@ export class TrustPass implements Steps {
     const start = this.#placeAt(id, declaration.name)
     const items = loop && this.#flow.of(loop.items, { ...start, path: `${id}.for` })
     const variables = loop && items ? withVariables(start.variables, loop, items) : start.variables
-    const place = { ...start, variables, isRepeated: loop !== undefined }
+    const place = { ...start, variables, isRepeated: loop !== undefined || untilOf(declaration) !== undefined }
     const listed = items === undefined || loop === undefined ? none : via(items.own, `${id}.for`, loop.items)
     const often = join(start.decided, listed)
     if (when === undefined) return { place, decided: often, items }

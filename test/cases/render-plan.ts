@@ -100,6 +100,10 @@ function agentParts(node: AgentNode): string[] {
   }
   if (node.limits !== null) parts.push(`limits ${prettyJson({ ...node.limits })}`)
   if (node.system !== null) parts.push(`system: ${show(node.system)}`)
+  if (node.messages !== undefined) parts.push(`messages: ${show(node.messages)}`)
+  if (node.repeat !== undefined) {
+    parts.push(`repeat until ${show(node.repeat.until)}, at most ${node.repeat.at_most}`)
+  }
   parts.push(`instruction: ${show(node.instruction)}`, `output: ${showType(node.output, 200)}`)
   parts.push(...requirementParts(node))
   return parts

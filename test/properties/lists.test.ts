@@ -165,6 +165,7 @@ function resultOf(source: string, input: { [name: string]: JsonValue }): JsonVal
     secrets: {},
     run: {},
     agents: none,
+    rounds: new Map(),
     answers: none,
     dynamics: none,
     failures: new Map(),

@@ -404,6 +404,7 @@ function scopeOf(input: JsonObject): Scope {
     input,
     secrets: {},
     agents: none,
+    rounds: new Map(),
     answers: answersTo(input),
     dynamics: none,
     failures: new Map(),

@@ -23,6 +23,7 @@ export function evaluateText(text: string, header = "", input: JsonObject = {}):
     input,
     secrets: {},
     agents: none,
+    rounds: new Map(),
     answers: none,
     dynamics: none,
     failures: new Map(),

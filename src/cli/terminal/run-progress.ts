@@ -86,7 +86,7 @@ function ownLine(event: LogEvent, state: RunState): string | null {
     case "agent_started":
       return data.iteration === undefined ? `${data.agent}: started (${data.model})` : null
     case "agent_loop_started":
-      return `${data.agent}: started, ${count(data.iterations, "item")}`
+      return `${data.agent}: started, ${repeats(state, data.agent) ? "at most " : ""}${iterationsOf(state, data)}`
     case "agent_completed": {
       if (data.iteration === undefined) {
         return `${data.agent}: ${data.cached ? "from the cache" : "done"} in ${seconds(data.duration_ms)}, ${tokensText(data.usage)}`
@@ -97,7 +97,7 @@ function ownLine(event: LogEvent, state: RunState): string | null {
       return done % step === 0 && done !== loop?.total ? `${data.agent}: ${done} of ${loop?.total ?? 0}` : null
     }
     case "agent_loop_completed":
-      return `${data.agent}: ${count(data.iterations, "item")} done in ${seconds(data.duration_ms)}`
+      return `${data.agent}: ${iterationsOf(state, data)} done in ${seconds(data.duration_ms)}`
     case "agent_retried":
       return `${stepOf(data)}: trying again (${data.reason})`
     case "agent_fallback":
@@ -155,6 +155,18 @@ function cut(line: string, columns: number): string {
   let short = plain
   while (short !== "" && cellWidth(short) >= columns - 1) short = short.slice(0, -1)
   return `${short}…`
+}
+
+function repeats({ nodes }: RunState, agent: string): boolean {
+  return nodes.find(({ id }) => id === `agent.${agent}`)?.at_most !== undefined
+}
+
+/** `3 items`, or `3 rounds` of an agent that repeats. */
+function iterationsOf(
+  state: RunState,
+  { agent, iterations }: { readonly agent: string; readonly iterations: number },
+): string {
+  return count(iterations, repeats(state, agent) ? "round" : "item")
 }
 
 /** Lines at the end of a terminal that are drawn over themselves. */

@@ -1,5 +1,6 @@
 import { functionNames, functionRow } from "../../check/function-table.ts"
-import { functionTexts } from "../function-texts.ts"
+import { stepFunctionNames, stepFunctions } from "../../check/step-functions.ts"
+import { functionTexts, stepFunctionTexts } from "../function-texts.ts"
 import { codes } from "../../source/codes.ts"
 import { declarationWords } from "../../syntax/declaration-start.ts"
 import { propertyTable, rowsOf, takesBlock } from "../../syntax/property-table.ts"
@@ -43,7 +44,10 @@ export function languageGuide(): string {
     pages: () => rows(Object.entries(pages).map(([page, text]) => `- [docs/${page}](docs/${page}): ${text}`)),
     declarations: () => rows(declarationWords.map((word) => `- \`${word}\`: ${declarationTexts[word].text}`)),
     functions: () =>
-      rows(functionNames.map((name) => `- \`${functionRow(name).forms.join("`, `")}\`: ${functionTexts[name].text}`)),
+      rows([
+        ...functionNames.map((name) => `- \`${functionRow(name).forms.join("`, `")}\`: ${functionTexts[name].text}`),
+        ...stepFunctionNames.map((name) => `- \`${stepFunctions[name]}\`: ${stepFunctionTexts[name]}`),
+      ]),
     properties: () => {
       const said = new Map<string, string>()
       const places = Object.keys(propertyTable) as (keyof typeof propertyTable)[]

@@ -95,7 +95,9 @@ export const stepHandlers: ShownHandlers = {
     const node = nodeOf(state, step)
     // A call that failed leaves the step as it is: its own event says so.
     if (node === undefined || site !== undefined) return
-    if (error === undefined) skippedSpan(state, node, iteration, at)
+    // The rounds of one that repeats have spans of their own.
+    const isOver = iteration === undefined && node.loop !== null
+    if (error === undefined && !isOver) skippedSpan(state, node, iteration, at)
     else if (iteration === undefined) closeSpan(state, agentKey(node.name, undefined), at, "skipped")
     if (iteration === undefined) {
       node.started_at ??= at
@@ -141,7 +143,10 @@ export const stepHandlers: ShownHandlers = {
     const { agent, duration_ms } = data
     closeSpan(state, loopKey(agent), at, "completed")
     const node = nodeOf(state, `agent.${agent}`)
-    if (node !== undefined) endNode(node, "completed", at, duration_ms)
+    if (node === undefined) return
+    // Of one that repeats, the most was known before.
+    if (node.loop !== null) node.loop.total = data.iterations
+    endNode(node, "completed", at, duration_ms)
   },
   context_compacted(state, { data }, at) {
     const { agent, iteration, source, summary, duration_ms, usage } = data

@@ -1,15 +1,17 @@
 import { Buffer } from "node:buffer"
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
+import type { RunFailure } from "../../ports/run-failure.ts"
 import type { Expression } from "../../plan/expression.ts"
 import type { AssetKind, FilePlan } from "../../plan/plan-shape.ts"
 import type { Asset } from "../values/asset.ts"
 import { assetLabel, isAsset, isAssetList } from "../values/asset.ts"
 import type { Scope } from "../values/scope.ts"
-import { problem, textOf } from "../values/scope.ts"
+import { describe, problem, textOf } from "../values/scope.ts"
 import type { Effects } from "../values/evaluate-effects.ts"
 import { evaluateEffects, writeText } from "../values/evaluate-effects.ts"
 import type { FilePart, ImagePart, Message, PromptMessage, TextPart, UserPart } from "../../log/messages.ts"
-import { assistantText } from "../../log/messages.ts"
+import { assistantText, userText } from "../../log/messages.ts"
 
 /** An instruction as the model gets it, and as text alone. */
 export interface Instruction {
@@ -97,6 +99,50 @@ class InstructionWriter {
     if (this.#open !== "") this.#parts.push(textPart(this.#open))
     this.#open = ""
   }
+}
+
+/** The `messages` of a step; those without a text say nothing. */
+export async function renderMessages(expression: Expression, scope: Scope, effects: Effects): Promise<Message[]> {
+  const value = await evaluateEffects(expression, scope, effects)
+  scope.work.part(value, 0, scope.path)
+  const wrong = (what: string, found: JsonValue): RunFailure =>
+    problem(textOf(expression), `${what}, found ${describe(found)}`, scope)
+  if (!Array.isArray(value)) throw wrong("messages are an array", value)
+  return value.flatMap((message): Message[] => {
+    const { role, content } = isJsonObject(message) ? message : {}
+    if (typeof content !== "string") throw wrong("a message has a text `content`", content ?? message)
+    if (role !== "user" && role !== "assistant")
+      throw wrong("the `role` of a message is user or assistant", role ?? message)
+    if (content === "") return []
+    return [role === "user" ? userText(content) : assistantText(content)]
+  })
+}
+
+/** Messages of one role in a row as one, with a blank line between them: some backends take no others. */
+export function joinedByRole(messages: readonly Message[]): Message[] {
+  const joined: Message[] = []
+  for (const message of messages) {
+    const before = joined.at(-1)
+    if (before?.role === "user" && message.role === "user") {
+      joined.splice(-1, 1, { role: "user", parts: joinedParts(before.parts, message.parts) })
+    } else if (before?.role === "assistant" && message.role === "assistant") {
+      joined.splice(-1, 1, { role: "assistant", parts: joinedParts(before.parts, message.parts) })
+    } else joined.push(message)
+  }
+  return joined
+}
+
+function joinedParts<Part extends { readonly type: string }>(
+  before: readonly (Part | TextPart)[],
+  after: readonly (Part | TextPart)[],
+): (Part | TextPart)[] {
+  const [last, first] = [before.at(-1), after[0]]
+  if (!isText(last) || !isText(first)) return [...before, ...after]
+  return [...before.slice(0, -1), textPart(`${last.text}\n\n${first.text}`), ...after.slice(1)]
+}
+
+function isText(part: { readonly type: string } | undefined): part is TextPart {
+  return part?.type === "text"
 }
 
 /** The files of a step, which together may be as large as one value. */

@@ -140,10 +140,10 @@ class AgentStep {
     return null
   }
 
-  /** What has begun was wanted: a condition is decided once. */
+  /** What has begun was wanted: a condition is decided once, that of rounds before the first. */
   #isWanted(): boolean | Promise<boolean> {
-    const { when } = this.#node
-    if (when === null || (this.#past !== null && this.#past.startedAt !== null)) return true
+    const { when, repeat } = this.#node
+    if (when === null || repeat !== undefined || (this.#past !== null && this.#past.startedAt !== null)) return true
     const { path, about } = this.#caller
     return decide(when, scopeAt(this.#step, "when"), workflowEffects(this.#running, `${path}.when`, about))
   }
@@ -160,7 +160,7 @@ class AgentStep {
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendering = given === undefined ? renderStep(this.#step) : renderGiven(this.#step)
     const rendered = rendering instanceof Promise ? await rendering : rendering
-    this.#sharedBytes = rendered.instruction.text.length + memoryOf(rendered.files)
+    this.#sharedBytes = rendered.instruction.text.length + memoryOf(rendered.files) + memoryOf(rendered.said)
     work.share(this.#sharedBytes, this.#caller.path)
     const { earlier } = this.#running
     const reused = given === undefined && earlier !== null ? await this.#reused(earlier, rendered) : undefined

@@ -15,7 +15,14 @@ import { bind } from "../tools/bind.ts"
 import { renderPrompt } from "../tools/read-and-render.ts"
 import { compactFacts, continuedHistory } from "./agent-context.ts"
 import type { Instruction } from "./agent-messages.ts"
-import { evaluateText, promptMessages, renderFiles, renderInstruction } from "./agent-messages.ts"
+import {
+  evaluateText,
+  joinedByRole,
+  promptMessages,
+  renderFiles,
+  renderInstruction,
+  renderMessages,
+} from "./agent-messages.ts"
 import { AgentTools } from "./agent-tools.ts"
 import type { CompactFacts } from "../context/cache-key.ts"
 import { cacheHash, fixedHash } from "../context/cache-key.ts"
@@ -27,6 +34,8 @@ export interface Rendered {
   /** In the order in which they are asked. */
   readonly models: readonly RenderedModel[]
   readonly instruction: Instruction
+  /** What was said before the instruction. */
+  readonly said: readonly Message[]
   readonly files: readonly FilePart[]
   readonly tools: AgentTools
   readonly compact: CompactFacts | null
@@ -57,6 +66,7 @@ export function renderStep(step: StepContext): Rendered | Promise<Rendered> {
   const instruction = renderInstruction(node.instruction, scope, effects, (kind) => refusedAsset(step, kind))
   const isPlain =
     node.files.length + node.requires.length === 0 &&
+    node.messages === undefined &&
     (node.context?.compact ?? null) === null &&
     !hasTools(node) &&
     !hasSystem(node, calls)
@@ -70,6 +80,7 @@ function plain(step: StepContext, calls: readonly CallSettings[], instruction: I
   return {
     models: calls.map((call) => rendered(step, call, null)),
     instruction,
+    said: [],
     files: [],
     tools: AgentTools.none(step.running, step.node, step.caller),
     compact: null,
@@ -86,6 +97,9 @@ async function renderMore(
   const compact = node.context?.compact ?? null
   return {
     ...plain(step, calls, await instruction),
+    ...(node.messages !== undefined && {
+      said: await renderMessages(node.messages, scopeAt(step, "messages"), effects),
+    }),
     ...(node.files.length > 0 && { files: await renderFiles(node.files, scopeAt(step, "file"), effects) }),
     ...(hasSystem(node, calls) && { models: await withSystems(step, calls) }),
     ...(hasTools(node) && { tools: await AgentTools.offered(running, node, caller, scopeAt(step, "uses"), effects) }),
@@ -105,7 +119,7 @@ export async function renderGiven(step: StepContext): Promise<Rendered> {
   const tools = AgentTools.none(step.running, step.node, step.caller)
   const requirements = requirementsOf(step, await captured(step))
   const models = await withSystems(step, step.running.prepared.calls.get(step.node) ?? [])
-  return { models, instruction, files: [], tools, compact: null, requirements }
+  return { models, instruction, said: [], files: [], tools, compact: null, requirements }
 }
 
 function captured({ node, caller, scope }: StepContext): Promise<CapturedValues> {
@@ -158,8 +172,15 @@ export function askedOf(step: StepContext, rendered: Rendered): Asked | Promise<
     role: "user",
     parts: rendered.files.length === 0 ? parts : [...parts, ...rendered.files],
   }
-  if (step.node.uses.length === 0) return askedWith(step, rendered, [instruction])
-  return renderPrompts(step).then((prompts) => askedWith(step, rendered, [...prompts, instruction]))
+  if (step.node.uses.length === 0) return askedWith(step, rendered, messagesOf(step, rendered, [instruction]))
+  return renderPrompts(step).then((prompts) => {
+    return askedWith(step, rendered, messagesOf(step, rendered, [...prompts, instruction]))
+  })
+}
+
+/** With what was said before, where the agent says so. */
+function messagesOf({ node }: StepContext, { said }: Rendered, own: readonly Message[]): readonly Message[] {
+  return node.messages === undefined ? own : joinedByRole([...said, ...own])
 }
 
 function askedWith(step: StepContext, rendered: Rendered, messages: readonly Message[]): Asked | Promise<Asked> {

@@ -196,6 +196,7 @@ export interface RunContext extends SharedContext, OwnContext {
   /** Agents whose tools an event has described. */
   readonly describedTools: Set<string>
   readonly agents: Map<string, JsonValue>
+  readonly rounds: Map<string, JsonValue>
   readonly answers: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
   /** Why steps and calls failed that it went on after, by their `placeKey`, where an expression asks. */
@@ -232,6 +233,7 @@ export function openContext(shared: SharedContext, own: OwnContext): RunContext 
     approvedAgents: new Set(),
     describedTools: new Set(),
     agents: new Map(),
+    rounds: new Map(),
     answers: new Map(),
     dynamics: new Map(),
     failures: new Map(),
@@ -290,6 +292,7 @@ export function outerScope(running: RunContext, path: string, secrets = running.
     secrets,
     run: running.run,
     agents: running.agents,
+    rounds: running.rounds,
     answers: running.answers,
     dynamics: running.dynamics,
     failures: running.failures,

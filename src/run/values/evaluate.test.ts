@@ -15,6 +15,7 @@ function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
     input,
     secrets: {},
     agents: none,
+    rounds: none,
     answers: none,
     dynamics: none,
     failures: new Map(),

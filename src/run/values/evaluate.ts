@@ -182,6 +182,8 @@ export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
       return captured(scope.judged?.captured[root.index], scope, text)
     case "agent":
       return present(scope.agents.get(root.name), text)
+    case "rounds":
+      return present(scope.rounds.get(root.name), text)
     case "ask":
       return present(scope.answers.get(root.name), text)
     case "dynamic":

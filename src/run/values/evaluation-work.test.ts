@@ -201,6 +201,7 @@ const scope: Omit<Scope, "work"> = {
   input: {},
   secrets: {},
   agents: none,
+  rounds: none,
   answers: none,
   dynamics: none,
   failures: new Map(),

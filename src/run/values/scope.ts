@@ -14,6 +14,8 @@ export interface Scope {
   readonly run: JsonObject
   /** Outputs by agent; of a looped agent the array of them. */
   readonly agents: ReadonlyMap<string, JsonValue>
+  /** Outputs of all rounds, by the agent that repeats. */
+  readonly rounds: ReadonlyMap<string, JsonValue>
   /** What people answered, by the question's name. */
   readonly answers: ReadonlyMap<string, JsonValue>
   readonly dynamics: ReadonlyMap<string, JsonValue>
@@ -56,6 +58,7 @@ export const emptyScope = {
   secrets: {},
   run: {},
   agents: none,
+  rounds: none,
   answers: none,
   dynamics: none,
   failures: none,

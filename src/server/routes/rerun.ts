@@ -172,10 +172,13 @@ function checkGiven(plan: Plan, { workflow, rerun }: RunRequest): void {
 }
 
 function checkPlace(plan: Plan, node: AgentNode | AskNode, key: string, isItem: boolean, path: string): void {
-  if (node.loop !== null && !isItem) {
-    throw refuseAt("input_error", path, `${key} is a loop`, `Name an item, such as ${key}[0].`)
+  const repeats = node.kind === "agent" && node.repeat !== undefined
+  const isLoop = node.loop !== null || repeats
+  if (isLoop && !isItem) {
+    const hint = `Name ${repeats ? "a round" : "an item"}, such as ${key}[0].`
+    throw refuseAt("input_error", path, `${key} is a ${repeats ? "repetition" : "loop"}`, hint)
   }
-  if (node.loop === null && isItem) throw refuseAt("input_error", path, `${node.id} is not a loop`, `Write ${node.id}.`)
+  if (!isLoop && isItem) throw refuseAt("input_error", path, `${node.id} is not a loop`, `Write ${node.id}.`)
   const next = plan.nodes.find((other) => other.kind === "agent" && `agent.${other.context?.agent ?? ""}` === node.id)
   if (next !== undefined) {
     const hint = `Give the output of ${next.id}, or let ${node.id} run.`

@@ -1,4 +1,5 @@
 import { functionNames } from "../../../src/check/function-table.ts"
+import { stepFunctionNames } from "../../../src/check/step-functions.ts"
 import { declarationWords } from "../../../src/syntax/declaration-start.ts"
 import { parse } from "../../../src/syntax/parser.ts"
 import { propertyTable } from "../../../src/syntax/property-table.ts"
@@ -14,7 +15,7 @@ export function knownConstructs(): Set<string> {
   for (const [place, rows] of Object.entries(propertyTable)) {
     for (const name of Object.keys(rows)) all.add(`property ${name} of ${place}`)
   }
-  for (const name of functionNames) all.add(`function ${name}`)
+  for (const name of [...functionNames, ...stepFunctionNames]) all.add(`function ${name}`)
   for (const kind of [...expressionKinds, ...stepKinds, ...typeKinds]) all.add(kind)
   for (const kind of invokeKinds) all.add(`condition of ${kind}`)
   for (const operator of operators) all.add(`operator ${operator}`)
@@ -147,7 +148,7 @@ function walk(node: unknown, place: string, found: Set<string>): void {
     const value = one["value"] as Syntax.PropertyValue
     inner = value.kind === "context" ? "compact" : value.kind === "file" ? "short-file" : place
     if (value.kind === "configured") inner = name === "verify" ? "hmac" : "configured-model"
-    if (value.kind === "properties") inner = name
+    if (value.kind === "properties") inner = name === "repeat" ? "agent-repeat" : name
   }
   for (const [name, part] of Object.entries(one)) {
     if (name !== "keyword" && name !== "open" && name !== "close" && name !== "colon") walk(part, inner, found)
@@ -181,7 +182,6 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property cost of limits": "Not every model of a program has a price",
   "property bindings of batch": "Its items have them",
   "property approval of batch": "Its items have it",
-  "property history of chat": chats,
   "property system of chat": chats,
   "property files of chat": chats,
   "property concurrency of workflow-call": "Files are not called in lists, which would take long",

@@ -210,8 +210,51 @@ class LabelledFile {
     return this.#once(`agent.${name}`, () => {
       const declaration = this.#agents.get(name)
       if (declaration === undefined) throw new Error(`No agent is called ${name}`)
-      return this.#each(declaration, (place) => this.#agentOnce(name, declaration, place))
+      const value = this.#each(declaration, (place) => this.#agentRounds(name, declaration, place))
+      const rounds = this.#values.get(`rounds.${name}`) ?? { own: none, items: [] }
+      this.#values.set(`rounds.${name}`, joined(rounds, value.own))
+      return value
     })
+  }
+
+  /** One round after the other; an agent that does not repeat has one. */
+  #agentRounds(name: string, declaration: Syntax.AgentDeclaration, place: Place): Value {
+    const block = propertyIn(declaration.body, "repeat")
+    if (block?.kind !== "properties") return this.#agentOnce(name, declaration, place)
+    const [until, most] = [expressionOf(block.block, "until"), expressionOf(block.block, "at_most")]
+    const skips = this.#run.settled.program.agents.get(name)?.skips === true
+    const outputs: Value[] = []
+    let ended: Labels = none
+    let previous: Value = nothing
+    const close = (value: Value): Value => {
+      this.#values.set(`rounds.${name}`, { own: union(place.decided, ended), items: outputs })
+      const before = this.#conversations.get(name)
+      if (before !== undefined) {
+        const [all, said] = [union(before.all, ended), union(before.said, ended)]
+        this.#conversations.set(name, { ...before, all, said })
+      }
+      return joined(value, ended)
+    }
+    for (let round = 1; ; round++) {
+      this.#run.step()
+      const variables = new Map([...place.variables, ["previous", previous]])
+      const here = { ...place, variables, decided: union(place.decided, ended) }
+      const output = this.#agentOnce(name, declaration, here)
+      if (isNull(output)) return close(output)
+      outputs.push(output)
+      variables.set("result", output)
+      variables.set("round", { own: ended, scalar: round })
+      if (most?.kind === "number" && round >= most.value) return close(output)
+      try {
+        const condition = until === undefined ? nothing : this.#of(until, { ...here, variables, locals: new Map() })
+        ended = union(ended, whole(condition))
+        if (condition.scalar === true) return close(output)
+      } catch (error) {
+        if (!(error instanceof Failed) || !skips) throw error
+        return close(joined(nothing, error.labels))
+      }
+      previous = joined(output, ended)
+    }
   }
 
   #agentOnce(name: string, { body }: Syntax.AgentDeclaration, outer: Place): Value {
@@ -275,7 +318,8 @@ class LabelledFile {
       if (expression !== undefined) read = union(read, whole(this.#of(expression, place)))
     }
     for (const { name, value } of body.items) {
-      if (name.text === "instruction" && value.kind === "expression") add(value.expression)
+      const isRead = name.text === "instruction" || name.text === "messages"
+      if (isRead && value.kind === "expression") add(value.expression)
       if (value.kind === "file") {
         add(value.content)
         for (const one of value.block?.items ?? []) if (one.value.kind === "expression") add(one.value.expression)
@@ -604,6 +648,7 @@ class LabelledFile {
       case "list":
         return this.#list(node, place)
       case "function": {
+        if (node.name.text === "rounds") return this.#rounds(node)
         const items = node.items.map((item) => of(item))
         const called = this.#functions.get(node.name.text)
         if (called === undefined) return this.#function(node, items)
@@ -641,6 +686,25 @@ class LabelledFile {
     }
   }
 
+  #rounds({ items: [agent] }: Syntax.FunctionNode): Value {
+    const name = agent?.kind === "chain" ? secondOf(agent) : ""
+    this.#agent(name)
+    return this.#values.get(`rounds.${name}`) ?? nothing
+  }
+
+  /** The messages of the input, with their text under another name. */
+  #history(): Value {
+    const past = this.#input.fields?.get("past") ?? nothing
+    const items = itemsOf(past).map((one): Value => {
+      const fields = new Map([
+        ["role", one.fields?.get("role") ?? nothing],
+        ["content", one.fields?.get("text") ?? nothing],
+      ])
+      return { own: one.own, fields }
+    })
+    return { own: past.own, items }
+  }
+
   #string(node: Syntax.StringNode, place: Place): Value {
     const parts = node.interpolations.map((one) => this.#of(one, place))
     const text = node.texts
@@ -657,6 +721,8 @@ class LabelledFile {
     switch (base.text) {
       case "input":
         return this.#walk(this.#input, steps)
+      case "chat":
+        return this.#walk(this.#history(), rest)
       case "agent":
         return this.#walk(this.#agent(name), rest)
       case "ask":

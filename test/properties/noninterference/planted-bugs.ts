@@ -37,7 +37,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an agent that continues another one reads its answer alone",
     file: "src/trust/trust-pass.ts",
-    from: "conversation: join(reads, output.whole)",
+    from: "conversation: join(reads, output.whole, ended)",
     to: "conversation: output.whole",
     seed: 444,
     emphasis: "conversations",

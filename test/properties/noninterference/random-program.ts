@@ -66,6 +66,11 @@ class Whole {
     return `${letter}${count}`
   }
 
+  /** Whether agents repeat, and are told what was said before: programs with another emphasis have enough to do. */
+  get hasRounds(): boolean {
+    return this.emphasis === "none" || this.emphasis === "repeats"
+  }
+
   /** A place that has one of several texts, the strictest first. */
   toggle(about: string, what: Toggle["what"], levels: readonly string[]): string {
     const id = `${about}.${what}`
@@ -86,6 +91,7 @@ export const emphases = [
   "remotes",
   "wide",
   "assets",
+  "repeats",
 ] as const
 export type Emphasis = (typeof emphases)[number]
 
@@ -126,6 +132,9 @@ const fixedFields: Fields = [
   ["vouched", { kind: "string", mark: "untrusted" }],
   ["released", { kind: "string", mark: "private" }],
 ]
+
+const said = (text: "text" | "content", mark: { readonly mark?: Mark }): WireType =>
+  arrayOf(record(["role", { kind: "enum", values: ["user", "assistant"] }], [text, { ...string, ...mark }]))
 
 const knowsStrict = (wordLists.requires.words as readonly string[]).includes("strict")
 
@@ -191,6 +200,11 @@ class FileWriter implements Callables {
       ),
       ...(random.chance(this.#whole.more("wide", 0.1, 1)) ? [["wide", this.#wide()] as const] : []),
     ]
+    if (this.#whole.hasRounds && random.chance(0.3)) {
+      const mark = this.#mark(0.5)
+      this.input = [...this.input, ["past", said("text", mark)]]
+      this.#roots.push({ text: "chat.history", type: said("content", {}) })
+    }
     this.#body(1 + random.below(5))
     this.#triggers()
     this.#close(1 + random.below(3))
@@ -330,7 +344,10 @@ class FileWriter implements Callables {
   }
 
   #close(count: number): void {
-    const fields = this.#random.list(count, (index) => [`o${index}`, this.#pickType()] as const)
+    const hasHistory = this.input.some(([name]) => name === "past")
+    const fields = this.#random.list(count, (index) => {
+      return [`o${index}`, index === 0 && hasHistory ? string : this.#pickType()] as const
+    })
     const values = fields.map(([name, type]) => `${name}: ${this.#of(type)}`)
     this.#output = fields
     // The last values of a chain go to a tool that acts.
@@ -341,7 +358,8 @@ class FileWriter implements Callables {
     }
     this.#add(`output { ${values.join("\n    ")} }`)
     const [text] = fields.find(([, type]) => type.kind === "string") ?? []
-    if (this.#path === "main.wire" && text !== undefined && this.#random.chance(0.05)) {
+    if (hasHistory) this.#add(`chat { message: input.mail history: input.past reply: output.${text} }`)
+    else if (this.#path === "main.wire" && text !== undefined && this.#random.chance(0.05)) {
       this.#add(`chat { message: input.mail reply: output.${text} }`)
     }
   }
@@ -804,7 +822,7 @@ class FileWriter implements Callables {
   #agent(): void {
     const random = this.#random
     const name = this.#whole.name("n")
-    const { head: written, scope: outer, isLooped: isOverValues, mayMiss } = this.#head()
+    const { head: written, scope: around, isLooped: isOverValues, mayMiss } = this.#head()
     const voters = !isOverValues && this.#models.length > 1 && random.chance(0.08) ? this.#models.slice(0, 2) : []
     const isLooped = isOverValues || voters.length > 0
     const voter = this.#whole.name("m_")
@@ -814,6 +832,10 @@ class FileWriter implements Callables {
     const output = this.#outputType()
     const locals: Value[] = []
     const parts: string[] = []
+    const repeats = !isLooped && this.#whole.hasRounds && random.chance(this.#whole.more("repeats", 0.1, 0.6))
+    const previous = repeats ? [{ text: "previous", type: maybe(record(...output)) }] : []
+    const outer: Scope = { ...around, roots: [...around.roots, ...previous, ...previous] }
+    if (repeats) parts.push(this.#repeat(record(...output), quiet(outer)))
     if (random.chance(skips ? 0.5 : 0.15)) {
       const local = this.#whole.name("l")
       const isFragile = skips && random.chance(0.7)
@@ -827,6 +849,8 @@ class FileWriter implements Callables {
       })
     }
     const scope = { ...outer, roots: [...outer.roots, ...locals] }
+    // The model is chosen before the first round.
+    const unrepeated = { ...around, roots: [...around.roots, ...locals] }
     const isChosen = voters.length > 0 || (this.#models.length > 1 && random.chance(0.12))
     const models =
       (isChosen || random.chance(0.2)) && this.#models.length > 1
@@ -835,7 +859,7 @@ class FileWriter implements Callables {
     const configured = random.chance(0.1) ? " { inference { temperature: 0 } }" : ""
     if (voters.length > 0) parts.push(`model: ${voter}`)
     else if (isChosen) {
-      const condition = this.#whole.toggle(name, "address", [this.#of(boolean, quiet(scope), 1), "(1 == 1)"])
+      const condition = this.#whole.toggle(name, "address", [this.#of(boolean, quiet(unrepeated), 1), "(1 == 1)"])
       parts.push(`model: match ${condition} { true: model.${models[0]} false: model.${models[1]} }`)
     } else
       parts.push(
@@ -845,6 +869,8 @@ class FileWriter implements Callables {
     parts.push(`output { ${writtenFields(output)} }`)
     if (random.chance(this.#whole.more("conversations", 0.3, 0.6)))
       parts.push(`system: ${this.#of(string, quiet(scope), 1)}`)
+    if (this.#whole.hasRounds && random.chance(this.#whole.more("repeats", 0.1, 0.3)))
+      parts.push(`messages: ${this.#of(said("content", {}), quiet(scope), 2)}`)
     if (random.chance(0.2)) parts.push(this.#file(quiet(scope)))
     const text = output.find(([, type]) => type.kind === "string")
     if (random.chance(0.2)) {
@@ -874,7 +900,18 @@ class FileWriter implements Callables {
     const value = mayMiss || skips ? maybe(record(...output)) : record(...output)
     this.#roots.push({ text: `agent.${name}`, type: isLooped ? arrayOf(value) : value })
     if (skips) this.#roots.push({ text: `failure(agent.${name})`, type: isLooped ? arrayOf(failure) : failure })
+    if (repeats) this.#roots.push({ text: `(rounds(agent.${name}))`, type: arrayOf(record(...output)) })
     if (!isLooped && !mayMiss && !skips) this.#continued.push(name)
+  }
+
+  /** `until` is decided from what the round gave, and from what is known outside. */
+  #repeat(output: WireType, scope: Scope): string {
+    const own = [
+      { text: "result", type: output },
+      { text: "round", type: integer },
+    ]
+    const until = this.#of(boolean, { ...scope, roots: [...scope.roots, ...own, ...own] }, 2)
+    return `repeat { until: ${until} at_most: ${1 + this.#random.below(4)} }`
   }
 
   /** What a model may be asked for: some choices and some words, or so many choices that they are words. */

@@ -23,7 +23,7 @@ export function replySource({ chat, nodes }: Plan): ReplySource | null {
     path = fieldPath(path, step.name)
   }
   const agent = nodes.find((node) => node.kind === "agent" && node.name === name)
-  if (agent?.kind !== "agent" || agent.loop !== null || agent.when !== null) return null
+  if (agent?.kind !== "agent" || agent.loop !== null || agent.repeat !== undefined || agent.when !== null) return null
   // A text that was shown might be refused.
   if (agent.requires.length > 0) return null
   return { agent: name, path }
