@@ -166,6 +166,12 @@ const rerunBody = nullable(
           "Outputs of agents and answers to questions that stand in for their own, by step: `agent.sort`, `agent.review[2]` in a loop, `ask.confirm`. Not for a workflow of the server.",
       }),
     ),
+    version: maybe(
+      oneOf(["current"], {
+        description:
+          "`current`: the workflow of that name as it is served now, in place of that of the earlier run. 409 for a run of sent source. Not together with a source or `same_version`.",
+      }),
+    ),
     same_version: maybe(
       boolean({
         description:

@@ -80,8 +80,9 @@ const preview = named(
     steps: array(string(), { description: "The first steps of its source, by name." }),
     input: string({ description: "The input in one line, cut." }),
     result: nullable(string(), { description: "The output in one line, or the message of the error, cut." }),
-    started_by: oneOf(["request", "rerun", "responses", "chat", "ag-ui"], {
-      description: "A request with source or of a named workflow, a re-run, or a client of one of the chat APIs.",
+    started_by: oneOf(["request", "rerun", "webhook", "schedule", "responses", "chat", "ag-ui"], {
+      description:
+        "A request with source or of a named workflow, a re-run, a trigger of a workflow, or a client of one of the chat APIs.",
     }),
     expires_at: nullable(time, { description: "When retention deletes it; null as long as it has not ended." }),
   }),

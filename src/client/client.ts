@@ -17,9 +17,9 @@ import type { ErrorKind, Question } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { objectIn, queryOf, segment, ServiceCalls, type CallOptions, type ServiceOptions } from "./service-calls.ts"
 import { filesOnDisk } from "./files-on-disk.ts"
-import { followStream } from "./follow-stream.ts"
+import { followStream, untilAnswered } from "./follow-stream.ts"
 import type { StreamEvent } from "./read-events.ts"
-import { askingRun, RunWaiting, type AskingRun } from "./run-waiting.ts"
+import { askingRun, RunWaiting, type AnswerOptions, type AskingRun } from "./run-waiting.ts"
 
 export type { StreamEvent } from "./read-events.ts"
 export { WireworksError } from "./errors.ts"
@@ -41,7 +41,7 @@ export interface ClientOptions extends ServiceOptions {
 }
 
 export interface ExecuteCallOptions extends CallOptions {
-  /** The same key with the same body gives the same run: makes a repeat safe, and the run outlive this connection. */
+  /** The same key with the same body gives the same run: makes a repeat safe, and the run outlive this connection. Default: a new one for each call. */
   readonly idempotencyKey?: string
 }
 
@@ -83,13 +83,35 @@ export interface WorkflowRequest {
 }
 
 /** Calls of one workflow of the server's folder. */
-export interface WorkflowClient<Input extends object, Output> {
+export interface WorkflowClient<Input extends object, Output, Answers = Record<string, JsonObject>> {
   /** Runs it and waits for its output; rejects as `execute` of the client does. */
   execute(input: Input, options?: ExecuteCallOptions & WorkflowRequest): Promise<Executed<Output>>
   /** Runs it and yields its events; `workflow_completed` has its output. */
   stream(input: Input, options?: StreamOptions & WorkflowRequest): AsyncGenerator<StreamEvent<Output>, void>
   /** Starts it and does not wait for it. */
   start(input: Input, options?: ExecuteCallOptions & WorkflowRequest): Promise<StartedAnswer>
+  /** A run of it that may ask people. */
+  run(run_id: string): WorkflowRun<Answers>
+}
+
+/** A run of a workflow whose questions have names and types. */
+export interface WorkflowRun<Answers> {
+  readonly run_id: string
+  /** All questions of the run, oldest first. */
+  questions(
+    options?: CallOptions,
+  ): Promise<readonly (Question & { readonly name: (keyof Answers & string) | string })[]>
+  /** Answers the open question of a step. Rejects with a `WireworksError` of kind `conflict` when it is too late. */
+  answer<Name extends keyof Answers & string>(
+    name: Name,
+    answer: Answers[Name],
+    options?: NamedAnswerOptions,
+  ): Promise<Question>
+}
+
+export interface NamedAnswerOptions extends AnswerOptions {
+  /** Which question of a loop, from 0. */
+  readonly iteration?: number
 }
 
 export interface InboxRequest {
@@ -118,7 +140,11 @@ export interface RunsRequest {
 interface WorkflowType {
   readonly input: object
   readonly output: unknown
+  /** By the names of its questions. */
+  readonly answers?: object
 }
+
+type AnswersOf<Type> = Type extends { readonly answers: infer Answers } ? Answers : Record<string, JsonObject>
 
 /** A client that knows the workflows of a server's folder: `Workflows` is what `wire types` writes. */
 export type TypedClient<Workflows extends { [Name in keyof Workflows]: WorkflowType }> = Omit<
@@ -127,7 +153,7 @@ export type TypedClient<Workflows extends { [Name in keyof Workflows]: WorkflowT
 > & {
   workflow<Name extends keyof Workflows & string>(
     name: Name,
-  ): WorkflowClient<Workflows[Name]["input"], Workflows[Name]["output"]>
+  ): WorkflowClient<Workflows[Name]["input"], Workflows[Name]["output"], AnswersOf<Workflows[Name]>>
 }
 
 /** `createClient<Workflows>({ baseUrl, apiKey }).workflow("tickets/triage").execute({ text })` */
@@ -159,7 +185,20 @@ export class WireworksClient {
   }
 
   async #execute<Output>(path: string, body: object, options: ExecuteCallOptions): Promise<Executed<Output>> {
-    const response = await this.#service.call("POST", path, body, options, keyHeader(options.idempotencyKey))
+    // With a key, an answer that was lost can be asked for again without a second run.
+    const headers = keyHeader(options.idempotencyKey ?? randomKey())
+    const { signal } = options
+    const ports = { maxReconnects: this.#maxReconnects, ...(signal !== undefined && { signal }) }
+    return untilAnswered(() => this.#executed<Output>(path, body, options, headers), ports)
+  }
+
+  async #executed<Output>(
+    path: string,
+    body: object,
+    options: ExecuteCallOptions,
+    headers: Record<string, string>,
+  ): Promise<Executed<Output>> {
+    const response = await this.#service.call("POST", path, body, options, headers)
     const run_id = response.headers.get("x-service-run-id") ?? ""
     if (response.status === 202) {
       const { questions, next } = await objectIn<WaitingAnswer>(response)
@@ -233,6 +272,14 @@ export class WireworksClient {
       execute: (input, call = {}) => this.#execute<Output>(path, bodyOf(input, call), call),
       stream: (input, call = {}) => this.#stream<Output>(path, bodyOf(input, call), call),
       start: (input, call = {}) => this.#start(path, bodyOf(input, call), call),
+      run: (run_id) => {
+        const { questions, answer } = askingRun(this, run_id, [])
+        const answerNamed = async (step: string, given: unknown, { iteration, ...call }: NamedAnswerOptions = {}) => {
+          const { id } = questionNamed(await questions(call), step, iteration)
+          return answer(id, given as JsonValue, call)
+        }
+        return { run_id, questions, answer: answerNamed }
+      },
     }
   }
 
@@ -371,6 +418,20 @@ export class WireworksClient {
     const headers = { accept: "text/event-stream", "last-event-id": String(after) }
     return this.#service.call("GET", `${runPath(run_id)}/events`, undefined, options, headers)
   }
+}
+
+/** The open question of a step, else its last one. */
+function questionNamed(all: readonly Question[], step: string, iteration: number | undefined): Question {
+  const named = all.filter(
+    (one) => one.name === step && (iteration === undefined || (one.iteration ?? null) === iteration),
+  )
+  const own = named.filter(({ scope }) => scope === undefined)
+  const found = own.length > 0 ? own : named
+  const open = found.filter(isOpen)
+  if (open.length > 1) throw new Error(`${open.length} questions of ${step} are open: say which with \`iteration\``)
+  const question = open[0] ?? found.at(-1)
+  if (question === undefined) throw new Error(`The run has not asked ${step}`)
+  return question
 }
 
 function isOpen({ status }: Question): boolean {

@@ -4,6 +4,7 @@ import { isTerminal } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { misfit, WireworksError } from "./errors.ts"
 import { UnreadableAnswer } from "./read-json.ts"
+import { RunWaiting } from "./run-waiting.ts"
 import { readEvents, type StreamEvent } from "./read-events.ts"
 
 const firstWait = 1000
@@ -69,8 +70,38 @@ export async function* followStream(stream: FollowedStream): AsyncGenerator<Stre
   }
 }
 
+/**
+ * The answer of a call that a second one repeats without harm, again where the connection breaks. A refusal of the first call counts; one after a
+ * break only where it lasts.
+ */
+export async function untilAnswered<Answer>(
+  call: () => Promise<Answer>,
+  { maxReconnects, signal }: Pick<FollowedStream, "maxReconnects" | "signal">,
+): Promise<Answer> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await call()
+    } catch (error) {
+      const isFinal = failures === 0 ? error instanceof WireworksError || neverSent(error) : !isPassing(error)
+      if (signal?.aborted === true || isFinal || !isPassing(error) || failures >= maxReconnects) throw error
+      await sleep(Math.max(Math.min(firstWait * 2 ** failures, longestWait), asked(error)), signal)
+    }
+  }
+}
+
+/** Nothing answers at the address: the request has not left. */
+function neverSent(error: unknown): boolean {
+  const codes = new Set<unknown>(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"])
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && codes.has(cause.code)) return true
+    if (cause instanceof AggregateError && cause.errors.some(neverSent)) return true
+  }
+  return false
+}
+
 /** A refusal is final; a broken connection, or a service that is not there just now, is not. */
 function isPassing(error: unknown): boolean {
+  if (error instanceof RunWaiting) return false
   if (!(error instanceof WireworksError)) return !(error instanceof UnreadableAnswer)
   return error.status === 429 || error.status === 502 || error.status === 503 || error.status === 504
 }

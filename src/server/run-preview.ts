@@ -21,14 +21,15 @@ export async function previewOf(
   const expires_at =
     finished_at === null ? null : new Date(Math.min(finished_at + retentionMs, latestTime)).toISOString()
   try {
-    const { source, input, rerun, chat } = await store.request(run_id)
+    const { source, input, rerun, chat, trigger } = await store.request(run_id)
+    const triggered = trigger === undefined ? undefined : "webhook" in trigger ? "webhook" : "schedule"
     return {
       steps: [...source.matchAll(/^[ \t]*(?:agent|ask)[ \t]+([A-Za-z_]\w*)/gm)]
         .slice(0, maxSteps)
         .map(([, name = ""]) => name),
       input: oneLine(input),
       result: await resultOf(store, run_id),
-      started_by: rerun !== undefined ? "rerun" : (chat?.api ?? "request"),
+      started_by: rerun !== undefined ? "rerun" : (triggered ?? chat?.api ?? "request"),
       expires_at,
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { promisify } from "node:util"
@@ -117,11 +117,68 @@ export { input, wrong, type Missing }
     assert.equal((await runWire(["types", join(folder, "w"), "--check"])).code, 2)
   })
 
-  test("a broken workflow is reported, and nothing is written", async () => {
+  test("types the answers to questions; what a question begins with may be left out", async () => {
+    const asks = `
+schema verdict { good: boolean }
+input { title: string }
+ask review {
+    question: "Send?"
+    prefill: { note: input.title }
+    output { send: boolean  note: string  reason: maybe string  verdict: schema.verdict }
+}
+output { sent: ask.review.send }
+`
+    const folder = folderWith({ "w/mails/send.wire": asks })
+    assert.equal((await runWire(["types", join(folder, "w"), "--out", join(folder, "wire.d.ts")])).code, 0)
+    const text = readFileSync(join(folder, "wire.d.ts"), "utf8")
+    assert.match(text, /output: MailsSendOutput; answers: \{ review: MailsSendReviewAnswer \} \}/)
+    writeFileSync(
+      join(folder, "use.ts"),
+      `import { createClient } from ${JSON.stringify(join(import.meta.dirname, "../../src/client/client.ts"))}
+import type { Workflows } from "./wire.d.ts"
+const run = createClient<Workflows>().workflow("mails/send").run("id")
+void run.answer("review", { send: true, verdict: { good: true } })
+// @ts-expect-error: a field of another type
+void run.answer("review", { send: 1, verdict: { good: true } })
+// @ts-expect-error: a field is missing
+void run.answer("review", { send: true })
+// @ts-expect-error: no such question
+void run.answer("revue", { send: true, verdict: { good: true } })
+`,
+    )
+    const tsc = join(import.meta.dirname, "../../node_modules/.bin/tsc")
+    const root = join(import.meta.dirname, "../..")
+    const options = ["--strict", "--noEmit", "--skipLibCheck", "--module", "nodenext", "--target", "esnext"]
+    const lib = [
+      "--lib",
+      "esnext,dom,dom.iterable",
+      "--types",
+      "node",
+      "--typeRoots",
+      join(root, "node_modules/@types"),
+    ]
+    const args = [...options, ...lib, "--allowImportingTsExtensions", join(folder, "use.ts")]
+    const { stdout } = spawnSync(tsc, args, { encoding: "utf8", cwd: folder })
+    assert.equal(stdout, "")
+  })
+
+  test("a broken workflow is named, and the types of the others are written", async () => {
+    const folder = folderWith({ "w/broken.wire": "agent x {", "w/hello.wire": hello })
+    const out = join(folder, "wire.d.ts")
+    const { code, err } = await runWire(["types", join(folder, "w"), "--out", out])
+    assert.equal(code, 1)
+    assert.match(err, /broken\.wire/)
+    assert.match(err, /Wrote the types of 1 workflow to .*wire\.d\.ts\. Without broken: see above\.\n$/)
+    assert.match(readFileSync(out, "utf8"), /"hello": \{ input: HelloInput/)
+    assert.equal((await runWire(["types", join(folder, "w"), "--out", out, "--check"])).code, 1)
+  })
+
+  test("where every workflow is broken nothing is written", async () => {
     const folder = folderWith({ "w/broken.wire": "agent x {" })
     const { code, err } = await runWire(["types", join(folder, "w"), "--out", join(folder, "wire.d.ts")])
     assert.equal(code, 1)
     assert.match(err, /broken\.wire/)
+    assert.ok(!existsSync(join(folder, "wire.d.ts")))
     assert.equal((await runWire(["types", join(folder, "nowhere")])).code, 1)
   })
 })

@@ -4,6 +4,7 @@ import { openingComment } from "../../source/opening-comment.ts"
 import { reachOf } from "../../trust/reach.ts"
 import { archiveName } from "./own-package.ts"
 import { push, pushTest, reminder, reminderTest } from "./trigger-files.ts"
+import { answersOf } from "../../workflows/types/answers-of.ts"
 import { printTypeScript } from "../../workflows/types/print-typescript.ts"
 
 // The files of the project that `wire init` makes. It runs as it is: on the demo model, and from a recording.
@@ -167,10 +168,10 @@ function reachFiles(): Record<string, string> {
 function typesFile(more: Readonly<Record<string, string>>): string {
   const all = Object.entries({ ...workflows, ...more }).toSorted(([a], [b]) => (a < b ? -1 : 1))
   const found = all.map(([name, text]) => {
-    const { plan } = compile(text)
+    const { plan, program } = compile(text)
     if (plan === undefined) throw new Error(`The workflow ${name} of a new project is wrong`)
     const { input, output, types } = plan
-    return { name, description: openingComment(text), input, output, types }
+    return { name, description: openingComment(text), input, output, answers: answersOf(program), types }
   })
   return printTypeScript(found)
 }

@@ -30,6 +30,7 @@ interface RerunFlags extends ServiceFlags {
   readonly input?: string
   readonly secretsFile?: string
   readonly sameVersion?: true
+  readonly current?: true
   readonly follow?: true
 }
 
@@ -223,6 +224,7 @@ function addRerun(runs: Command): void {
     .option("-i, --input <file>", "another input, as a JSON file")
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--same-version", "only if the service still serves the same version of the workflow")
+    .option("--current", "the workflow of that name as the service serves it now")
     .option("-f, --follow", "print the events until the run ends")
   serviceOptions(command).action((run_id: string, _: unknown, self: Command) => {
     const flags = self.optsWithGlobals<RerunFlags>()
@@ -231,13 +233,15 @@ function addRerun(runs: Command): void {
 }
 
 async function rerun(call: ServiceCall, earlier: string, flags: RerunFlags): Promise<void> {
-  const { from, given, input, secretsFile, sameVersion, follow } = flags
+  const { from, given, input, secretsFile, sameVersion, current, follow } = flags
+  if (sameVersion === true && current === true) throw new WrongValue("Give --current or --same-version, not both.")
   const body = {
     ...(from !== undefined && { from }),
     ...(given !== undefined && { given: parseObject(readText(given), given) }),
     ...(input !== undefined && { input: parseObject(readText(input), input) }),
     ...(secretsFile !== undefined && { secrets: parseObject(readText(secretsFile), secretsFile) }),
     ...(sameVersion === true && { same_version: true }),
+    ...(current === true && { version: "current" as const }),
   }
   let run_id = ""
   for await (const event of call.client.rerun(earlier, body, { onRun: (id) => (run_id = id) })) {

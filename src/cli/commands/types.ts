@@ -6,6 +6,7 @@ import { compileFile } from "../../compiler/folder-texts.ts"
 import { openingComment } from "../../source/opening-comment.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { WorkflowTypes } from "../../workflows/types/declared-names.ts"
+import { answersOf } from "../../workflows/types/answers-of.ts"
 import { printPython } from "../../workflows/types/print-python.ts"
 import { printTypeScript } from "../../workflows/types/print-typescript.ts"
 import { scanFolder } from "../../workflows/scan-folder.ts"
@@ -52,7 +53,7 @@ Examples:
   wire types workflows --out workflows.py
   wire types workflows --lang json-schema
 
-Exit code: 0 when all is well, 1 when a workflow is wrong or the file is out of date, 2 for a wrong command line.`,
+Exit code: 0 when all is well, 1 when a workflow is wrong (the types of the others are written) or the file is out of date, 2 for a wrong command line.`,
     )
     .action(async (folder: string, flags: TypesFlags, command: Command) => {
       if (flags.check === true && flags.out === undefined) command.error("error: --check needs --out")
@@ -61,21 +62,32 @@ Exit code: 0 when all is well, 1 when a workflow is wrong or the file is out of 
 }
 
 async function writeTypes(folder: string, { out, lang = languageOf(out), check }: TypesFlags): Promise<number> {
-  const workflows = await typesOf(folder)
-  if (workflows === null) return 1
+  const types = await typesOf(folder)
+  if (types === null) return 1
+  const { found: workflows, wrong } = types
+  const others = wrong.length === 0 ? "" : ` Without ${wrong.join(", ")}: see above.`
+  if (wrong.length > 0 && workflows.length === 0) {
+    complain(visibleText(`Wrote nothing.${others}`))
+    return 1
+  }
+  const code = wrong.length === 0 ? 0 : 1
   const text = print(workflows, lang)
   if (out === undefined) {
     standardOutput.document(text)
-    return 0
+    if (code !== 0) complain(visibleText(others.trim()))
+    return code
   }
-  if (check === true) return checkFile(out, text)
+  if (check === true) {
+    if (code !== 0) complain(visibleText(others.trim()))
+    return Math.max(code, checkFile(out, text))
+  }
   try {
     writeFileSync(out, text)
   } catch (error) {
     throw new CommandFailure(visibleText(`${out} ${whyUnwritable(error)}`))
   }
-  complain(visibleText(`Wrote the types of ${count(workflows.length, "workflow")} to ${out}.`))
-  return 0
+  complain(visibleText(`Wrote the types of ${count(workflows.length, "workflow")} to ${out}.${others}`))
+  return code
 }
 
 function languageOf(out: string | undefined): Language {
@@ -114,8 +126,14 @@ function checkFile(out: string, text: string): number {
   return 1
 }
 
-/** Null when something is wrong; it has been reported. */
-async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
+interface FolderTypes {
+  readonly found: readonly WorkflowTypes[]
+  /** Names of the files that are wrong; why has been reported. */
+  readonly wrong: readonly string[]
+}
+
+/** Null where the folder cannot be read, which has been reported. */
+async function typesOf(folder: string): Promise<FolderTypes | null> {
   let scan: Awaited<ReturnType<typeof scanFolder>>
   try {
     scan = await scanFolder(folder)
@@ -126,12 +144,12 @@ async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
   const palette = paletteFor(standardError)
   for (const { name, issue } of scan.refused) complain(visibleText(`${name}: ${issue.message}`))
   const found: WorkflowTypes[] = []
-  let fine = true
+  const wrong: string[] = []
   for (const { name, path } of scan.files) {
     const source = readSource(path)
     if (source.text === null) {
       complain(showProblem(path, source.problem, palette))
-      fine = false
+      wrong.push(name)
       continue
     }
     const { text } = source
@@ -139,7 +157,8 @@ async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
     if (plan !== undefined) {
       const { input, output, types } = plan
       const steps = plan.nodes.length
-      if (steps > 0) found.push({ name, description: openingComment(text), input, output, types })
+      if (steps > 0)
+        found.push({ name, description: openingComment(text), input, output, answers: answersOf(program), types })
       continue
     }
     if (isLibrary(program.tree) && !diagnostics.some(({ code }) => code === "syntax-error")) continue
@@ -147,7 +166,7 @@ async function typesOf(folder: string): Promise<WorkflowTypes[] | null> {
     for (const issue of issues.filter(({ severity }) => severity === "error")) {
       complain(`${showIssue(path, text, lines, issue, palette)}\n`)
     }
-    fine = false
+    wrong.push(name)
   }
-  return fine ? found : null
+  return { found, wrong }
 }

@@ -8,6 +8,8 @@ import { levelsOf, planAt, scopeAround } from "../../plan/call-scope.ts"
 import type { Plan, AgentNode, AskNode } from "../../plan/plan-shape.ts"
 import { callPlaces } from "../../plan/workflows-of.ts"
 import type { RunRequest } from "../../ports/store.ts"
+import { obstacles } from "../../workflows/workflow-view.ts"
+import { invalidWorkflow } from "../invalid-workflow.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
@@ -25,7 +27,8 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
     const body = request.body ?? {}
     const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
     if (finished_at === null) throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
-    const run = rerunOf(run_id, await parts.store.request(run_id), body)
+    const again = rerunOf(run_id, await parts.store.request(run_id), body)
+    const run = body.version === "current" ? await asServed(parts, again) : again
     const compiled = await parts.planOf(run, tenantOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     checkFrom(compiled.plan, run.rerun?.from ?? [])
@@ -54,6 +57,9 @@ function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunReque
   if (sendsFiles && body.same_version === true) {
     throw refuse("invalid_request", "Send `modules` or `same_version: true`, not both")
   }
+  if (body.version === "current" && (sendsSource || sendsFiles || body.same_version === true)) {
+    throw refuse("invalid_request", 'Send `version: "current"` without a source, `modules` and `same_version`')
+  }
   const given = requestOf(body)
   const file = sent.file ?? earlier.file
   // Files that are left out are as they were.
@@ -68,6 +74,22 @@ function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunReque
     ...(sendsSource || sendsFiles || earlier.workflow === undefined ? {} : { workflow: earlier.workflow }),
     rerun: { run_id, from: body.from ?? [], ...(body.given && { given: body.given }) },
   }
+}
+
+/** The same of the workflow as it is served now. */
+async function asServed({ folder, serverSecrets }: RouteDependencies, again: RunRequest): Promise<RunRequest> {
+  const { workflow, file: _file, modules: _modules, ...rest } = again
+  if (workflow === undefined) {
+    throw refuse("conflict", "The earlier run was of a source that was sent, which has no current version")
+  }
+  const { name } = workflow
+  await folder?.ready
+  const found = folder?.get(name)
+  if (found === undefined || found.refused) throw refuse("conflict", `The workflow ${name} is not served any more`)
+  const { serving } = found
+  const wrong = obstacles(found, serverSecrets)
+  if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
+  return { ...rest, source: serving.source, ...filesOf(serving), workflow: { name, version: serving.version } }
 }
 
 /**

@@ -2,12 +2,14 @@ import { mayBeLeftOut } from "../../types/relations.ts"
 import { partsOf } from "../../types/type-parts.ts"
 import type { NamedType, RecordType, Type, TypeTable } from "../../types/types.ts"
 
-/** The types of one workflow's input and output. */
+/** The types of one workflow's input and output, and of the answers to its questions. */
 export interface WorkflowTypes {
   readonly name: string
   readonly description: string | null
   readonly input: RecordType
   readonly output: RecordType
+  /** By the names of its questions: the answers. */
+  readonly answers: RecordType
   readonly types: TypeTable
 }
 
@@ -37,7 +39,11 @@ export interface SideNames {
 }
 
 /** The named schemas that the input and the output use. One of both has two types where a field of the input may be left out. */
-export function schemaNames(workflow: WorkflowTypes, own: string, names: UniqueNames): readonly [SideNames, SideNames] {
+export function schemaNames(
+  workflow: Pick<WorkflowTypes, "input" | "output" | "types">,
+  own: string,
+  names: UniqueNames,
+): readonly [SideNames, SideNames] {
   const { input, output, types } = workflow
   const [given, made] = [usedSchemas(input, types), usedSchemas(output, types)]
   const isOptional = given.some((name) => leavesOut(types[name]?.type, types))

@@ -15,14 +15,22 @@ export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
     const own = names.take(workflow.name)
     const input = names.take(own, "Input")
     const output = names.take(own, "Output")
-    const sides = schemaNames(workflow, own, names)
+    const { fields: answers } = workflow.answers
+    const taken = { ...workflow.input, fields: [...workflow.input.fields, ...answers] }
+    const sides = schemaNames({ ...workflow, input: taken }, own, names)
     const [given, made] = sides.map((side) => new Printer(side, workflow.types))
     declarations.push(given?.declare(input, workflow.input) ?? "", made?.declare(output, workflow.output) ?? "")
     for (const [side, name, named] of declaredSchemas(workflow, sides)) {
       declarations.push(new Printer(side, workflow.types).declare(name, named.type, named.doc))
     }
+    const asked = answers.map(({ name, type }) => {
+      const answer = names.take(own, name, "Answer")
+      declarations.push(given?.declare(answer, type) ?? "")
+      return `${key(name)}: ${answer}`
+    })
+    const known = asked.length === 0 ? "" : `; answers: { ${asked.join("; ")} }`
     rows.push(
-      `${comment(workflow.description, "  ")}  ${visibleJson(workflow.name)}: { input: ${input}; output: ${output} }\n`,
+      `${comment(workflow.description, "  ")}  ${visibleJson(workflow.name)}: { input: ${input}; output: ${output}${known} }\n`,
     )
   }
   return [head, `export interface Workflows {\n${rows.join("")}}\n`, ...declarations].join("\n")

@@ -308,4 +308,43 @@ output { done: ask.review.publish }
     const other = client.execute({ ...keyed, input: { name: "Bob" } }, { idempotencyKey: "the same" })
     await assert.rejects(other, (error) => error instanceof WireworksError && error.kind === "conflict")
   })
+
+  it("an execute whose connection breaks takes its run up again", async (t) => {
+    const { backend, asked } = await fakeBackend(t, () => says('{"message":"once"}'))
+    const request = { workflow_source: oneAgent(backend.endpoint), input: ada }
+    // Before the answer, and in the middle of it.
+    const cuts = [0, 40, 200]
+    await Promise.all(
+      cuts.map(async (bytes) => {
+        const { proxy, client: far } = await through(t, { bytes: (n) => (n === 1 ? bytes : null) })
+        const { run_id, output } = await within(120_000, "the output", far.execute(request))
+        assert.deepEqual(output, { message: "once" })
+        assert.equal((await client.run(run_id)).status, "completed")
+        assert.ok(proxy.requests.length >= (bytes === 0 ? 1 : 2))
+      }),
+    )
+    assert.equal(asked.length, cuts.length)
+  })
+
+  it("names the questions of a workflow's run", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-client-"))
+    t.after(() => rmSync(folder, { recursive: true }))
+    writeFileSync(
+      join(folder, "send.wire"),
+      'ask review { question: "Send?"  output { send: boolean } }\noutput { sent: ask.review.send }\n',
+    )
+    const named = await startService({ WORKFLOWS: folder })
+    const workflow = new WireworksClient({ baseUrl: named.url }).workflow("send")
+    const { run_id } = await workflow.start({})
+    const run = workflow.run(run_id)
+    await within(
+      30_000,
+      "the question",
+      (async () => {
+        while ((await run.questions()).length === 0) continue
+      })(),
+    )
+    await assert.rejects(run.answer("revue", {}), /has not asked revue/)
+    assert.equal((await run.answer("review", { send: true }, { by: "ann" })).status, "answered")
+  })
 })

@@ -465,6 +465,25 @@ describe("a re-run of a workflow that is not served any more", async () => {
     assert.deepEqual([both.status, both.kind], [400, "invalid_request"])
   })
 
+  it("is of the workflow as it is served now where that is asked for", async () => {
+    backend.keys.length = 0
+    const { workflows } = (await (await service.get("/workflows")).json()) as WorkflowsAnswer
+    const response = await service.post(flow, { ...all, version: "current" })
+    assert.equal(response.status, 200)
+    const record = await (await service.get(`/execute/${response.headers.get("x-service-run-id")}`)).json()
+    const { workflow, version } = record as { workflow: unknown; version: unknown }
+    assert.deepEqual([workflow, version], ["flow", versionOf(workflows)])
+    assert.deepEqual(backend.keys, ["server-key"])
+    for (const more of [{ same_version: true }, { workflow_source: source }]) {
+      const both = await errorOf(await service.post(flow, { ...more, version: "current" }))
+      assert.deepEqual([both.status, both.kind], [400, "invalid_request"])
+    }
+    const sent = await service.post("/execute", { workflow_source: "output { a: 1 }", input: {} })
+    const id = sent.headers.get("x-service-run-id")
+    const none = await errorOf(await service.post(`/execute/${id}/rerun`, { version: "current" }))
+    assert.deepEqual([none.status, none.kind], [409, "conflict"])
+  })
+
   it("gets none of them when its file is gone, and runs only with those of the request", async () => {
     rmSync(join(folder, "flow.wire"))
     rmSync(join(folder, "plain.wire"))
@@ -474,6 +493,7 @@ describe("a re-run of a workflow that is not served any more", async () => {
       all,
       { ...all, secrets: {} },
       { ...all, same_version: true, secrets: { api_key: "own-key" } },
+      { ...all, version: "current", secrets: { api_key: "own-key" } },
     ]) {
       const error = await errorOf(await service.post(flow, body))
       assert.deepEqual([error.status, error.kind], [409, "conflict"])

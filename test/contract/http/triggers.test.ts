@@ -227,6 +227,13 @@ describe("webhooks", async () => {
     assert.deepEqual(nightly.last, { run_id, due_at: null, outcome: "started", status: "completed", error: null })
     const { runs } = (await (await service.get("/runs?limit=1", ada)).json()) as RunsAnswer
     assert.deepEqual(runs[0]?.trigger, { schedule: "nightly", due_at: null })
+    const shown = (await (await service.get("/runs?include=preview&limit=500", ada)).json()) as RunsAnswer
+    const startedBy = shown.runs.map(({ trigger, preview }) => {
+      const kind = trigger === undefined ? "request" : "webhook" in trigger ? "webhook" : "schedule"
+      return [kind, preview?.started_by]
+    })
+    assert.deepEqual(new Set(startedBy.map(([kind]) => kind)), new Set(["webhook", "schedule"]))
+    for (const [kind, by] of startedBy) assert.equal(by, kind)
     const metrics = await (await service.get("/metrics", ada)).text()
     assert.match(metrics, /wire_trigger_total\{workflow="git\/push",name="nightly",outcome="started"\} 1/)
   })
