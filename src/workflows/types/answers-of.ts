@@ -10,7 +10,9 @@ export function answersOf({ asks, expressionTypes, types }: Program): RecordType
     const begun = prefill === undefined ? undefined : expressionTypes.get(prefill)
     const known = begun === undefined ? undefined : plainType(begun, types)
     const given = new Set(known?.kind === "record" ? known.fields.map((field) => field.name) : [])
-    const answer = output.fields.map((field) => (given.has(field.name) ? { ...field, hasDefault: true as const } : field))
+    const answer = output.fields.map((field) =>
+      given.has(field.name) ? { ...field, hasDefault: true as const } : field,
+    )
     return { name, type: { kind: "record", fields: answer } as const }
   })
   return { kind: "record", fields }
