@@ -237,8 +237,11 @@ test("a run that stops leaves its place to the next", async () => {
 
 test("a file of rates is read strictly", () => {
   assert.ok(readRateList({ "https://a.example/v1": { requests_per_minute: 5 } }) instanceof RateList)
-  assert.match(String(readRateList([])), /^must be an object/)
-  assert.match(String(readRateList({ a: {} })), /it must have one of requests_per_minute/)
-  assert.match(String(readRateList({ a: { rps: 1 } })), /"rps" is unknown; known are requests_per_minute/)
-  assert.match(String(readRateList({ a: { concurrency: 0 } })), /"concurrency" must be a number above 0/)
+  const problems = [[], { a: {} }, { a: { rps: 1 } }, { a: { concurrency: 0 } }].map((value) => readRateList(value))
+  assert.deepEqual(problems, [
+    "must be an object with an entry for each endpoint",
+    'has a wrong rate at "a": it must have one of requests_per_minute, tokens_per_minute, concurrency',
+    'has a wrong rate at "a": "rps" is unknown; known are requests_per_minute, tokens_per_minute, concurrency',
+    'has a wrong rate at "a": "concurrency" must be a number above 0',
+  ])
 })

@@ -95,7 +95,7 @@ describe("rates", async () => {
     const events = await later
     const waited = events.filter(({ type }) => type === "model_call_waiting")
     assert.deepEqual(
-      waited.map(({ data: { at: _, ...about } }) => about),
+      waited.map(({ data: { agent, because } }) => ({ agent, because })),
       [{ agent: "reply", because: "concurrency" }],
     )
   })
