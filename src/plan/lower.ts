@@ -503,7 +503,7 @@ export function assetKind(word: string | undefined): AssetKind {
   return isWordOf("asset", word) ? word : unchecked(`an asset of type ${String(word)}`)
 }
 
-/** What is read by its own name. */
+/** Roots that are read under their own name. */
 type ValueRoot = Exclude<ResolvedRoot, { readonly kind: "model" | "history" }>
 
 function planRoot(root: ValueRoot): Root {

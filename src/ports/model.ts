@@ -91,7 +91,7 @@ export interface PacingRequest {
 
 /** A call that may be made now, as far as rates and pauses go. */
 export interface PacedCall {
-  /** The backend asked for a pause of so many milliseconds; null: it did not say how long. */
+  /** The backend asked for a pause, in milliseconds; null: it did not say how long. */
   holdBack(ms: number | null): void
   /** The call is over. `tokens` is what it used; null where nobody knows. */
   ended(tokens: number | null, answered: boolean): void
