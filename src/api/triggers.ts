@@ -129,7 +129,10 @@ export const deliver = route({
   body: anything({ description: "What the sender sends." }),
   open: "pages",
   answers: {
-    200: { description: "A Slack event was taken, or its `url_verification` is answered." },
+    200: {
+      description:
+        "The webhook has `reply_within_seconds`, and the run has completed in time: its output, as JSON. Or a Slack event was taken, or its `url_verification` is answered.",
+    },
     202: json("The run is stored.", triggered),
     204: { description: "The webhook's `when` is false: no run." },
   },

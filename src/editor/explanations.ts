@@ -509,6 +509,8 @@ const propertyTexts: {
     secret: "The secret of the signature, or a list of them while one replaces the other: `secrets.name`.",
     when: "Which deliveries start a run: a condition on `body`.",
     input: "The input of the run, made from `body`, `header` and `query`.",
+    reply_within_seconds:
+      "The sender gets the output of a run that completes within this time, 1 to 30 seconds. Otherwise, and without it, it gets 202 with the id of the run.",
   },
   hmac: {
     header: "The header that holds the signature.",

@@ -1,5 +1,5 @@
 import { wordOfVerify } from "../check/check-triggers.ts"
-import { constantIn } from "../check/constants.ts"
+import { constantIn, numberIn } from "../check/constants.ts"
 import type { Program, TriggerSymbol } from "../check/program.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { expressionIn, propertyOf, valuesOf, type Properties, wordOrString } from "../syntax/property-of.ts"
@@ -36,6 +36,8 @@ export interface WebhookPlan {
   /** The names of headers and fields of the query that the expressions need, as written. */
   readonly headers: readonly string[]
   readonly queries: readonly string[]
+  /** How long the sender waits for the output; null: it gets the id of the run at once. */
+  readonly reply_within_seconds: number | null
   /** What its expressions may call. Absent where there is nothing. */
   readonly functions?: Pick<Plan, "functions" | "types">
 }
@@ -84,6 +86,7 @@ function planTrigger(program: Program, { declaration, headers, queries }: Trigge
     input,
     headers,
     queries,
+    reply_within_seconds: numberIn(body, "reply_within_seconds"),
     ...callable,
   }
 }

@@ -395,6 +395,7 @@ export const propertyTable = {
     secret: value,
     when: value,
     input: values,
+    reply_within_seconds: constant({ ...wholeFrom(1, 30), code: "type-mismatch" }),
   },
   /** The block after `hmac`. */
   hmac: {

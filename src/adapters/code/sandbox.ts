@@ -238,10 +238,13 @@ interface Place {
 /** The places of code files in a stack trace, the innermost first. */
 function placesIn(stack: string, files: ReadonlySet<string>): Place[] {
   return stack.split("\n").flatMap((line) => {
-    const found = /\(?([^()\s][^()]*):(\d+):(\d+)\)?$/.exec(line.trim())
-    const file = found?.[1]?.replace(/^at /, "")
-    if (file === undefined || !files.has(file)) return []
-    return [{ file, line: Number(found?.[2]), column: Number(found?.[3]) }]
+    // `at name (file:line:column)`, or `at file:line:column`
+    const text = line.trim()
+    const place = text.endsWith(")") ? text.slice(text.lastIndexOf("(") + 1, -1) : text.replace(/^at /, "")
+    const [column = "", row = "", ...path] = place.split(":").toReversed()
+    const file = path.toReversed().join(":")
+    if (!files.has(file) || !/^\d+$/.test(row) || !/^\d+$/.test(column)) return []
+    return [{ file, line: Number(row), column: Number(column) }]
   })
 }
 

@@ -38,7 +38,7 @@ const unitMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, 
 function readSpan(text: string): number | null {
   if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Number(text) * 1000
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms])){1,5}$/.test(text)) return null
-  return [...text.matchAll(/([\d.]+)(ms|[dhms])/g)].reduce(
+  return [...text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(ms|[dhms])/g)].reduce(
     (sum, [, number, unit = ""]) => sum + Number(number) * (unitMs[unit] ?? 0),
     0,
   )

@@ -13,6 +13,8 @@ import { ThrottledLog } from "../throttled-log.ts"
 import { hookBytes } from "../../base/limits.ts"
 import { closeAfter } from "../arriving-bodies.ts"
 import { announcedBytes, smallBody } from "../read-body.ts"
+import { jsonType } from "../list-page.ts"
+import { clientGone } from "../start-run.ts"
 import { readDelivery } from "./delivery-body.ts"
 
 /** A delivery whose header could be read. */
@@ -26,7 +28,7 @@ const claims = new WeakMap<FastifyRequest, Claim>()
 
 /** Deliveries to webhooks. `limit` counts those whose signature is right, by webhook; before that the address counts. */
 export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit: RateLimit, maxBody: number): void {
-  const { triggers } = parts
+  const { triggers, runs } = parts
   if (triggers === null) return
   const failures = new RefusedDeliveries(parts.log)
   app.addHook("onClose", (_, done) => {
@@ -47,7 +49,7 @@ export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit
           if (announcedBytes(request) > smallBody) closeAfter(reply.raw)
           throw error
         }),
-      handler: (request, reply) => answer(request, reply, triggers, limit, failures),
+      handler: (request, reply) => answer(request, reply, { triggers, runs, limit, failures }),
     })
     done()
   })
@@ -80,21 +82,22 @@ async function claimOf(request: FastifyRequest, triggers: Triggers, failures: Re
 
 const later = { "retry-after": "60" }
 
-async function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  triggers: Triggers,
-  limit: RateLimit,
-  failures: RefusedDeliveries,
-): Promise<FastifyReply> {
+interface Taking {
+  readonly triggers: Triggers
+  readonly runs: RouteDependencies["runs"]
+  readonly limit: RateLimit
+  readonly failures: RefusedDeliveries
+}
+
+async function answer(request: FastifyRequest, reply: FastifyReply, parts: Taking): Promise<FastifyReply> {
   const claim = claims.get(request)
   if (claim === undefined) throw new Error("A delivery was read before its header")
   try {
-    return await take(request, reply, triggers, limit, claim)
+    return await take(request, reply, parts, claim)
   } catch (error) {
     // Only our own sentences are logged: others may quote the delivery.
     const { kind, message } = error instanceof HttpError ? error.error : { kind: null, message: "" }
-    if (kind !== null) failures.count(claim.found, kind === "unauthorized" ? message : kind)
+    if (kind !== null) parts.failures.count(claim.found, kind === "unauthorized" ? message : kind)
     throw error
   }
 }
@@ -102,8 +105,7 @@ async function answer(
 async function take(
   request: FastifyRequest,
   reply: FastifyReply,
-  triggers: Triggers,
-  limit: RateLimit,
+  { triggers, runs, limit }: Taking,
   { found, signature, secrets }: Claim,
 ): Promise<FastifyReply> {
   const { verify } = found.plan
@@ -120,8 +122,30 @@ async function take(
   if (delivered === "paused") throw refuse("overloaded", "This webhook is paused: try again later", [], later)
   if (delivered === "unwanted") return reply.code(204).send()
   if ("error" in delivered) throw refusalOf(delivered.error)
+  const output = await outputInTime(found.plan, runs, delivered.run_id, reply)
+  if (reply.raw.closed) return reply.hijack()
+  if (output !== null) return reply.code(200).type(jsonType).send(output)
   if (verify.scheme === "slack") return reply.code(200).send()
   return reply.code(202).send({ run_id: delivered.run_id } satisfies TriggeredAnswer)
+}
+
+/** The output, as JSON, of a run that completes while its sender waits for it; null where it does not. */
+async function outputInTime(
+  { reply_within_seconds }: WebhookPlan,
+  runs: RouteDependencies["runs"],
+  run_id: string,
+  reply: FastifyReply,
+): Promise<string | null> {
+  if (reply_within_seconds === null) return null
+  const { gone, stop } = clientGone(reply)
+  const timer = setTimeout(() => gone.give(), reply_within_seconds * 1000).unref()
+  try {
+    const end = await runs.ending(run_id, gone)
+    return end?.type === "workflow_completed" ? JSON.stringify(end.data.output.result) : null
+  } finally {
+    clearTimeout(timer)
+    stop()
+  }
 }
 
 /** Problems that the sender cannot fix get a status that makes it try again later. */

@@ -155,6 +155,7 @@ test("short and missing secrets are not taken", () => {
     input: [],
     headers: [],
     queries: [],
+    reply_within_seconds: null,
   } as const
   assert.deepEqual(usableSecrets(webhook, { a: "0123456789abcdef", b: "short" }), ["0123456789abcdef"])
   assert.equal(whyUnusable("whsec_not base64 at all", { scheme: "standard" }) === null, false)

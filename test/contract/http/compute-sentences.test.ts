@@ -280,7 +280,6 @@ const fails: readonly Fails[] = [
 /** What takes no computed values, or none of these. */
 const blocks: Readonly<Record<string, readonly Wrong[]>> = {
   "what is written out stays written out": [
-    ['ask q { question: "?" expires_seconds: 1 + 1 output { a: boolean } }\noutput { x: 1 }', "*"],
     ["limits { tokens: 1 + 1 }\noutput { x: 1 }", "*"],
     [
       'provider p from openai { endpoint: "demo" }\nmodel m from p { id: "demo" inference { max_tokens: 1 + 1 } }\noutput { x: 1 }',

@@ -8,6 +8,7 @@ import type { RunsAnswer } from "../../../src/api/runs.ts"
 import type { WorkflowsAnswer } from "../../../src/api/workflows.ts"
 import type { Verification } from "../../../src/plan/plan-triggers.ts"
 import { signedHeaders } from "../../../src/workflows/triggers/webhook-signature.ts"
+import { fakeBackend, json } from "../../support/fake-backend.ts"
 import { fc } from "../../support/fast-check.ts"
 import { folderOf } from "../../support/workflow-folder.ts"
 import { sendRaw } from "../../support/raw-http.ts"
@@ -52,6 +53,65 @@ const signed = (body: string, by = secret): Record<string, string> => ({
 })
 
 const push = (ref: string, id: unknown = "1"): string => JSON.stringify({ ref, commits: [{ id }] })
+
+/** A webhook whose sender waits for the output, of a workflow with an agent. */
+function replying(endpoint: string, seconds: number): string {
+  return `
+input { name: string }
+secrets { hook_secret: string }
+webhook asked {
+    verify: github
+    secret: secrets.hook_secret
+    input { name: body.ref }
+    reply_within_seconds: ${seconds}
+}
+provider p from openai { endpoint: "${endpoint}" inference { max_retries: 0 output_retries: 0 } }
+model m from p { id: "m" }
+agent reply { model: model.m instruction: "Greet {{ input.name }}." output { message: string } }
+output { message: agent.reply.message }
+`
+}
+
+describe("webhooks whose senders wait", async () => {
+  it("get the output of a run that completes in time, the same for a repeated delivery; 202 otherwise", async (t) => {
+    const answered = {
+      object: "response",
+      status: "completed",
+      output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: '{"message":"hi"}' }] }],
+    }
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    const { backend, asked } = await fakeBackend(t, ({ body }) => (response, raw) => {
+      const text = JSON.stringify(body)
+      if (text.includes("Greet fails")) json({ error: { message: "no" } }, 400)(response, raw)
+      else if (text.includes("Greet slow")) void held.then(() => json(answered)(response, raw))
+      else json(answered)(response, raw)
+    })
+    const folder = folderOf({
+      "fast.wire": replying(backend.endpoint, 30),
+      "slow.wire": replying(backend.endpoint, 1),
+    })
+    const service = await startService({ WORKFLOWS: folder, SECRET_HOOK_SECRET: secret })
+    const body = push("fast")
+    const first = await service.post("/hooks/fast/asked", body, signed(body))
+    assert.equal(first.status, 200)
+    assert.deepEqual(await first.json(), { message: "hi" })
+    const again = await service.post("/hooks/fast/asked", body, signed(body))
+    assert.equal(again.status, 200)
+    assert.deepEqual(await again.json(), { message: "hi" })
+    assert.equal(asked.length, 1)
+    const failing = push("fails")
+    const failed = await service.post("/hooks/fast/asked", failing, signed(failing))
+    assert.equal(failed.status, 202)
+    const slow = push("slow")
+    const late = await service.post("/hooks/slow/asked", slow, signed(slow))
+    assert.equal(late.status, 202)
+    const { run_id } = (await late.json()) as { run_id: string }
+    release()
+    const record = (await (await service.get(`/execute/${run_id}?wait=30`)).json()) as Record<string, unknown>
+    assert.deepEqual(record["output"], { message: "hi" })
+  })
+})
 
 describe("webhooks", async () => {
   const folder = folderOf({ "git/push.wire": pushes })

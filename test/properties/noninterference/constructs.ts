@@ -173,6 +173,7 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property pin of tool": writtenOut,
   "property cached of price": writtenOut,
   "property written of price": writtenOut,
+  "property reply_within_seconds of webhook": "The sender gets the output of the run, which no rule is about",
   "property rate of provider": "It decides when a call is made, and none of what is said",
   "property requests_per_minute of rate": writtenOut,
   "property tokens_per_minute of rate": writtenOut,
