@@ -74,7 +74,7 @@ export function ChangeResult({ run, span, result }: ChangeResultProps) {
   )
 }
 
-/** As `given` of a re-run names it; null for what is no step. */
+/** The step's name in `given` of a re-run; null for a span that is no step. */
 function stepOf({ kind, name, iteration, call_id, state }: Span): string | null {
   if (state !== "completed") return null
   const item = iteration === undefined ? "" : `[${iteration}]`

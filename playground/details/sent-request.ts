@@ -46,7 +46,7 @@ function withoutSlash(endpoint: string): string {
   return endpoint.endsWith("/") ? endpoint.slice(0, -1) : endpoint
 }
 
-/** As events show secrets: `quoted` makes a variable of it. */
+/** The form in which events show a secret; `quoted` makes a shell variable of it. */
 function variable(name: string): string {
   return `[secret:${name}]`
 }

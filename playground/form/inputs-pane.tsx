@@ -199,7 +199,7 @@ interface SecretFieldProps {
   readonly name: string
   readonly note: string
   readonly doc: string | undefined
-  /** Those that would receive it. */
+  /** Hosts that would receive the secret. */
   readonly hosts: readonly string[]
   readonly wrong: string | undefined
 }

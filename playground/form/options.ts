@@ -5,7 +5,7 @@ import { limitKeys } from "../../src/syntax/property-table.ts"
 
 type LimitKey = (typeof limitKeys)[number]
 
-/** As typed; an empty text is the service's default. */
+/** The options as a person typed them; an empty text is the service's default. */
 export interface OptionTexts {
   readonly cache_key: string
   readonly use_cache: boolean

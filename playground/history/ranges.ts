@@ -35,7 +35,7 @@ function rangeOf(values: readonly number[]): Range {
   return [Math.min(...values), Math.max(...values)]
 }
 
-/** Of two steps, one after the other. */
+/** Adds the expected figures of two steps that follow each other. */
 export function addedExpected(one: Expected, other: Expected): Expected {
   return {
     runs: Math.min(one.runs, other.runs),

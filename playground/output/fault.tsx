@@ -15,7 +15,7 @@ import { canBeTest, downloadTest } from "./test-file.ts"
 
 interface FaultProps {
   readonly error: ApiError
-  /** Of the run that failed: names the item of the loop, and leads to the step. */
+  /** The run that failed: it names the item of the loop, and leads to the step. */
   readonly run?: RunView | null
 }
 

@@ -6,7 +6,7 @@ import { client } from "./service.ts"
 export interface Served {
   readonly name: string
   readonly version: string
-  /** Those that the server has need not be typed here. */
+  /** Secrets that the server has need not be typed. */
   readonly secrets: WorkflowAnswer["secrets"]
 }
 

@@ -46,7 +46,7 @@ export function spanLabel(span: Span): string {
     case "tool_call":
       return `tool.${span.name}${items}`
     case "workflow_call":
-      // Of a repetition the round, of a model's calls which one.
+      // The round of a repetition, or the number of a model's call.
       return `workflow.${span.name}${/(?:\[\d+\])*(?:#\d+)?$/.exec(span.scope ?? "")?.[0] ?? items}`
     case "ask":
       if (span.call_id === undefined) return `ask.${span.name}${index}`

@@ -6,7 +6,7 @@ import { KnownValues } from "../trace/known-values.ts"
 
 /** Between the values of an item that is an object: the first of them tells it apart. */
 export const itemSeparator = " · "
-/** As much of an item as a row can show. */
+/** Characters of an item that fit into a row. */
 const maxShown = 120
 
 /**

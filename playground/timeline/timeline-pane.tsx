@@ -35,7 +35,7 @@ const rowHeight = 24
 /** What stands beside a name in its column, and how wide a letter of it is, in pixels. */
 const besideName = 56
 const letterWidth = 7
-/** Of each level, in pixels. */
+/** Indentation of each level, in pixels. */
 const indent = 12
 /** The run on one time axis, live. */
 export function TimelinePane() {
@@ -329,7 +329,7 @@ interface BarProps {
   readonly started: number
   readonly now: number
   readonly scale: Scale
-  /** Of the track, in pixels. */
+  /** Width of the track, in pixels. */
   readonly width: number
   /** Milliseconds since the start that a person looks back to; null at the end. */
   readonly moment: number | null
@@ -448,7 +448,7 @@ function clamp(percent: number): number {
   return Math.max(0, Math.min(100, Math.round(percent * 100) / 100))
 }
 
-/** As many letters at the end stay in view. */
+/** Letters at the end of a label that stay in view. */
 const tail = 8
 
 /** A text whose middle gives way where there is no room: names often differ at their ends. */

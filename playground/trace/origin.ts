@@ -6,7 +6,7 @@ export interface Origin {
   readonly kind: "source" | "input" | "step" | "tool" | "person" | "computed"
   /** `line 24`, `input.files[0].path`, `agent.sort.words`, `tool.find` */
   readonly label: string
-  /** Of the run's source. */
+  /** Line in the source of the run. */
   readonly line?: number
   /** The step that gave it. */
   readonly node?: string

@@ -7,7 +7,7 @@ export interface Notice {
   readonly kind: "done" | "wrong"
 }
 
-/** Those that are shown. */
+/** Notices that are on the page now. */
 export const notices = signal<readonly Notice[]>([])
 
 export function dismiss(id: number): void {

@@ -138,7 +138,7 @@ export class Operations {
     }
   }
 
-  /** Those of the path item, and those of the operation, which win. */
+  /** Arguments of the path item and of the operation; the operation's win. */
   #arguments(item: JsonObject, body: JsonObject, left: string[]): Argument[] {
     const byKey = new Map<string, JsonObject>()
     for (const list of [item["parameters"], body["parameters"]]) {

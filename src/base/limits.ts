@@ -13,7 +13,7 @@ export const requestMadeTogether = 32
 /** Answers of fewer characters are not counted. */
 export const requestSmallAnswer = 16_384
 export const requestPageBytes = 1_048_576
-/** Of a delivery to a webhook, unless WIRE_MAX_BODY is smaller. */
+/** Max bytes of a delivery to a webhook, unless WIRE_MAX_BODY is smaller. */
 export const hookBytes = 1_048_576
 export const requestArrivalMs = 60_000
 export const requestIdempotencyKeyLength = 255
@@ -66,11 +66,11 @@ export const sourceBytes = 1_048_576
 /** Other files that come with a source, and the bytes of all of them. */
 export const sourceModules = 100
 export const sourceModuleBytes = 4 * 1_048_576
-/** Of other files that the command reads: inputs, secrets, answers, data of tests, recordings. */
+/** Max bytes of other files that the command reads: inputs, secrets, answers, data of tests, recordings. */
 export const fileBytes = 67_108_864
 /** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
 export const sourceNesting = 100
-/** Of a function of one's own, with all that it calls. */
+/** Max depth of a function of one's own, with all that it calls. */
 export const sourceFunctionLevels = 1_000
 export const sourceArrayLength = 10_000
 export const sourceTypeParts = 50_000
@@ -79,7 +79,7 @@ export const sourceCopiedParts = 200_000
 /** More than this, and a few lines would make a plan that fills the memory. */
 export const sourceSharedBindings = 100_000
 export const sourceRetries = 100
-/** Of a repetition. */
+/** Max rounds of a repetition. */
 export const sourceRounds = 100
 export const sourceCompileMs = 30_000
 export const sourceCompileMegabytes = 512
@@ -108,9 +108,9 @@ export const codeMemoryBytes = 67_108_864
 export const codeResultBytes = 8_388_608
 /** Characters of what code writes to its console in a run. */
 export const codeLogLength = 16_384
-/** Of the message of what code throws. */
+/** Max characters of the message of an exception that code throws. */
 export const codeMessageLength = 500
-/** Of all code files that come with a source. */
+/** Max bytes of all code files that come with a source. */
 export const codeModuleBytes = 262_144
 
 export const modelAnswerBytes = 4_194_304
@@ -193,7 +193,7 @@ export const tokenMs = 20_000
 export const tokenAnswerBytes = 65_536
 export const tokenLength = 16_384
 export const tokensKept = 1_000
-/** Of a document for `wire api import`. */
+/** Max bytes of a document for `wire api import`. */
 export const importBytes = 5_242_880
 export const importOperations = 200
 

@@ -29,7 +29,7 @@ interface State {
   readonly op: number
   /** The state after it; of a fork the one that is tried first. */
   next: number
-  /** Of a fork: the one that is tried second. Of a group: where its position is kept. */
+  /** For a fork, the branch that is tried second; for a group, the slot of its position. */
   other: number
   readonly accepts?: CharacterClass
   readonly what?: Assertion

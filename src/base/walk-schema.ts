@@ -57,7 +57,7 @@ export function innerSchemas(schema: JsonObject): { readonly key: string; readon
   })
 }
 
-/** Of one part of a JSON Pointer in a URL's fragment. */
+/** Decodes one part of a JSON Pointer in a URL's fragment. */
 export function unescape(part: string): string {
   let decoded = part
   try {

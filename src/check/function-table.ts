@@ -18,7 +18,7 @@ import type { Field, RecordType, Type, TypeTable } from "../types/types.ts"
 
 /** A function: how it is written, what it takes and gives. */
 export interface FunctionRow {
-  /** As people write it, the fullest first: `slice(x, from, to)`, `slice(x, from)`. */
+  /** The ways to write a call, the fullest first: `slice(x, from, to)`, `slice(x, from)`. */
   readonly forms: readonly string[]
   /** What each parameter takes, in the order of the fullest form. The last one of `concat` is that of all others. */
   readonly takes: readonly Taken[]

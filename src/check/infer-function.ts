@@ -122,7 +122,7 @@ export function showFunction(name: string, variables: ReadonlyMap<string, LoopVa
   return `${name}(${parameters.join(", ")})`
 }
 
-/** Of what is written out, the part is shown that does not fit. */
+/** Reports the part of a written-out argument that does not fit. */
 function argumentMustFit(
   checking: CheckContext,
   node: Syntax.Expression,

@@ -158,7 +158,7 @@ function checkExhaustive(
       needsNull = false
     } else {
       const wanted = label.kind === "name" ? label.name : label.value
-      // Of plain values each branch has a colon: one without may be the `_` that is missing.
+      // Branches of plain values have a colon: one without may lack its `_`.
       if (wanted === null || !known.has(wanted))
         unclear += choice.variant === undefined && isShortBranch(branch) ? known.size : 1
       if (wanted === null || !known.has(wanted) || missing.delete(wanted)) continue

@@ -160,7 +160,7 @@ export interface ImportSymbol {
 export interface AssetsIn {
   /** Their kinds, as far as the source tells them. */
   readonly kinds: ReadonlySet<WordOf<"asset">>
-  /** Those with options that not every API has; not all of them where there are very many. */
+  /** Assets with options that not every API has; not all of them where there are very many. */
   readonly configured: ReadonlySet<Syntax.AssetNode>
 }
 

@@ -18,7 +18,7 @@ export interface TestedStep {
   readonly type: Type
   readonly looped: boolean
   readonly mayBeSkipped: boolean
-  /** Of a tool of an api or a called file: the arguments, all of which are declared. */
+  /** Declared arguments of a tool of an api, or of a called file. */
   readonly input: RecordType | undefined
   /** `agent.x[2]` */
   readonly index: number | undefined

@@ -66,7 +66,7 @@ export interface FollowOptions extends CallOptions {
 
 /** A run that exists. */
 export interface FollowedRun extends AskingRun {
-  /** As `partials` of the client. */
+  /** Streams partial outputs, like `partials` of the client. */
   readonly partials: (options?: Omit<FollowOptions, "onPartial">) => AsyncGenerator<AgentPartial, void>
 }
 

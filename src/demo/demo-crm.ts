@@ -35,7 +35,7 @@ export function answerCrm(request: IncomingMessage, body: string, response: Serv
   return send(response, 201, { id: "n1", contact: id, text, kept: false })
 }
 
-/** Those whose name, mail or company has the text in it. */
+/** Finds contacts whose name, mail or company contains the text. */
 function findContacts(query: string): typeof contacts {
   const wanted = query.toLowerCase()
   return contacts.filter(({ name, mail, company }) => `${name} ${mail ?? ""} ${company}`.toLowerCase().includes(wanted))

@@ -116,7 +116,7 @@ function makeServer(): McpServer {
   return library
 }
 
-/** Those whose title or author has one of the words; all of them where none does, so that a demo never comes up empty. */
+/** Finds books whose title or author has one of the words; all books where none does, so that a demo never comes up empty. */
 function findBooks(query: string): readonly Book[] {
   const words = query.toLowerCase().match(/\p{L}{3,}/gu) ?? []
   const found = books.filter(({ title, author }) => {

@@ -291,7 +291,7 @@ class ValueMaker {
 
 /** Facts about the schemas of `anyOf`. */
 interface Alternatives {
-  /** Those that are not null. */
+  /** Values that are not null. */
   readonly full: readonly JsonValue[]
   readonly nullable: boolean
   /** One without references. */

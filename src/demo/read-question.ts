@@ -24,7 +24,7 @@ export interface Question {
   readonly body: JsonObject
 }
 
-/** As OpenAI writes them. */
+/** An error in OpenAI's form. */
 export interface ApiError {
   readonly status: number
   readonly message: string

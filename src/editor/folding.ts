@@ -62,7 +62,7 @@ class OpenBrackets {
     this.#count(token.kind, 1)
   }
 
-  /** The one that a closing bracket closes; those within it are a mistake of the author. Without any, the blocks around stay open. */
+  /** Takes off the bracket that a closing one closes, and unclosed ones within it. Where none fits, the blocks around stay open. */
   close(kind: "{" | "[" | "("): Token | undefined {
     if ((this.#counts.get(kind) ?? 0) === 0) return undefined
     let token: Token | undefined

@@ -114,5 +114,5 @@ export class LoopTurns {
   }
 }
 
-/** Those of this thread's event loop. */
+/** The turns of this thread's event loop. */
 export const loopTurns = new LoopTurns()

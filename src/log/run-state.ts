@@ -70,7 +70,7 @@ export interface NodeState {
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
-  /** Of an agent that repeats: the most rounds. */
+  /** Max rounds of an agent that repeats. */
   readonly at_most?: number
   state: Progress
   started_at: number | null

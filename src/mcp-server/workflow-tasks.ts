@@ -35,7 +35,7 @@ export interface TaskRun {
   readonly updated_at: number
   readonly status: RunState["status"]
   readonly nodes: readonly NodeState[]
-  /** Of a run that has ended, as the call would have given it. */
+  /** Result of a run that has ended, as the call would have given it. */
   readonly result: CallToolResult | null
   /** Open questions that the caller may answer, and the number of the others. */
   readonly questions: readonly Question[]

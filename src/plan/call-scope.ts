@@ -9,7 +9,7 @@ export interface CallPlace {
   readonly workflow: string
   /** The place of an expression, or `agent.name` for a call by the agent's model. */
   readonly site: string
-  /** Of the loop, of each list around the call, and of the repetition, the outermost first. */
+  /** Positions in the loop, in each list around the call, and in the repetition, the outermost first. */
   readonly positions: readonly number[]
   /** Which call by the model of one step it is, from 1. */
   readonly count?: number

@@ -169,7 +169,7 @@ export interface AuthPlan {
 }
 
 export interface ApiPlan extends ServerPlan {
-  /** Of each attempt. */
+  /** Time for each attempt. */
   readonly timeout_seconds: number
   readonly max_retries: number
 }
@@ -303,7 +303,7 @@ export interface RoundsPlan {
 /** Decides whether a step is done, for each item of a loop. */
 export interface WhenPlan {
   readonly condition: Expression
-  /** As the author wrote it. */
+  /** The condition as the author wrote it. */
   readonly text: string
 }
 
@@ -360,7 +360,7 @@ export interface PlannedNode {
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
-  /** Of an agent that repeats: the most rounds. */
+  /** Max rounds of an agent that repeats. */
   readonly at_most?: number
   /** The files that it calls, where there are any: the first one, and all of them where there are more. */
   readonly workflow?: PlannedWorkflow

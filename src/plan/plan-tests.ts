@@ -43,7 +43,7 @@ export interface GivenPlan {
 }
 
 export interface ExpectPlan {
-  /** As the author wrote it. */
+  /** The expectation as the author wrote it. */
   readonly text: string
   readonly span: Span
   /** The model that judges; then the condition is the criterion. */

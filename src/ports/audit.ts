@@ -21,7 +21,7 @@ export interface AuditEntry {
   readonly workflow?: string
   /** The schedule or webhook of that workflow that was paused or resumed. */
   readonly trigger?: string
-  /** Of a run that takes results over: the earlier run. */
+  /** The earlier run whose results this one takes over. */
   readonly rerun_of?: string
   /** The id of the question, and the label that came with the answer. */
   readonly question?: string

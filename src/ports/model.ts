@@ -42,7 +42,7 @@ export interface OutputContract {
 export interface JudgedRequirements {
   /** All that decides which outputs fulfil them: what was recorded with others does not answer. */
   readonly facts: JsonValue
-  /** Those that an output does not fulfil. Rejects with a `RunFailure` where judging exceeds a limit of the run. */
+  /** Resolves to the requirements that an output does not fulfil. Rejects with a `RunFailure` where judging exceeds a limit of the run. */
   rejections(output: JsonObject): Promise<readonly Rejection[]>
 }
 

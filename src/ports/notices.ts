@@ -70,7 +70,7 @@ export interface DueNotice extends Delivery {
   readonly due_at: number
 }
 
-/** Those that were due first come first. */
+/** Orders notices by their due time. */
 function byDueTime(a: DueNotice, b: DueNotice): number {
   if (a.due_at !== b.due_at) return a.due_at - b.due_at
   return a.run_id === b.run_id ? a.event_id - b.event_id : a.run_id < b.run_id ? -1 : 1
@@ -89,7 +89,7 @@ export class DeliveryTurns {
     this.#busy = [...(limit?.busy ?? [])]
   }
 
-  /** Those of the notices that are next, `limit` at most. They count as under way from now on. */
+  /** Takes the next notices, `limit` at most, and counts them as under way. */
   take<Notice extends DueNotice>(due: readonly Notice[], limit: number): Notice[] {
     const lines = Map.groupBy(due.toSorted(byDueTime), ({ receiver, caller }) => JSON.stringify([receiver, caller]))
     const waiting = [...lines.values()].map((line) => ({ line, next: 0 }))

@@ -38,7 +38,7 @@ export interface ServerAuth {
 
 /** An HTTP API as this run reaches it. */
 export interface ApiServer extends ToolServer {
-  /** Of each attempt. */
+  /** Time for each attempt. */
   readonly timeoutMs: number
   readonly max_retries: number
 }
@@ -115,7 +115,7 @@ export interface ValueProblem {
 }
 
 export interface HostedTool {
-  /** As its server published it when the session opened, without `_meta`: what a pin is made of. */
+  /** The definition that its server published when the session opened, without `_meta`: a pin is made of it. */
   readonly definition: JsonObject
   readonly description: string
   /** JSON Schema of the arguments, as the server publishes it. */

@@ -85,7 +85,7 @@ export type WaitFilter =
 export interface WaitQuery<K extends WaitKind = WaitKind> {
   readonly kind: K
   readonly status: WaitStatus
-  /** Those that fit one of these. */
+  /** Waits that fit one of these filters. */
   readonly any: readonly WaitFilter[]
   readonly limit: number
   /** The position of the last wait of the page before; null for the first page. */

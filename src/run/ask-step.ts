@@ -28,7 +28,7 @@ type Place<Asked = NewQuestion | QuestionReplayState> =
       readonly scope: Scope
       readonly effects: Effects
       readonly question: Asked
-      /** Of one that is not yet asked, where it has any. */
+      /** Requirements of a question that is not yet asked. */
       readonly requirements?: RequirementsReplayData
     }
   /** Known without asking: an earlier run's answer, or what a test gives. */

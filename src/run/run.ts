@@ -424,7 +424,7 @@ class Run {
   }
 }
 
-/** Of all runs under way in this process. */
+/** Secret searches of all runs in this process. */
 const searches = new SharedSearches()
 
 /** The end of a run names so many steps that it interrupted. */

@@ -370,7 +370,7 @@ export class Runs {
     // A run that is taken up again may be too much: it ends with the first value that it keeps.
     memory.add(bytes)
     const stored = this.#stored.open(run.caller)
-    // That of a run that is taken up again was counted before.
+    // A run that is taken up again was counted before.
     if (run.resumed === null) stored.add(bytes, () => undefined)
     const takenAt = this.#ports.clock.monotonic()
     const waiters: Job["waiters"] = new Set()
@@ -389,7 +389,7 @@ export class Runs {
     // A cancel may come by way of another process.
     const stopListening = this.#ports.store.onCancel(run_id, () => this.#cancelWaiting(run_id))
     this.#waiting.set(run_id, { job, stopListening })
-    // Those that people have answered come before all others.
+    // Runs that people have answered come before all others.
     this.#places.wait(run_id, job.share, job.resumed?.woken === true, () => {
       this.#waiting.delete(run_id)
       stopListening()

@@ -6,7 +6,7 @@ import { HttpError } from "./http-error.ts"
 
 /** Where runs may send notices. */
 export interface NotifyRules {
-  /** As `URL.origin` writes them. */
+  /** Origins in the form of `URL.origin`. */
   readonly origins: ReadonlySet<string>
   /** There is a secret to sign them with. */
   readonly signed: boolean

@@ -28,7 +28,7 @@ export class Groups {
     return group === undefined ? caller === ofRun : group.members.includes(caller)
   }
 
-  /** As `answered_by` names the caller. */
+  /** The caller's name in `answered_by`. */
   nameOf(caller: string): string | null {
     return this.#keysRequired ? caller : null
   }

@@ -28,7 +28,7 @@ export class Changes {
   readonly #looks: Looks
   /** Runs that this store has the lease of, as far as it knows. */
   readonly #own = new Set<string>()
-  /** The ones of those that were made here and were not asked to stop through this store. */
+  /** Runs created here that nobody has cancelled through this store. */
   readonly #fresh = new Set<string>()
   readonly #watches = new Map<string, Watch>()
   /** Parts of logs that are being read for followers, by their rows. */

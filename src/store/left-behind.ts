@@ -66,7 +66,7 @@ export const leftBehind = {
     tables: { tombstones: { key: "run_id", until: "until" } },
     maps: ["tombstones"],
   },
-  /** That something of a deleted run is still there. */
+  /** Tells whether something of a deleted run is still there. */
   remains: {
     goes: "after the run",
     tables: { leftovers: { key: "run" } },

@@ -18,7 +18,7 @@ const keptKeys = 10_000
 export interface RunHead {
   readonly run_id: string
   readonly num: number
-  /** The one that the key is bound to. */
+  /** The caller that the key is bound to. */
   readonly caller: string
   readonly key: DataKey
   /** It notifies of some events. */
@@ -39,7 +39,7 @@ export interface LogPart {
   /** The rows to open, by the last event of each. */
   readonly rows: readonly { readonly last: number; readonly bytes: number }[]
   readonly bytes: number
-  /** Of a condemned run: its one event. */
+  /** The only event of a run that was failed as corrupt. */
   readonly end: LogEvent | null
   readonly state: "open" | "ended" | "gone"
 }
@@ -54,7 +54,7 @@ export class LogReader {
     this.#vault = vault
   }
 
-  /** Of a run that was made or read lately. */
+  /** The head of a run that was made or read lately. */
   known(run_id: string): RunHead | undefined {
     return this.#heads.get(run_id)
   }

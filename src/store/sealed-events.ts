@@ -74,7 +74,7 @@ export function requestOf(key: DataKey, last: number, body: unknown): string | u
   return linesOf(key, last, body).request
 }
 
-/** Of a row, as everyone may see them. */
+/** Opens the events of a row, as everyone may see them. */
 export function openEvents(key: DataKey, last: number, body: unknown): LogEvent[] {
   return parseInOrder(linesOf(key, last, body).shown) as LogEvent[]
 }

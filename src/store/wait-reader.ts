@@ -27,7 +27,7 @@ const statuses: readonly WaitStatus[] = ["open", "settled", "due", "withdrawn"]
 /** A wait that has not been read. */
 export interface StoredWait {
   readonly num: number
-  /** Of itself and its outcome, sealed. */
+  /** Bytes of the wait and its outcome, sealed. */
   readonly bytes: number
 }
 

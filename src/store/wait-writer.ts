@@ -3,7 +3,7 @@ import { all, get, run, type Steps } from "./sql.ts"
 
 // Waits and their outcomes, and runs that are parked and woken, each inside of a transaction of the writer.
 
-/** As the database has it. */
+/** Status numbers in the database. */
 export const waitStatus = { open: 0, settled: 1, due: 2, withdrawn: 3 } as const
 
 /** Waits that one operation finds due at most, so that appends do not wait long. */

@@ -68,7 +68,7 @@ export function parseObject(reader: TokenReader, parse: ParseExpression): Expres
 
 export const mixedHint = 'Write every key in brackets: `{ ["name"]: 1, [key]: 2 }`.'
 
-/** Of a name among computed keys: the name as a text. */
+/** The text of a name that stands among computed keys. */
 function pairOf(item: ValueField | Keyed): Expression {
   if (item.kind === "keyed") return item.pair
   const { name, value, start, end } = item

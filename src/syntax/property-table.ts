@@ -140,7 +140,7 @@ export const wordLists = {
     code: "unknown-property",
     hint: "Write `requires: trusted`, `strict`, `none`, or the arguments that must be trusted: `requires: [to]`.",
   },
-  /** Those of a workflow add to what the checker finds. */
+  /** Labels of a workflow add to what the checker finds. */
   adds: { what: "label", words: ["untrusted", "private"], isBare: true, code: "unknown-property" },
   demands: { what: "demand", words: ["trusted"], isBare: true, code: "unknown-property" },
   cleared: { what: "label", words: ["private"], isBare: true },

@@ -55,7 +55,7 @@ export interface Tested {
 }
 
 export interface Given {
-  /** Of agents and questions, by `agent.x`. */
+  /** Given values of agents and questions, by `agent.x`. */
   readonly steps: ReadonlyMap<string, GivenValue>
   readonly others: ReadonlyMap<string, GivenValue>
   /** What `run` is. */
@@ -95,7 +95,7 @@ export async function runOnce(
   const newRun = { run_id: random.id(), caller: "", request, created_at, idempotency: null }
   const created = await store.create(newRun, "test", 3_600_000)
   if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)
-  /** Of a file, by the path of calls that leads to it: `workflow.triage.` */
+  /** Ports of a file, by the path of calls that leads to it: `workflow.triage.` */
   const portsOf = (path: string, file: Plan): RunPorts => {
     const others = below(path, given.others)
     const calls = new Map<string, GivenOne>()

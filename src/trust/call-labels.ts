@@ -53,7 +53,7 @@ export class CallLabels {
   #leave(way: Way): Way {
     const from = this.#origins.get(way.source)
     const { file, name, base } = this.#symbol
-    // Those of the caller are placed already.
+    // Places of the caller are set already.
     const own = placesOf(way).filter(({ isPlaced }) => isPlaced !== true)
     const inside = own.map((one) => placed({ ...one, from: null }, base))
     const length = (from?.length ?? 0) + 1

@@ -256,8 +256,8 @@ export class CalledFiles {
 
 /** Labels go on to another part with each round, until none has a new one. */
 export const maxRounds = 8
-/** Of all values of `next` together, so many parts are looked at by themselves; of one with many others, at least so many. */
 const maxDepth = 5
+/** Parts of all `next` values together that are followed one by one, and how many of each value at least. */
 const maxParts = 200
 const minParts = 10
 

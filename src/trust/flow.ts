@@ -283,7 +283,7 @@ export class Flow {
     const { whole } = step
     const text = join(whole, marked("untrusted", { name: this.#text(node), span: node.name }))
     let value = record(new Map([["message", flat(text)]])).with(whole)
-    // As many as the step has items.
+    // A list in a list for each level of the step's items.
     for (let depth = 0; depth < known.depth; depth++) value = list(step.own, value, text)
     return value
   }

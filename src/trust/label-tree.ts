@@ -5,7 +5,7 @@ import { isNone, join, none, sameSources, via, type Marks } from "./marks.ts"
 interface Shape {
   /** By name, and by position: `[0]`. */
   readonly parts: ReadonlyMap<string, Labelled>
-  /** Of a variant: what each case has besides those parts. */
+  /** Labels that each case of a variant adds to those parts. */
   readonly cases: ReadonlyMap<string, Labelled>
   readonly rest: Labelled
   /** What a loop sees, one element at a time. */

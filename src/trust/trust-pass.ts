@@ -23,7 +23,7 @@ import type { Watcher } from "./watcher.ts"
 /** An agent, for those that come after it. */
 interface AgentLabels {
   readonly value: Labelled
-  /** Of one that repeats, the outputs of all rounds. */
+  /** Labels of the outputs of all rounds, for an agent that repeats. */
   readonly rounds: Labelled
   /** What another agent reads that continues its conversation. */
   readonly conversation: Marks

@@ -52,7 +52,7 @@ export class TypedLabels {
       open.delete(name)
       const before = this.#within.get(name) ?? []
       const items = this.#schemas.get(name)?.body.items ?? []
-      // Those that are known come first, so that there is one more whenever a label is new.
+      // Known markers come first, so that a new label always adds one.
       const found = few([...before, ...items.flatMap((item) => this.#markers(item, ""))])
       if (found.length === before.length) continue
       this.#within.set(name, found)

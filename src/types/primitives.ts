@@ -3,7 +3,7 @@ import type { PrimitiveType } from "./types.ts"
 // One object for each primitive type: equal types are then compared by identity first.
 
 export const anyType: PrimitiveType = { kind: "any" }
-/** Of the elements of `[]`, which has none: it agrees with everything as `any` does, and no value is of it. */
+/** Element type of `[]`: it agrees with everything as `any` does, and no value has it. */
 export const noElementType: PrimitiveType = { kind: "any" }
 export const assetType: PrimitiveType = { kind: "asset" }
 export const booleanType: PrimitiveType = { kind: "boolean" }

@@ -68,7 +68,7 @@ export interface Field {
   readonly type: Type
   /** Text of the doc comment, lines joined by LF. */
   readonly doc?: string
-  /** Of an input: it may be left out. */
+  /** The field of an input has a default, so that it may be left out. */
   readonly hasDefault?: true
   /** The value that counts where it is left out. Absent where only the service can compute it. */
   readonly default?: JsonValue

@@ -29,7 +29,7 @@ export function withNulls(value: JsonValue, type: Type, types: TypeTable): JsonV
       return found !== undefined && isJsonObject(value) ? filled(value, found.fields, types) : value
     }
     case "union": {
-      // Of several types that take a value of this form it is not known which one is given.
+      // Where several types take a value of this form, nobody knows which one is given.
       const [only, ...more] = known.members.filter((member) => takesForm(value, resolve(member, types)))
       return only !== undefined && more.length === 0 ? withNulls(value, only, types) : value
     }

@@ -81,7 +81,7 @@ function queryTexts(value: JsonValue): string[] {
   return Array.isArray(value) ? value.map(asText) : [asText(value)]
 }
 
-/** As forms are encoded. */
+/** Encodes a text as forms do. */
 function inQuery(text: string): string {
   const encoded = encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")
   return encoded.replaceAll(/[!'()~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)

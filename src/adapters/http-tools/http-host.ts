@@ -249,7 +249,7 @@ function withinOrigin(status: number, location: string | undefined, from: string
   return next.href
 }
 
-/** Of two that differ in capitals the later wins. */
+/** Lower-cases the names; of two headers that differ in capitals alone, the later wins. */
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

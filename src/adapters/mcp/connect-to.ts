@@ -30,7 +30,7 @@ export interface ConnectionOptions {
   readonly gate: Gate
   /** Count what has arrived of answers. */
   readonly arrivals?: Arrivals | undefined
-  /** Of this service, for servers that ask who calls. */
+  /** Version of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits: McpLimits
   readonly known: KnownServer
@@ -175,7 +175,7 @@ function urlOf(endpoint: string): URL {
   return url
 }
 
-/** Those that belong to the protocol are not the workflow's to set. */
+/** Drops the headers of the protocol, which a workflow may not set. */
 export function ownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !/^(?:mcp-|accept$|content-type$|last-event-id$)/i.test(name)),

@@ -76,7 +76,7 @@ function matching(
 }
 
 export interface PromptFound extends HostedPrompt {
-  /** As the server names it. */
+  /** The server's name for it. */
   readonly remote: string
 }
 

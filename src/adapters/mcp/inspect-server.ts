@@ -26,7 +26,7 @@ export interface ListedTool {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** As published. */
+  /** The schema that the server publishes. */
   readonly input: JsonObject
   readonly output: JsonObject | null
   readonly hints: readonly string[]

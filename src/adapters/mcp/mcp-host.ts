@@ -52,7 +52,7 @@ export interface McpHostOptions {
   readonly egress: Egress
   /** What `endpoint: "demo"` means, and an egress that reaches it and nothing else; null where it is switched off. */
   readonly demo?: { readonly endpoint: string; readonly egress: Egress } | null
-  /** Of this service, for servers that ask who calls. */
+  /** Version of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits?: Partial<McpLimits>
   /** Goes along in `_meta` with every request of a run to this address: the trace that it belongs to. */

@@ -7,7 +7,7 @@ interface Part {
 
 export interface UriTemplate {
   readonly variables: readonly string[]
-  /** Those without which the URI makes no sense: all but the ones of a query. */
+  /** Variables that a URI needs: all but those of its query. */
   readonly required: readonly string[]
   expand(values: Readonly<Record<string, string>>): string
 }

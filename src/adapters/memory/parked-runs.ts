@@ -4,7 +4,7 @@ import type { StoredRun } from "./stored-run.ts"
 /** The runs of a `MemoryStore` that wait for people, and those that were woken until they are claimed. Nothing here takes longer with many of them. */
 export class ParkedRuns {
   readonly #waiting = new Map<string, StoredRun>()
-  /** Those that wait, by caller. */
+  /** Waiting runs, counted by caller. */
   readonly #callers = new Tally()
   /** In the order of their wakes. */
   readonly #woken = new Map<string, StoredRun>()

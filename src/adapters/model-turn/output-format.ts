@@ -7,7 +7,7 @@ import type { OutputContract } from "../../ports/model.ts"
 /** A way to ask for structured output, from the tightest to the loosest. */
 export type FormatLevel = "strict" | "json_schema" | "json_object" | "instruction_only"
 
-/** Those that a request carries in a field of its own. */
+/** Levels that a request carries in a field of its own. */
 export type SchemaFormatLevel = Exclude<FormatLevel, "instruction_only">
 
 export const wholeLadder: readonly FormatLevel[] = ["strict", "json_schema", "json_object", "instruction_only"]

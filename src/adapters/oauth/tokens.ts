@@ -79,7 +79,7 @@ export class Tokens {
   #keep(key: string, token: Token): void {
     this.#known.delete(key)
     this.#known.set(key, token)
-    // The one that came first goes first.
+    // The oldest token is dropped first.
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= tokensKept) break
       this.#known.delete(oldest)
@@ -261,7 +261,7 @@ function parsed(text: string): JsonObject | null {
   return isJsonObject(value) ? value : null
 }
 
-/** As `application/x-www-form-urlencoded` has it (RFC 6749, 2.3.1). */
+/** Encodes a text as `application/x-www-form-urlencoded` (RFC 6749, 2.3.1). */
 function formEncoded(text: string): string {
   return new URLSearchParams({ x: text }).toString().slice(2)
 }

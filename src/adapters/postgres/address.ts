@@ -11,7 +11,7 @@ export interface PostgresAddress {
   readonly tls: Tls
 }
 
-/** As `sslmode` names them: `require` encrypts and checks nothing, `verify-ca` checks who signed the certificate, `verify-full` the name in it as well. */
+/** The values of `sslmode`: `require` encrypts and checks nothing, `verify-ca` checks who signed the certificate, `verify-full` the name in it as well. */
 export type Tls = "disable" | "require" | "verify-ca" | "verify-full"
 
 /** The address, or what is wrong with it: the end of a sentence that begins with "it must". */

@@ -6,7 +6,7 @@ export interface TranslatedStatement {
   /** It is prepared under this name, once for each connection. */
   readonly name: string
   readonly text: string
-  /** As SQLite takes it. */
+  /** The statement in SQLite's dialect. */
   readonly sql: string
 }
 

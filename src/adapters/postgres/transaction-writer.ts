@@ -80,7 +80,7 @@ export class TransactionWriter implements BatchWriter {
     const { where, onTrouble } = this.#settings
     const mark = ++this.#mark
     const deadline = performance.now() + holdMs
-    /** Of an attempt that may have been committed. */
+    /** Outcomes of an attempt that may have been committed. */
     let inDoubt: Outcome[] | null = null
     for (let conflicts = 0; ;) {
       let connection: Connection | null = null

@@ -52,7 +52,7 @@ function finiteSchemas(
   for (const [name, others] of referred) {
     for (const other of others) remembered(referring, other, () => []).push(name)
   }
-  // Those first that others refer to, so that most are found to be finite at the first look.
+  // Schemas that others refer to come first, so that one look finds most of them finite.
   const waiting = strongComponents(names, (name) => referred.get(name) ?? []).flat()
   const looked = new Set<string>()
   for (const name of waiting) {

@@ -20,7 +20,7 @@ export interface AnswerPorts {
   readonly lines: (() => TerminalLines) | null
   readonly bug: (error: unknown) => void
   readonly palette: Palette
-  /** Of the terminal. */
+  /** Width of the terminal. */
   readonly columns: number
 }
 

@@ -71,7 +71,7 @@ export function loadTests(
   }
 }
 
-/** Those that are given, where the workflow has them; something of the right type for the rest. */
+/** Keeps given values that the workflow declares, and fills the rest with placeholders of the right type. */
 function withPlaceholders(plan: Plan, given: JsonObject): JsonObject {
   const all = placeholderSecrets(plan.secrets, plan.types)
   return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, given[name] ?? value]))

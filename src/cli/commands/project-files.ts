@@ -113,7 +113,7 @@ const message =
 
 const usage = { cached_tokens: 0, input_tokens: 61, output_tokens: 34, reasoning_tokens: 0, written_tokens: 0 }
 
-/** As `wire test --record` writes it; its key is the digest of the request. */
+/** A recording as `wire test --record` writes it; its key is the digest of the request. */
 const recording = {
   exchanges: {
     "326d463d9cee5653bd6f1c56c07d6e77": {

@@ -4,7 +4,7 @@ import { statfsSync, statSync } from "node:fs"
 export interface DiskUse {
   readonly total: number
   readonly free: number
-  /** Those of the database. */
+  /** Bytes that the database takes. */
   readonly taken: number
 }
 

@@ -148,7 +148,7 @@ async function cancel({ runs, audit }: McpParts, run_id: string, caller: string)
   if (await runs.cancel(run_id)) audit({ act: "cancelled", run_id, caller })
 }
 
-/** Those that can be executed, and whose tool has a name of its own. */
+/** Workflows that can be executed and have a tool name of their own. */
 function offeredBy({ folder, serverSecrets }: McpParts): Offered {
   const able = folder.list().filter((workflow) => {
     const { serving, refused, issues } = workflow

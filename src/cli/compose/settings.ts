@@ -9,7 +9,7 @@ interface Setting<Value, Preset extends string | undefined = string | undefined>
   /** The variable's name without `WIRE_`. */
   readonly env: string
   readonly description: string
-  /** As a user would write it; undefined where the setting has no value unless it is given. */
+  /** The text that a user would write; undefined where the setting has no value unless it is given. */
   readonly default: Preset
   /** Holds a secret: its value is never repeated in a message. */
   readonly secret?: boolean
@@ -50,7 +50,7 @@ const hostNames = listOf(
   "names such as wire.example.com, with commas between them",
 )
 
-/** As browsers send them: a page's scheme, host and port, without a path. */
+/** Origins as browsers send them: a page's scheme, host and port, without a path. */
 const origins = listOf(
   /^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+)$/,
   "origins such as https://app.example.com, without a path, with commas between them",

@@ -18,7 +18,7 @@ export interface Person {
   write(line: string): void
   /** The next line that is typed. */
   read(prompt: string): Promise<string>
-  /** Of the terminal. */
+  /** Width of the terminal. */
   readonly columns: number
 }
 

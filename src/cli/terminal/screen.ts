@@ -6,7 +6,7 @@ import { visibleLines, visibleText } from "../../base/visible-text.ts"
 // The only way to standard output and standard error: the linter refuses `process.stdout` and `process.stderr` elsewhere. What others
 // wrote (a service, a server of tools, the author of a file) is in most texts, so that every text is made visible here, whatever was done to it before.
 
-/** As much of `process.stdout` as is needed here. */
+/** The part of `process.stdout` that the screen needs. */
 export interface Stream {
   readonly isTTY?: boolean
   readonly columns?: number

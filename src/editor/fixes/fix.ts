@@ -6,7 +6,7 @@ export interface Fix {
   /** What it does, in the imperative. */
   readonly title: string
   readonly edits: readonly Edit[]
-  /** The one that is almost surely meant. */
+  /** The author almost surely wants this fix. */
   readonly preferred: boolean
 }
 

@@ -144,7 +144,7 @@ export const stepHandlers: ShownHandlers = {
     closeSpan(state, loopKey(agent), at, "completed")
     const node = nodeOf(state, `agent.${agent}`)
     if (node === undefined) return
-    // Of one that repeats, the most was known before.
+    // The most rounds of an agent that repeats were known before.
     if (node.loop !== null) node.loop.total = data.iterations
     endNode(node, "completed", at, duration_ms)
   },

@@ -160,12 +160,12 @@ export class AgentTools {
     })
   }
 
-  /** Those that are not used up. */
+  /** Tools that are not used up. */
   definitions(): ToolDefinition[] {
     return [...this.#offers.values()].filter((offer) => this.#left(offer)).map(({ definition }) => definition)
   }
 
-  /** Those that have been used up since they were last withdrawn. */
+  /** Tools that have been used up since the last withdrawal. */
   usedUp(): string[] {
     return [...this.#offers.entries()].flatMap(([name, offer]) => (offer.withdrawn || this.#left(offer) ? [] : [name]))
   }

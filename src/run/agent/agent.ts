@@ -83,7 +83,7 @@ class AgentStep {
   /** Null until it is rendered, and for a result that a test gives. */
   #asked: Asked | null = null
   #startedAt = 0
-  /** Of what is sent to its model, which all runs together may have only so much of. */
+  /** Bytes that are sent to its model; all runs together share a limit on them. */
   #sharedBytes = 0
   /** Its failure is in the log. */
   #hasFailed = false

@@ -56,7 +56,7 @@ export interface CallToApprove {
     readonly iteration?: number
     readonly items?: readonly number[]
   }
-  /** As they are sent, secrets by their names. */
+  /** Arguments as they are sent, with the names of secrets in place of their values. */
   readonly arguments: JsonObject
   readonly approval: Approval
   readonly kept: () => ReplayData<"question_asked">

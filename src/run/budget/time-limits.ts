@@ -11,7 +11,7 @@ export interface TimeParts {
   readonly startedAt: number
   /** When no process had the run: that time does not count. */
   readonly idle: readonly TimeRange[]
-  /** As the log of an interrupted run has it. */
+  /** Times of agents from the log of an interrupted run. */
   readonly agents: ReadonlyMap<string, AgentTime>
   readonly fail: (error: RunEnding) => void
 }
@@ -27,7 +27,7 @@ export class TimeLimits {
     for (const [name, time] of parts.agents) this.#agents.set(name, { ...time })
   }
 
-  /** Those of a workflow that is called. */
+  /** Time limits of a called workflow. */
   within(
     limits: RunLimitSet,
     startedAt: number,

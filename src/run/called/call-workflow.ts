@@ -37,7 +37,7 @@ export interface WorkflowCall {
   readonly input: JsonObject
   /** How the author wrote the call, for errors. */
   readonly text: string
-  /** Of a call that a model makes: its place in the model's turn. */
+  /** Place in the model's turn, for a call that a model makes. */
   readonly kept?: () => ModelCallReplayData
   /** The call as the log of an interrupted run has it. */
   readonly past: CallReplayState | null

@@ -17,7 +17,7 @@ export interface ApprovedCall extends Words {
   readonly remote: string
   /** The tool as its server publishes it, as for `pin`; null for one that it no longer publishes. */
   readonly definition: JsonObject | null
-  /** As they are sent, secrets by their names. */
+  /** Arguments as they are sent, with the names of secrets in place of their values. */
   readonly arguments: JsonObject
 }
 
@@ -38,7 +38,7 @@ export interface ApprovedWorkflowCall extends Words {
   readonly run_id: string
   readonly call_id: string
   readonly file: string
-  /** Of all files that it needs. */
+  /** Version over all files that it needs. */
   readonly version: string
   readonly input: JsonObject
 }

@@ -20,7 +20,7 @@ export interface NewQuestion extends Omit<AskedQuestion, "id" | "run_id" | "aske
   readonly schema: JsonObject
   readonly expires_seconds: number
   readonly call_id?: string
-  /** Of an approval: what makes the call. */
+  /** The agent that makes the call of an approval. */
   readonly agent?: string
   readonly dynamic?: string
 }
@@ -54,7 +54,7 @@ export class Questions {
   readonly #parts: QuestionParts
   /** By id: open questions that a step waits for. */
   readonly #waiting = new Map<string, Waiting>()
-  /** Those that are listened to. */
+  /** Signals that have a listener. */
   #signals: WeakSet<AbortSignal> | null = null
   #stopListening: (() => void) | null = null
   #watching = false

@@ -42,7 +42,7 @@ export class Permits {
     this.#pool = this.#around === null ? { taken: 0, open: 0, queue: [], next: 0, idle: [] } : this.#around.#pool
   }
 
-  /** Those of a workflow that the run calls, which runs in this place. */
+  /** Permits of a called workflow, which runs in this place. */
   within(signal: AbortSignal, place: Place): Permits {
     return new Permits(this.#most, signal, { permits: this, place })
   }

@@ -242,7 +242,7 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
   if (expression === undefined) throw new Error(`Server ${server} is not in the plan`)
   const endpoint = resolveEndpoint(running, expression, `${originOf(plan)}.endpoint`, running.named())
   const sent = running.redactor.redact(shownAs(call))
-  // As its server published it when the run connected, until it is looked at again.
+  // The definition from when the run connected, until it is looked at again.
   let definition: JsonObject | null = hosted.definition
   return new CallApproval(running, {
     callId,

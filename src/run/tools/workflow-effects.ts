@@ -232,7 +232,7 @@ function stepAt(path: string): string {
   return /^(?:output|\w+\.\w+)/.exec(path)?.[0] ?? path
 }
 
-/** As many at a time as the list says, and as the run may call. A failure is not kept back by others that wait, maybe for a person. */
+/** Makes as many calls at a time as the list and the run allow. A failure does not wait for other calls, which may wait for a person. */
 function eachItem(
   running: RunContext,
   count: number,

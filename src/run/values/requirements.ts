@@ -47,7 +47,7 @@ export interface Requirements {
   readonly functions: NonNullable<Scope["functions"]>
 }
 
-/** Those that do not hold, in their order, each with its text. */
+/** Resolves to the requirements that do not hold, in their order, each with its text. */
 export async function rejectionsOf(judging: Requirements, result: JsonObject): Promise<Rejection[]> {
   const rejections: Rejection[] = []
   for (const [index, requirement] of judging.requires.entries()) {

@@ -52,7 +52,7 @@ export type StepFailure = Pick<WireError, "kind" | "message">
 
 const none: ReadonlyMap<string, never> = new Map<string, never>()
 
-/** Of an expression that stands outside of a run's steps: it sees what is added to this. */
+/** Scope of an expression outside of a run's steps: it sees what is added to this. */
 export const emptyScope = {
   input: {},
   secrets: {},

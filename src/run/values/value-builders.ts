@@ -9,9 +9,9 @@ import type { Scope } from "./scope.ts"
 /** A text made of pieces, refused when it gets too large. */
 export class TextBuilder {
   readonly #scope: Scope
-  /** Of the text as JSON: the sum of its pieces. (More than that where two halves of a surrogate pair meet.) */
+  /** Bytes of the text as JSON: the sum of its pieces. (More than that where two halves of a surrogate pair meet.) */
   #bytes = 2
-  /** Of arrays and objects: a text may hold the same one many times. */
+  /** Texts of arrays and objects, which a text may hold many times. */
   #written: Map<JsonValue, WrittenText> | null = null
   #text = ""
 
@@ -110,7 +110,7 @@ export class ObjectBuilder {
   }
 }
 
-/** As interpolation writes it: strings as they are, everything else as compact JSON. */
+/** Writes a value as interpolation does: strings as they are, everything else as compact JSON. */
 export function toText(value: JsonValue): string {
   if (typeof value === "string") return value
   if (isAssetList(value)) return value.map(assetLabel).join("")

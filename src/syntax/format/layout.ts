@@ -52,7 +52,7 @@ export interface Group {
   /** Its last token. */
   readonly end: number
   state: GroupState
-  /** Of a union: the first and last of the tokens whose lines are indented once more when it is broken. */
+  /** First and last token of a union whose lines are indented once more when it is broken. */
   readonly indented: { readonly from: number; readonly to: number } | undefined
 }
 

@@ -104,7 +104,7 @@ export class RunSlotAccount {
     return `${this.#number} ${run_id}`
   }
 
-  /** Those that wait get the places that are free, in whichever process they are. */
+  /** Gives free places to waiting runs, in whichever process they are. */
   #fill(): void {
     while (this.#slots.next());
   }

@@ -199,7 +199,7 @@ export class Supervisor {
   }
 
   async #answer({ worker }: Slot, answer: number): Promise<void> {
-    // Those who ask at the same time share one sum.
+    // Requests at the same time share one sum.
     this.#gathering ??= this.#gather().finally(() => (this.#gathering = null))
     const text = await this.#gathering
     if (worker !== null) tell(worker, { answer, text })

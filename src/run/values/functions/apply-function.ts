@@ -18,7 +18,7 @@ import * as texts from "./texts.ts"
 
 // What each function of the table in src/check/function-table.ts does.
 
-/** Those that take long for large values work in steps. */
+/** Functions that take long for large values work in steps. */
 const inSteps = {
   split: texts.split,
   lines: texts.lines,
@@ -40,7 +40,7 @@ const inSteps = {
   replace_all: patterns.replaceAll,
 } satisfies Partial<Record<FunctionName, (call: FunctionCall) => Steps<JsonValue>>>
 
-/** Those that take long also for a value with a few large parts. */
+/** Functions that take long also for a value with a few large parts. */
 const writes: ReadonlySet<FunctionName> = new Set(["text", "json"])
 
 type NameInSteps = keyof typeof inSteps

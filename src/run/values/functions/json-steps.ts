@@ -31,7 +31,7 @@ export function* jsonSteps(value: JsonValue, scope: Scope): Steps<WrittenText> {
 class Writer {
   readonly #scope: Scope
   text = ""
-  /** Of the text as JSON: quotes and backslashes are written again where it stands in another value. */
+  /** Bytes of the text as JSON: quotes and backslashes are written again where it stands in another value. */
   bytes = 2
 
   constructor(scope: Scope) {

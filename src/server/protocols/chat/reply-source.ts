@@ -4,7 +4,7 @@ import { fieldPath } from "../../../log/partials/partial-json.ts"
 /** The agent's field that is the reply, word for word. */
 export interface ReplySource {
   readonly agent: string
-  /** As `agent_partial` names it. */
+  /** The path in `agent_partial`. */
   readonly path: string
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json-value.ts"
 import type { Usage } from "../../../log/events.ts"
 
-/** As `/responses` counts tokens. */
+/** Token counts in the form of `/responses`. */
 export function responseUsage(usage: Usage): JsonObject {
   const { input_tokens, output_tokens, cached_tokens, written_tokens, reasoning_tokens } = usage
   return {
