@@ -120,10 +120,10 @@ export class CalledFiles {
       const isOpen = !isClosed(symbol, changing)
       const parts = Math.max(minParts, Math.floor(maxParts / changing.length))
       for (const { name, value } of changing) {
-        const made = flow.of(value, { ...after, decided: join(decided, nowEnded) })
-        // A text grows by a choice in each round.
+        const made = flow.of(value, { ...after, decided: join(decided, nowEnded) }).with(nowEnded)
+        // A text grows by a choice in each round; whether there is another round is one of them.
         const one = isOpen ? made.map((marks) => join(marks, wordsFrom(marks))) : made
-        next.set(name.text, either([fields.get(name.text) ?? plain, one.with(nowEnded)]).widened(maxDepth, { parts }))
+        next.set(name.text, either([fields.get(name.text) ?? plain, one]).widened(maxDepth, { parts }))
       }
       if (round >= maxRounds) {
         // All labels of all parts everywhere is the most that it can come to.

@@ -250,10 +250,11 @@ function codesOf(diagnostics: readonly { readonly code: string }[]): string[] {
   return diagnostics.map(({ code }) => code).filter((code) => code !== "suspicious-braces")
 }
 
-/** The plan, without how its expressions are written. */
+/** The plan, without how its expressions are written, and without the hashes of functions: names of fields are a part of what they do. */
 function withoutTexts(plan: unknown): string {
-  const isExpression = (value: unknown): boolean => typeof value === "object" && value !== null && "op" in value
+  const has = (value: unknown, key: string): boolean => typeof value === "object" && value !== null && key in value
   return JSON.stringify(plan, function (this: unknown, key, inner: unknown) {
-    return key === "text" && isExpression(this) ? undefined : inner
+    if (key === "version" && (has(this, "op") || has(this, "parameters"))) return undefined
+    return key === "text" && has(this, "op") ? undefined : inner
   })
 }

@@ -131,8 +131,8 @@ const happenings = [
   "tools: the server is out of reach",
 ]
 
-/** Events that no history has. A suspect has to run alone for half a minute: src/run/log/resume.test.ts and src/run/suspects.test.ts make that. */
-const notHere: readonly string[] = ["run_survived"]
+/** Events that no history has: a suspect runs alone for half a minute (src/run/suspects.test.ts), and simulated models stand in front of rates (src/run/budget/rates.test.ts). */
+const notHere: readonly string[] = ["run_survived", "model_call_waiting"]
 
 /** Adds histories up. */
 export class Coverage {

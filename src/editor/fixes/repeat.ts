@@ -16,7 +16,9 @@ export function addToRepeat(program: Program, { span, path }: Diagnostic): reado
   const code = node === undefined ? undefined : name === "at_most" ? "at_most: 3" : nextOf(program, node)
   if (node === undefined || code === undefined) return []
   const edit =
-    node.block === undefined ? insertAt(node.target.end, ` { ${code} }`) : atEnd(program.tree.text, node.block, [code])
+    node.block === undefined
+      ? insertAt((node.when ?? node.target).end, ` { ${code} }`)
+      : atEnd(program.tree.text, node.block, [code])
   return [{ title: `Add \`${code}\``, edits: [edit], preferred: true }]
 }
 

@@ -1,3 +1,4 @@
+import { eachPart } from "../../check/imported-declaration.ts"
 import { isForeign } from "../../check/file-space.ts"
 import type { ImportSymbol, Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
@@ -30,11 +31,23 @@ function requireApproval(program: Program, { span }: Diagnostic): readonly Fix[]
   const { text } = program.tree
   const place = text.slice(span.start, span.end)
   if (!/(?:^|\s)tool\s*\.\s*\w+$/.test(place)) return []
-  const [blanks = ""] = /^[ \t]*/.exec(text.slice(span.end)) ?? []
-  const brace = span.end + blanks.length
+  const end = conditionEnd(program, span.end) ?? span.end
+  const [blanks = ""] = /^[ \t]*/.exec(text.slice(end)) ?? []
+  const brace = end + blanks.length
   const edit =
-    text[brace] === "{" ? insertAt(brace + 1, " approval: required,") : insertAt(span.end, " { approval: required }")
+    text[brace] === "{" ? insertAt(brace + 1, " approval: required,") : insertAt(end, " { approval: required }")
   return [{ title: "Require approval", edits: [edit], preferred: true }]
+}
+
+/** Where the `when` of a call ends whose tool ends here; the block of the call comes after it. */
+function conditionEnd({ tree }: Program, target: number): number | undefined {
+  let end: number | undefined
+  eachPart(tree.declarations, (part) => {
+    if (part["kind"] !== "call") return
+    const call = part as unknown as Syntax.InvokeNode
+    if (call.target.end === target) end = call.when?.end
+  })
+  return end
 }
 
 /** `gives: trusted` on the tool that the words come from. */
