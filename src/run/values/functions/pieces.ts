@@ -84,10 +84,10 @@ function blankLine(window: string): number {
   return 0
 }
 
-const marks = /[.!?…]/
-const closers = /["'”’»)\]]/
+const marks = /[.!?\u2026]/
+const closers = /["'\u201d\u2019\u00bb)\]]/
 /** They need no blank after them. */
-const wideMarks = /[。！？]/
+const wideMarks = /[\u3002\uff01\uff1f]/
 const blanks = /\s/
 
 function sentenceEnd(window: string): number {
