@@ -9,6 +9,7 @@ export interface PlantedBug extends Replacement {
   readonly emphasis: Emphasis
 }
 
+/** That rounds are compared without the positions of arrays is found by a case, test/trust/called-files.test.ts: random programs take too long. */
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "the ninth label of a record is forgotten",
@@ -25,14 +26,6 @@ export const plantedBugs: readonly PlantedBug[] = [
     to: "if (cases.size === 0) return plain",
     seed: 789,
     emphasis: "variants",
-  },
-  {
-    name: "rounds are compared without the positions of arrays",
-    file: "src/trust/called-files.ts",
-    from: "value.equals(fields.get(name) ?? plain)",
-    to: "value.element().equals((fields.get(name) ?? plain).element())",
-    seed: 3689,
-    emphasis: "rounds",
   },
   {
     name: "an agent that continues another one reads its answer alone",
